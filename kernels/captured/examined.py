@@ -33,11 +33,13 @@ class Examined:
         digest: of the kernel's source and of what was captured; another one makes this stale.
         probed: what may vary; None if the task cannot be tuned.
         refusal: why it cannot, in one sentence; "" if it can.
+        is_wide: whether more may vary than the kernel's autotuner lists.
     """
 
     digest: str
     probed: Probed | None
     refusal: str = ""
+    is_wide: bool = False
 
     def required(self) -> Probed:
         """What may vary.
@@ -117,7 +119,12 @@ def _path(capture: Path) -> Path:
 
 def _examined(entry: Mapping[str, Any]) -> Examined:
     probed = entry["probed"]
-    return Examined(entry["digest"], None if probed is None else _probed(probed), entry["refusal"])
+    return Examined(
+        entry["digest"],
+        None if probed is None else _probed(probed),
+        entry["refusal"],
+        entry.get("is_wide", False),
+    )
 
 
 def _probed(entry: Mapping[str, Any]) -> Probed:

@@ -74,6 +74,7 @@ def probed(
     *,
     listed: Mapping[str, Sequence[ParameterValue]] | None,
     derived: Callable[[Constants], Constants],
+    widens: bool = False,
 ) -> Probed:
     """Run a captured kernel with other values of its constexprs, on this machine's processor.
 
@@ -83,6 +84,7 @@ def probed(
         listed: the values of each parameter that the kernel's autotuner lists; None without one.
         derived: from the values of the constexprs, those that follow from others by
             `@triton.heuristics`.
+        widens: whether blocks that the autotuner lists may have other values besides.
 
     Raises:
         UserError: as `checked_outputs`, and if the deployed configuration reaches outside of its
@@ -90,7 +92,7 @@ def probed(
     """
     _check_bounds(deployed, given)  # what lies outside of them differs from run to run
     checked = checked_outputs(deployed, given)
-    return _Probe(deployed, checked, listed, derived).run()
+    return _Probe(deployed, checked, listed, derived, widens=widens).run()
 
 
 def _check_bounds(deployed: Deployed, given: Memory) -> None:
@@ -112,7 +114,10 @@ class _Probe:
         checked: CheckedOutputs,
         listed: Mapping[str, Sequence[ParameterValue]] | None,
         derived: Callable[[Constants], Constants],
+        *,
+        widens: bool,
     ) -> None:
+        self._widens = widens
         self._deployed = deployed
         self._checked = checked
         self._poisoned = checked.poisoned()
@@ -138,7 +143,7 @@ class _Probe:
     def _freedom(self, name: str) -> Freedom:
         value = self._deployed.constants.get(name)
         if self._listed is not None and name in self._listed:
-            return self._listed_freedom(name, value, self._listed[name])
+            return self._widened(self._listed_freedom(name, value, self._listed[name]))
         reason = self._fixed_by(name, value)
         if reason:
             shown = value if isinstance(value, int | float | str) else str(value)
@@ -156,7 +161,7 @@ class _Probe:
             return "is not listed by the autotuner"
         if isinstance(value, bool) or not isinstance(value, int):
             return "is no integer"
-        if value < 2 or value & (value - 1):
+        if not _is_block(value):
             return "is no power of two above 1, as blocks are"
         return ""
 
@@ -173,6 +178,16 @@ class _Probe:
                 if self._follow(name, other):
                     break
         return Freedom(name, value, values, self._why("listed by the autotuner", name))
+
+    def _widened(self, listed: Freedom) -> Freedom:
+        """What the autotuner lists, and what else a block may be."""
+        value = listed.deployed
+        if not self._widens or not _is_block(value):
+            return listed
+        assert isinstance(value, int)
+        found = self._block_freedom(listed.name, value)
+        values = sorted({*listed.values, *found.values}, key=lambda one: (str(type(one)), one))
+        return Freedom(listed.name, value, tuple(values), f"listed by the autotuner; {found.why}")
 
     def _block_freedom(self, name: str, value: int) -> Freedom:
         below, above = self._follow(name, value // 2), self._follow(name, 2 * value)
@@ -242,6 +257,11 @@ class _Probe:
             return self._checked.agree(other.run(self._poisoned, checks_bounds=True))
         except Exception:  # whatever the compiler or the kernel's own assertions have against it
             return False
+
+
+def _is_block(value: object) -> bool:
+    """Whether a value may be a block's size: a power of two above 1."""
+    return type(value) is int and value > 1 and not value & (value - 1)
 
 
 def _magnitude(value: object) -> int:

@@ -80,17 +80,19 @@ def load_captured(name: str) -> KernelSpec:
     """
     capture, key = split_task_name(name)
     task = load_task(capture, key)
-    return captured_spec(task, current_examined(capture, task).required())
+    examined = current_examined(capture, task)
+    return captured_spec(task, examined.required(), is_wide=examined.is_wide)
 
 
-def captured_spec(task: LaunchedTask, probed: Probed) -> KernelSpec:
+def captured_spec(task: LaunchedTask, probed: Probed, *, is_wide: bool = False) -> KernelSpec:
     """The kernel of a task, at the one shape that was captured.
 
     Args:
         task: what was captured.
         probed: what may vary, and how the grid follows.
+        is_wide: whether more may vary than the kernel's autotuner lists.
     """
-    own = _CapturedKernel(task, probed)
+    own = _CapturedKernel(task, probed, is_wide=is_wide)
     return KernelSpec(
         name=task.deployed.function.__name__.removesuffix("_kernel"),
         kernel=task.deployed.function,
@@ -111,7 +113,8 @@ def captured_spec(task: LaunchedTask, probed: Probed) -> KernelSpec:
 class _CapturedKernel:
     """The functions of a `KernelSpec`, taken from a captured task."""
 
-    def __init__(self, task: LaunchedTask, probed: Probed) -> None:
+    def __init__(self, task: LaunchedTask, probed: Probed, *, is_wide: bool) -> None:
+        self._is_wide = is_wide
         self._task = task
         self._probed = probed
         self._deployed = task.deployed
@@ -144,7 +147,8 @@ class _CapturedKernel:
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
         """The configurations to try."""
-        return captured_space(self._probed, self._deployed.options, self._task.listed, board.gpu)
+        listed, options = self._task.listed, self._deployed.options
+        return captured_space(self._probed, options, listed, board.gpu, is_wide=self._is_wide)
 
     def constants(self, problem: Problem, config: Config) -> Constants:
         """The deployed values, and those that follow from the configuration."""

@@ -14,6 +14,7 @@ from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory, View
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.probe import Freedom, Probed, probed
+from kernels.captured.space import captured_space
 from triton_rvv.launches.contents import memory_ranges
 
 
@@ -245,6 +246,23 @@ def test_what_an_autotuner_does_not_list_stays() -> None:
     assert freedom(found, "BLOCK_M").values == (16, 32)
     assert freedom(found, "BLOCK_K").why == "is not listed by the autotuner"
     assert found.rule.grid({"BLOCK_M": 16, "BLOCK_N": 64}) == (6 * 2, 1, 1)
+
+
+def test_widened_a_list_holds_what_its_blocks_allow_besides() -> None:
+    blocks = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
+    deployed = launch(kernels.matmul_kernel, 3 * 2, blocks, M=96, N=128, K=64)
+    memory = memory_of(a=normal(96, 64), b=normal(64, 128), c=torch.zeros(96, 128))
+    listed = {"BLOCK_M": [32, 48]}
+    found = probed(deployed, memory, listed=listed, derived=lambda constants: {}, widens=True)
+    assert freedom(found, "BLOCK_M").values == (4, 8, 16, 32, 48, 64, 128)
+    assert freedom(found, "BLOCK_K").why == "is not listed by the autotuner"
+    rows = [{"BLOCK_M": 32, "num_warps": 4}, {"BLOCK_M": 48, "num_warps": 8}]
+    space = captured_space(found, {"num_warps": 4}, rows, None, is_wide=True)
+    assert [p.name for p in space.parameters] == ["BLOCK_M"]
+    assert space.parameters[0].values == freedom(found, "BLOCK_M").values
+    assert space.default == {"BLOCK_M": 32}
+    narrow = captured_space(found, {"num_warps": 4}, rows, None)
+    assert [config["BLOCK_M"] for config in narrow.valid_configs()] == [32, 48]
 
 
 def test_the_programs_own_function_decides_how_the_grid_follows() -> None:
