@@ -97,19 +97,21 @@ def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:
     trial = result.summary.winner
     assert trial is not None
     capture, key = split_task_name(standing.task.load_name)
-    rule = read_examined(capture)[key].required().rule
+    probed, read = read_examined(capture)[key].required(), read_capture(capture)
+    (task,) = (task for task in read.tasks if task.key == key)
     winner = Winner(
         task=key,
         config=trial.config,
-        grid=rule.texts() if rule.factors else None,
+        grid=probed.rule.texts() if probed.rule.factors else None,
         deployed_time_s=deployed_s,
         time_s=best_s,
         is_estimated=result.summary.estimated,
         device=result.device_name,
         device_kind="gpu" if info.gpu else "host" if info.backend == "host" else "board",
         study=result.study,
+        loads=probed.blocks.blocks({**task.constants, **trial.config}),
     )
-    if read_capture(capture).winners.get(key) == winner:
+    if read.winners.get(key) == winner:
         return
     try:
         append_winner(capture, winner)

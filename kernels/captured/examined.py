@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import UserError
+from kernels.captured.block_rule import BlockRule
 from kernels.captured.grid_rule import Factor, GridRule
 from kernels.captured.probe import Freedom, Probed
 
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 3  # raise it if tasks are examined otherwise
+_FORMAT = 4  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,7 +124,7 @@ def _examined(entry: Mapping[str, Any]) -> Examined:
         entry["digest"],
         None if probed is None else _probed(probed),
         entry["refusal"],
-        entry.get("is_wide", False),
+        entry["is_wide"],
     )
 
 
@@ -135,4 +136,5 @@ def _probed(entry: Mapping[str, Any]) -> Probed:
         tuple(Freedom(**{**f, "values": tuple(f["values"])}) for f in entry["freedoms"]),
         tuple(entry["varying"]),
         entry["in_fp32"],
+        BlockRule({n: tuple(sizes) for n, sizes in entry["blocks"]["sizes"].items()}),
     )

@@ -6,14 +6,16 @@ is found, and harms nothing.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
 from kernels.captured.block_names import block_names, used_names
+from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
@@ -57,12 +59,14 @@ class Probed:
         freedoms: one for each constexpr, in the kernel's order.
         varying: outputs whose last bits differ from run to run.
         in_fp32: whether outputs are checked against sums in fp32 where the program has 16 bits.
+        blocks: how the blocks of tensor descriptors follow the constexprs.
     """
 
     rule: GridRule
     freedoms: tuple[Freedom, ...]
     varying: tuple[str, ...]
     in_fp32: bool
+    blocks: BlockRule = field(default_factory=BlockRule)
 
 
 Constants = Mapping[str, Any]
@@ -124,6 +128,7 @@ class _Probe:
         self._listed = listed
         self._derived = derived
         self._rule = GridRule(deployed.grid)
+        self._loads = deployed.blocks
         self._sizes = _sizes(deployed, checked.given)
         self._used = used_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
@@ -138,6 +143,7 @@ class _Probe:
             tuple(freedoms[name] for name in names),
             self._checked.varying,
             self._checked.in_fp32,
+            self._loads,
         )
 
     def _freedom(self, name: str) -> Freedom:
@@ -172,7 +178,8 @@ class _Probe:
         sampled = self._sampled_rules(name) if whole else []
         if sampled:
             self._rule = sampled[0]
-        elif whole and all(isinstance(other, int) for other in others):
+        has_descriptors = bool(self._loads.sizes)
+        if whole and (has_descriptors or not sampled) and all(isinstance(o, int) for o in others):
             smaller_first = sorted(map(int, others), key=lambda v: (v > value, abs(v - value)))
             for other in smaller_first[:2]:
                 if self._follow(name, other):
@@ -225,9 +232,12 @@ class _Probe:
         constants = {**self._deployed.constants, name: value}
         rules = self._sampled_rules(name) or [self._rule, *self._ways(name)]
         rules.sort(key=lambda rule: math.prod(rule.grid(constants)))
-        right = next((rule for rule in rules if self._is_right(rule, constants)), None)
-        self._rule = right or self._rule
-        return right is not None
+        blocks = list(self._loads.following(name, self._deployed.constants[name]))
+        for one, rule in itertools.product(blocks, rules):
+            if self._is_right(rule, constants, one):
+                self._rule, self._loads = rule, one
+                return True
+        return False
 
     def _ways(self, name: str) -> list[GridRule]:
         """The rules by which the grid may follow a parameter, if none is known."""
@@ -250,9 +260,10 @@ class _Probe:
         rules = [self._rule, *self._ways(name)]
         return [rule for rule in rules if all(rule.grid(one) == grid for one, grid in own)]
 
-    def _is_right(self, rule: GridRule, constants: Constants) -> bool:
+    def _is_right(self, rule: GridRule, constants: Constants, blocks: BlockRule) -> bool:
         constants = {**constants, **self._derived(constants)}
-        other = replace(self._deployed, constants=constants, grid=rule.grid(constants))
+        grid = rule.grid(constants)
+        other = replace(self._deployed, constants=constants, grid=grid, blocks=blocks)
         try:
             return self._checked.agree(other.run(self._poisoned, checks_bounds=True))
         except Exception:  # whatever the compiler or the kernel's own assertions have against it

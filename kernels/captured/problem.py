@@ -18,7 +18,7 @@ from kernels.captured.probe import Probed
 from kernels.captured.recorded import load_task
 from kernels.captured.space import captured_space, deployed_config
 from kernels.own.tolerance import tolerance
-from kernels.spec import Constants, Grid, KernelSpec, Problem
+from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
     current_data_set,
@@ -103,6 +103,7 @@ def captured_spec(task: LaunchedTask, probed: Probed, *, is_wide: bool = False) 
         grid=own.grid,
         traffic_bytes=own.traffic_bytes,
         constants=own.constants,
+        blocks=own.blocks if task.deployed.descriptors else None,
         space=own.space,
         file=task.load_name,
         launch_digest=task.digest,
@@ -160,6 +161,10 @@ class _CapturedKernel:
         """The grid, as far as it was found to follow the configuration."""
         return self._probed.rule.grid({**self._deployed.constants, **config})
 
+    def blocks(self, problem: Problem, config: Config) -> Blocks:
+        """What one load of each tensor descriptor takes, as far as it was found to follow."""
+        return self._probed.blocks.blocks({**self._deployed.constants, **config})
+
     def traffic_bytes(self, problem: Problem) -> float:
         """Bytes of all tensors."""
         return float(sum(view.span * view.dtype.itemsize for view in self._views.values()))
@@ -171,6 +176,8 @@ class _CapturedKernel:
         arrays = self._inputs() if want_types_alone() else self._arrays()
         names = self._deployed.function.arg_names
         every = {**scalars, **arrays}
+        for name, over in self._deployed.descriptors.items():
+            every[name] = dataclasses.replace(every[name], described=over)
         return tuple(every[name] for name in names if name in every)
 
     def _inputs(self) -> dict[str, Argument]:

@@ -34,7 +34,12 @@ def show(n, block=64, other=0, numbers=False):
 """
 
 
-def add_winners(path: Path, config: dict[str, int], grid: tuple[str, str, str] | None = None):
+def add_winners(
+    path: Path,
+    config: dict[str, int],
+    grid: tuple[str, str, str] | None = None,
+    loads: dict[str, tuple[int, ...]] | None = None,
+):
     for task in read_capture(path).tasks:
         winner = Winner(
             task=task.key,
@@ -46,6 +51,7 @@ def add_winners(path: Path, config: dict[str, int], grid: tuple[str, str, str] |
             device="host",
             device_kind="host",
             study="s",
+            loads=loads or {},
         )
         append_winner(path, winner)
 
@@ -125,6 +131,31 @@ def test_an_autotuner_takes_the_winner_without_measuring(tmp_path):
     add_winners(tmp_path / "program.capture", {"BLOCK": 128})
     body = "print(show(1000), show(2000), hasattr(tuned, 'bench_time'))"
     assert applied(tmp_path, body, AUTOTUNED)[0] == "[128] [128] False\n"
+
+
+DESCRIBED = """
+import torch, triton, triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+@triton.jit
+def described_kernel(x, out, N, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK
+    tl.store(out + at + tl.arange(0, BLOCK), x.load([at]) + BLOCK)
+
+x, out = torch.zeros(64), torch.empty(64)
+described_kernel[(4,)](TensorDescriptor.from_tensor(x, [16]), out, 64, BLOCK=16)
+print(out.unique().tolist())
+"""
+
+
+def test_a_descriptor_gets_the_block_of_the_winner(tmp_path):
+    captured(tmp_path, DESCRIBED, head="")
+    path = tmp_path / "program.capture"
+    (task,) = read_capture(path).tasks
+    assert task.arguments["x"].block_shape == (16,)
+    add_winners(path, {"BLOCK": 32}, ("cdiv(64, BLOCK)", "1", "1"), loads={"x": (32,)})
+    done = run_command("run", "--with", path, "--", sys.executable, tmp_path / "program.py")
+    assert done.stdout == "[32.0]\n"
 
 
 @pytest.mark.long

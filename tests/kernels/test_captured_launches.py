@@ -9,12 +9,14 @@ import pytest
 import torch
 
 from foundation.errors import UserError
+from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory, View
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.probe import Freedom, Probed, probed
 from kernels.captured.space import captured_space
+from launchers.arguments import Described
 from triton_rvv.launches.contents import memory_ranges
 
 
@@ -263,6 +265,29 @@ def test_widened_a_list_holds_what_its_blocks_allow_besides() -> None:
     assert space.default == {"BLOCK_M": 32}
     narrow = captured_space(found, {"num_warps": 4}, rows, None)
     assert [config["BLOCK_M"] for config in narrow.valid_configs()] == [32, 48]
+
+
+def test_blocks_of_descriptors_follow_the_constexprs() -> None:
+    over = Described((64, 64), (64, 1))
+    deployed = replace(
+        launch(kernels.described_kernel, 4, {"BM": 16, "BN": 16}, N=64),
+        grid=(4, 4, 1),
+        descriptors={"x": over},
+        blocks=BlockRule({"x": (16, 16)}),
+    )
+    found = probe(deployed, memory_of(x=normal(64, 64), out=torch.zeros(64, 64)))
+    assert found.blocks.blocks({"BM": 32, "BN": 8}) == {"x": (32, 8)}
+    assert found.rule.grid({"BM": 32, "BN": 8}) == (2, 8, 1)
+    assert all(one.varies for one in found.freedoms)
+
+
+def test_one_axis_of_each_descriptor_follows_a_parameter() -> None:
+    rule = BlockRule({"a": (16, 16), "b": (16, 32)})
+    *more, same = rule.following("M", 16)
+    assert more[0].sizes == {"a": ("M", 16), "b": ("M", 32)}
+    assert len(more) == 3 * 2 - 1
+    assert same == rule
+    assert [r.sizes["a"] for r in more[0].following("M", 16)] == [("M", 16)]
 
 
 def test_the_programs_own_function_decides_how_the_grid_follows() -> None:
