@@ -137,4 +137,5 @@ def _probed(entry: Mapping[str, Any]) -> Probed:
         tuple(entry["varying"]),
         entry["in_fp32"],
         BlockRule({n: tuple(sizes) for n, sizes in entry["blocks"]["sizes"].items()}),
+        entry["tail"],
     )

@@ -19,10 +19,13 @@ from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
-from kernels.captured.outputs import CheckedOutputs, checked_outputs
+from kernels.captured.outputs import CheckedOutputs, checked_outputs, same
 from triton_rvv.errors import OutOfBoundsError
 
 __all__ = ["Freedom", "Probed", "probed"]
+
+# Elements behind a storage. Kernels that mask only what they store read less than a block there.
+_TAIL = 1 << 14
 
 # Powers of two up to this many doublings below and above the deployed value.
 _DOUBLINGS = 3
@@ -60,6 +63,7 @@ class Probed:
         varying: outputs whose last bits differ from run to run.
         in_fp32: whether outputs are checked against sums in fp32 where the program has 16 bits.
         blocks: how the blocks of tensor descriptors follow the constexprs.
+        tail: how many elements lie behind each storage that the kernel reads and does not need.
     """
 
     rule: GridRule
@@ -67,6 +71,7 @@ class Probed:
     varying: tuple[str, ...]
     in_fp32: bool
     blocks: BlockRule = field(default_factory=BlockRule)
+    tail: int = 0
 
 
 Constants = Mapping[str, Any]
@@ -94,19 +99,43 @@ def probed(
         UserError: as `checked_outputs`, and if the deployed configuration reaches outside of its
             tensors.
     """
-    _check_bounds(deployed, given)  # what lies outside of them differs from run to run
-    checked = checked_outputs(deployed, given)
-    return _Probe(deployed, checked, listed, derived, widens=widens).run()
+    tail = _tail(deployed, given)
+    checked = checked_outputs(deployed, given.with_tails(tail) if tail else given)
+    return replace(_Probe(deployed, checked, listed, derived, widens=widens).run(), tail=tail)
 
 
-def _check_bounds(deployed: Deployed, given: Memory) -> None:
+def _tail(deployed: Deployed, given: Memory) -> int:
+    """How many elements a kernel needs behind each storage: what lies there differs from run to
+    run, so its outputs may not follow from it.
+
+    Raises:
+        UserError: if they do, if it writes there, or if it reaches elsewhere.
+    """
     try:
         deployed.run(given, checks_bounds=True)
     except OutOfBoundsError as error:
+        if _needs_no_tail(deployed, given):
+            return _TAIL
         raise UserError(
             f"{deployed.function.__name__} reaches outside of its tensors ({error}), so it cannot "
             "be checked: mask the access"
         ) from error
+    return 0
+
+
+def _needs_no_tail(deployed: Deployed, given: Memory) -> bool:
+    """Whether the outputs are the same whatever lies shortly behind the tensors."""
+    before = [given.with_tails(_TAIL, value) for value in (0.0, math.nan)]
+    try:
+        zeros, others = (deployed.run(one, checks_bounds=True) for one in before)
+    except OutOfBoundsError:
+        return False
+    kept = [
+        same(after.storages[key][-_TAIL:], first.storages[key][-_TAIL:]).all()
+        for first, after in zip(before, (zeros, others), strict=True)
+        for key in given.storages
+    ]
+    return all(kept) and all(same(zeros.span(n), others.span(n)).all() for n in given.views)
 
 
 class _Probe:

@@ -182,7 +182,7 @@ class _CapturedKernel:
 
     def _inputs(self) -> dict[str, Argument]:
         """Types and sizes alone."""
-        memory = self._task.memory(0)
+        memory = self._memory(0)
         return {name: input_array(name, memory.reach(name)) for name in memory.views}
 
     def _arrays(self) -> dict[str, Argument]:
@@ -194,10 +194,14 @@ class _CapturedKernel:
             for name in checked.given.views
         }
 
+    def _memory(self, data_set: int) -> Memory:
+        memory, tail = self._task.memory(data_set), self._probed.tail
+        return memory.with_tails(tail) if tail else memory
+
     def _checked_outputs(self) -> CheckedOutputs:
         key = (current_data_set(), torch.get_default_device())
         if key not in self._checked:
-            memory = self._task.memory(current_data_set())
+            memory = self._memory(current_data_set())
             self._checked[key] = checked_outputs(self._deployed, memory)
         return self._checked[key]
 

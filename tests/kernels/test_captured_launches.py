@@ -211,10 +211,17 @@ def test_the_grid_of_listed_values_is_found_too() -> None:
     assert found.rule.grid({"BLOCK": 1024}) == (1, 1, 1)
 
 
-def test_a_kernel_that_reaches_outside_of_its_tensors_is_refused() -> None:
-    deployed = launch(kernels.astray_kernel, 1, {"BLOCK": 64}, n=40)
+def test_a_kernel_that_masks_only_what_it_stores_gets_a_tail() -> None:
+    deployed = launch(kernels.stores_masked_kernel, 1, {"BLOCK": 64}, n=40)
+    found = probe(deployed, memory_of(x=normal(40), out=torch.zeros(40)))
+    assert found.tail > 0
+    assert freedom(found, "BLOCK").varies
+
+
+def test_a_kernel_that_sums_what_lies_behind_is_refused() -> None:
+    deployed = launch(kernels.total_of_block_kernel, 1, {"BLOCK": 64})
     with pytest.raises(UserError, match="reaches outside of its tensors"):
-        probe(deployed, memory_of(x=normal(40), out=torch.zeros(40)))
+        probe(deployed, memory_of(x=normal(40), out=torch.zeros(1)))
 
 
 def test_a_slice_keeps_what_lies_behind_it() -> None:
