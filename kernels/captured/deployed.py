@@ -16,6 +16,7 @@ from kernels.own.other_kernels import other_kernels_run
 from kernels.spec import Grid
 from launchers.arguments import Argument, Described
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
 from triton_rvv.targets.target_names import named_target
@@ -111,7 +112,12 @@ class Deployed:
             ttir = make_ttir(self.function, signature, constants, frozenset(), named_target("host"))
         except CompileError:
             return None
-        passed = [name for name in self.function.arg_names if signature[name] != "constexpr"]
+        passed = [
+            part
+            for name, type_ in signature.items()
+            if type_ != "constexpr"
+            for part in part_names(name, type_)
+        ]
         found = reached_arguments(ttir)
         if found is None:
             return None

@@ -212,8 +212,8 @@ def test_the_grid_of_listed_values_is_found_too() -> None:
 
 
 def test_a_kernel_that_masks_only_what_it_stores_gets_a_tail() -> None:
-    deployed = launch(kernels.stores_masked_kernel, 1, {"BLOCK": 64}, n=40)
-    found = probe(deployed, memory_of(x=normal(40), out=torch.zeros(40)))
+    deployed = launch(kernels.stores_masked_kernel, 16, {"BLOCK": 64}, n=1000)
+    found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
     assert found.tail > 0
     assert freedom(found, "BLOCK").varies
 
