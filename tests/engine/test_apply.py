@@ -13,6 +13,7 @@ from captured_programs import captured, run_command, written
 from engine.programs.applied import run_program
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.captured.task import Descriptor
 from kernels.captured.task_file import append_winner, read_capture
 from kernels.captured.winner import Winner
 from triton_rvv.launches.grid_text import evaluated
@@ -150,7 +151,9 @@ def test_a_descriptor_gets_the_block_of_the_winner(tmp_path):
     captured(tmp_path, DESCRIBED, head="")
     path = tmp_path / "program.capture"
     (task,) = read_capture(path).tasks
-    assert task.arguments["x"].block_shape == (16,)
+    described = task.arguments["x"]
+    assert isinstance(described, Descriptor)
+    assert described.block_shape == (16,)
     add_winners(path, {"BLOCK": 32}, ("cdiv(64, BLOCK)", "1", "1"), loads={"x": (32,)})
     done = run_command("run", "--with", path, "--", sys.executable, tmp_path / "program.py")
     assert done.stdout == "[32.0]\n"
