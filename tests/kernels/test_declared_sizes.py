@@ -1,4 +1,4 @@
-"""What a kernel's source declares is what importing it gives, and mistakes get the same sentence."""
+"""What a kernel's source declares is what its import gives; mistakes get the same sentence."""
 
 from __future__ import annotations
 
