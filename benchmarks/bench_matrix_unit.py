@@ -59,7 +59,7 @@ PRODUCTS: Sequence[tuple[Mapping[str, int], int, str]] = (
     ({"M": 256, "N": 512, "K": 256}, 1, ""),
 )
 # Rows and columns of a block; along K 256.
-_BLOCKS = ((256, 256), (256, 512), (128, 256))
+_BLOCKS = ((256, 256), (256, 512))
 
 
 def loop_row(what: str, loop: Loop, published: str, board: Board) -> Row:
