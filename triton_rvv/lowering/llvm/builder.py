@@ -21,6 +21,7 @@ from triton_rvv.lowering.llvm.values import (
 
 __all__ = ["ADDRESS", "READ", "SCRATCH", "WRITE", "Builder"]
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 # The comparison that holds of what each gives and the other operand.
@@ -474,6 +475,23 @@ class Builder:
         for turn in itertools.zip_longest(*pieces):
             self.lines.extend(line for line in turn if line is not None)
         return results
+
+    def beside(self, parts: Sequence[Callable[[], T]], aside: Callable[[], S]) -> tuple[list[T], S]:
+        """Write pieces of code as `interleave` does, and spread another one evenly among them.
+
+        None of them may branch.
+        """
+        with self._apart() as lines:
+            results = self.interleave(parts)
+        with self._apart() as spread:
+            result = aside()
+        done = 0
+        for number, line in enumerate(spread):
+            until = number * len(lines) // len(spread)
+            self.lines += [*lines[done:until], line]
+            done = until
+        self.lines += lines[done:]
+        return results, result
 
     @contextmanager
     def _apart(self) -> Iterator[list[str]]:
