@@ -4,9 +4,13 @@ PYTHON := .venv/bin/python
 # Seconds, and a command that has to end within them.
 LIMIT := ./tests/within.sh
 
-# On every core; a process that has no tests left takes some of another's. Each test has a limit in
-# pyproject.toml; all together have none, which a slow machine would reach.
-PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
+# On every core, and one process more, since tests wait for boards, links and Ray; a process that has
+# no tests left takes some of another's. Each test has a limit in pyproject.toml; all together have
+# none, which a slow machine would reach.
+PYTEST := $(PYTHON) -m pytest -n $(shell expr $$(nproc) + 1) --dist worksteal
+# Tests start hundreds of Python processes. Where the environment forbids bytecode, each would
+# compile whatever it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)

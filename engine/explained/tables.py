@@ -20,6 +20,8 @@ _MOST_LINES = 10
 _LEAST_SHARE = 0.005  # a line with less of the cycles of every configuration is left out
 _MOST_DIFFERENCES = 3
 _TEXT_WIDTH = 60
+# Kinds of loads and stores that need no word.
+_NEIGHBOURS = ("contiguous", "one element")
 
 
 def print_explained(
@@ -96,7 +98,21 @@ def _sentences(explained: Sequence[Explained]) -> list[str]:
         f"most of it {cause}: {CAUSE_MEANINGS[cause]})",
     ]
     found += [_difference(winner, other) for other in explained[1:]]
-    return found
+    return found + _scattered(winner)
+
+
+def _scattered(winner: Explained) -> list[str]:
+    """Which of the lines in the table load or store elements that are not neighbours in memory."""
+    counted = {f"{line.file}:{line.number}": line for line in winner.lines[:_MOST_LINES]}
+    found = []
+    for access in winner.accesses:
+        line = counted.get(access.line)
+        if line is None or access.kind in _NEIGHBOURS:
+            continue
+        if winner.of_line(line) >= _LEAST_SHARE * winner.cycles:
+            what = "stores to" if access.is_store else "loads from"
+            found.append(f"{_line_text(line)} {what} {access.address} ({access.kind})")
+    return list(dict.fromkeys(found))
 
 
 def _difference(winner: Explained, other: Explained) -> str:

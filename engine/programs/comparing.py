@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from engine.programs.scheduler import TaskState
 from engine.programs.standing import TaskStanding
-from engine.repeats.comparison import ALL_ROUNDS, CONFIDENCE, NO_ROUNDS, Rounds
 from engine.repeats.racing import stands_out
+from engine.repeats.rounds import ALL_ROUNDS, CONFIDENCE, NO_ROUNDS, Rounds
 from engine.repeats.signed_rank import fewest_values
 
 __all__ = ["COMPARED_PART", "has_ties", "heaviest_first", "rounds_of"]

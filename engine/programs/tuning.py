@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from engine.programs.comparing import COMPARED_PART, has_ties, heaviest_first, rounds_of
 from engine.programs.scheduler import SLICE_TRIALS, next_task
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
-from engine.repeats.comparison import NO_ROUNDS, Rounds
+from engine.repeats.rounds import NO_ROUNDS, Rounds
 from engine.run.events import Listener
 from engine.run.identity import identity_of
 from engine.run.request import TuningRequest

@@ -11,25 +11,19 @@ from types import MappingProxyType
 
 from engine.repeats.preference import preference
 from engine.repeats.racing import noise_of
+from engine.repeats.rounds import ALL_ROUNDS, CONFIDENCE, Rounds
 from engine.repeats.signed_rank import Interval, centre, fewest_values
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 
 __all__ = [
-    "ALL_ROUNDS",
     "COMPARISON",
-    "CONFIDENCE",
-    "MOST_ROUNDS",
-    "NO_ROUNDS",
     "Comparison",
     "Contender",
-    "Rounds",
     "compare",
     "kept_comparison",
     "leaders",
 ]
-
-CONFIDENCE = 0.95
 
 COMPARISON = "comparison"  # name of the study's attribute
 
@@ -42,7 +36,6 @@ _CONFIDENCE_TO_DROP = 0.99
 _NEGLIGIBLE = 0.01
 
 _MOST_LEADERS = 5
-MOST_ROUNDS = 12
 
 
 @dataclass(frozen=True)
@@ -133,32 +126,6 @@ class Comparison:
             float(str(value["confidence"])),
             Config(default) if isinstance(default, Mapping) else None,
         )
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """How much a comparison may take.
-
-    Args:
-        most: rounds; with 0 there is no comparison.
-        time_s: seconds for all rounds together; None for no limit.
-    """
-
-    most: int = MOST_ROUNDS
-    time_s: float | None = None
-
-    def allow_one_more(self, done: int, spent_s: float) -> bool:
-        """Whether the rounds that a verdict still needs end in time; one if it has enough."""
-        if done >= self.most:
-            return False
-        if self.time_s is None or not done:
-            return self.time_s is None or self.time_s > 0
-        needed = max(1, fewest_values(CONFIDENCE) - done)
-        return spent_s * (1 + needed / done) <= self.time_s
-
-
-ALL_ROUNDS = Rounds()
-NO_ROUNDS = Rounds(most=0)
 
 
 # Measures configurations one after another on one board, in the order given: a time in seconds for

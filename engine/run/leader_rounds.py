@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from engine.repeats.comparison import MOST_ROUNDS
+from engine.repeats.rounds import MOST_ROUNDS
 from engine.run.outcome import Outcome
 from engine.run.time_limit import TimeLimit
 from engine.workers.artifacts import BuildFailure

@@ -10,8 +10,9 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TypeVar
 
-from engine.repeats.comparison import ALL_ROUNDS, Rounds, compare, leaders
+from engine.repeats.comparison import compare, leaders
 from engine.repeats.racing import Race, noise_of
+from engine.repeats.rounds import ALL_ROUNDS, Rounds
 from engine.run.events import (
     EndReason,
     Event,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.repeats.comparison import ALL_ROUNDS, Rounds
+from engine.repeats.rounds import ALL_ROUNDS, Rounds
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.objectives import TIME_S, Robust
 from foundation.processors import cores

@@ -11,7 +11,7 @@ import pytest
 from engine.programs.comparing import has_ties, heaviest_first, rounds_of
 from engine.programs.scheduler import TaskState
 from engine.programs.standing import ProgramTask, TaskStanding
-from engine.repeats.comparison import ALL_ROUNDS, NO_ROUNDS, Rounds
+from engine.repeats.rounds import ALL_ROUNDS, NO_ROUNDS, Rounds
 from engine.run.summary import summarise
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config

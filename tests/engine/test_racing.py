@@ -9,14 +9,12 @@ import numpy as np
 import pytest
 
 from engine.repeats.comparison import (
-    CONFIDENCE,
-    NO_ROUNDS,
     Comparison,
-    Rounds,
     compare,
     leaders,
 )
 from engine.repeats.racing import Race, noise_of, stands_out
+from engine.repeats.rounds import CONFIDENCE, NO_ROUNDS, Rounds
 from engine.repeats.signed_rank import centre, fewest_values
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
