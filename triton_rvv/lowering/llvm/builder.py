@@ -153,13 +153,17 @@ class Builder:
         if (holds := self.intervals.decided(predicate, left, right)) is not None:
             return Val("i1", "true" if holds else "false")
         name = "icmp" if left.element[0] in "ip" else "fcmp"
-        return self.emit(vector_type("i1", left.width), f"{name} {predicate} {left}, {right.ref}")
+        type_ = vector_type("i1", left.width)
+        result = self.emit(type_, f"{name} {predicate} {left}, {right.ref}")
+        self.define(result, f"{name} {predicate}", (left, right))
+        return result
 
     def select(self, condition: Val, then: Val, otherwise: Val) -> Val:
         """`then` where the condition holds; a scalar condition chooses whole vectors."""
         if condition.truth is not None:
             return then if condition.truth is True else otherwise
         result = self.emit(then.type, f"select {condition}, {then}, {otherwise}")
+        self.define(result, "select", (condition, then, otherwise))
         self.intervals.note_result("select", result, (then, otherwise))
         return result
 
