@@ -36,7 +36,8 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace | None]:
             return None
         if found.probed is None:
             return TaskSpace(0, (ParameterNote("not tuned", varies=False, why=found.refusal),))
-        space = captured_space(found.probed, task.options, task.configurations or (), None)
+        listed = task.configurations or ()
+        space = captured_space(found.probed, task.options, listed, None, is_wide=found.is_wide)
         return TaskSpace(take_census(space).valid, tuple(map(_note, found.probed.freedoms)))
 
     return space_of

@@ -20,6 +20,7 @@ from triton.runtime.autotuner import Heuristics
 from triton.runtime.jit import JITFunction
 
 from foundation.errors import UserError
+from foundation.printing import others_print_aside
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
 from triton_rvv.flag_gems import register_for
@@ -59,12 +60,17 @@ def loaded_kernel(kernel: Kernel) -> LoadedKernel:
         UserError: if there is none, or another one by now.
     """
     register_for(f"{kernel.module} {kernel.module_source}")
-    found = None if kernel.module == "__main__" or kernel.is_generated else _imported(kernel)
+    found, why = None, ""
+    if kernel.module != "__main__" and not kernel.is_generated:
+        try:
+            found = _imported(kernel)
+        except Exception as error:  # whatever a module does when it is imported elsewhere
+            why = f", since its module cannot be imported here ({type(error).__name__}: {error})"
     found = found or _made(kernel)
     if found is None:
         raise UserError(
-            f"the kernel {kernel.name} of {kernel.file} cannot be made of what was recorded: "
-            "define it at the top of a module, and capture the program again"
+            f"the kernel {kernel.name} of {kernel.file} cannot be made of what was recorded{why}: "
+            "define it at the top of a module that can be imported, and capture the program again"
         )
     if kernel_digest(found.function) != kernel.digest:
         raise UserError(
@@ -74,14 +80,15 @@ def loaded_kernel(kernel: Kernel) -> LoadedKernel:
 
 
 def _imported(kernel: Kernel) -> LoadedKernel | None:
-    """The kernel of an importable module; None if there is no such module or name."""
+    """The kernel of an importable module; None if there is no such name in it.
+
+    Raises:
+        Exception: whatever the module raises when it is imported.
+    """
     if _LOCAL in kernel.qualname:
         return None
-    try:
-        with _importable(kernel), asked_for_device():
-            module = importlib.import_module(kernel.module)
-    except Exception:  # whatever a module does when it is imported elsewhere
-        return None
+    with _importable(kernel), asked_for_device(), others_print_aside():
+        module = importlib.import_module(kernel.module)
     return _found(module, kernel.qualname)
 
 
@@ -114,7 +121,7 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
     module = ModuleType(name)
     module.__file__ = file
     sys.modules[name] = module  # where Triton looks for a kernel's globals
-    with _importable(kernel), asked_for_device():
+    with _importable(kernel), asked_for_device(), others_print_aside():
         for node in tree:
             # What fails, such as the import of a package that is not here, the kernel may not need.
             with contextlib.suppress(Exception):

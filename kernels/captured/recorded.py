@@ -17,12 +17,25 @@ from triton import language
 from foundation.config import ParameterValue
 from foundation.errors import UserError
 from foundation.torch_types import TORCH_TYPES
+from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.kernel_source import loaded_kernel
 from kernels.captured.memory import Memory, View
 from kernels.captured.names import task_name
-from kernels.captured.task import Constant, Drawn, Named, Recorded, Scalar, Storage, Task, Tensor
+from kernels.captured.task import (
+    Constant,
+    Descriptor,
+    Drawn,
+    Named,
+    Recorded,
+    Scalar,
+    Storage,
+    Task,
+    Tensor,
+    TupleValue,
+)
 from kernels.captured.task_file import Capture, read_capture
+from launchers.arguments import Described
 
 __all__ = ["RecordedTask", "load_task"]
 
@@ -69,6 +82,11 @@ class RecordedTask:
             options=task.options,
             grid=task.grid,
             grid_samples=[(sample.changed, sample.grid) for sample in task.grid_samples],
+            descriptors={
+                name: Described(value.shape, value.strides, value.padding)
+                for name, value in _descriptors(task).items()
+            },
+            blocks=BlockRule({n: value.block_shape for n, value in _descriptors(task).items()}),
         )
         self.listed: Sequence[Mapping[str, ParameterValue]] = task.configurations or ()
 
@@ -144,12 +162,17 @@ def _scalars(task: Task) -> dict[str, tuple[str, int | float]]:
     for name, value in task.arguments.items():
         if isinstance(value, Scalar):
             found[name] = ("i1" if value.type == "u1" else value.type, value.value)
-        elif not isinstance(value, Tensor):
+        elif not isinstance(value, Tensor | Descriptor):
+            kind = "tuple" if isinstance(value, TupleValue) else type(value).__name__.lower()
             raise UserError(
-                f"{name} of {task.kernel.name} is a {type(value).__name__.lower()}: kernels that "
-                "take other arguments than tensors and numbers cannot be tuned"
+                f"{name} of {task.kernel.name} is a {kind}: kernels that take other arguments "
+                "than tensors, their descriptors and numbers cannot be tuned"
             )
     return found
+
+
+def _descriptors(task: Task) -> dict[str, Descriptor]:
+    return {name: v for name, v in task.arguments.items() if isinstance(v, Descriptor)}
 
 
 def _constant(task: Task, value: Constant) -> Any:

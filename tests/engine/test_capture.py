@@ -425,3 +425,32 @@ torch.cuda.synchronize()
     assert most.target.startswith(("cuda", "hip"))
     assert graphed.time_s is None
     assert graphed.storages[0].contents is None
+
+
+def test_flag_gems_needs_no_register(tmp_path):
+    """By a stand-in that looks for a GPU's maker as FlagGems does when it is imported."""
+    package = tmp_path / "flag_gems"
+    (package / "runtime" / "backend").mkdir(parents=True)
+    (package / "runtime" / "common.py").write_text(
+        "class vendors:\n    get_all_vendors = staticmethod(lambda: {'nvidia': 'nvidia'})\n"
+    )
+    (package / "runtime" / "backend" / "__init__.py").write_text(
+        "from types import SimpleNamespace\n"
+        "backend_utils = SimpleNamespace(VendorInfoBase=SimpleNamespace)\n"
+        "get_tune_config = get_heuristic_config = dict\n"
+        "device_name = None\n"
+    )
+    (package / "runtime" / "__init__.py").write_text(
+        "import os\n"
+        "from flag_gems.runtime import backend, common\n"
+        "vendor = os.environ.get('GEMS_VENDOR', 'no device was found')\n"
+        "common.vendors.get_all_vendors()[vendor]\n"
+    )
+    (package / "__init__.py").write_text(
+        "from flag_gems import runtime\ndevice = runtime.backend.device_name\n"
+    )
+    body = "import importlib.util\nassert importlib.util.find_spec('flag_gems')\n"
+    body += "import flag_gems\nassert flag_gems.device == 'cpu'\nadd(x, x)"
+    assert len(captured(tmp_path, body).tasks) == 1
+    body = "import triton_rvv.flag_gems as gems\ngems.register()\n" + body
+    assert len(captured(tmp_path, body).tasks) == 1
