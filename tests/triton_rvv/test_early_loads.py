@@ -14,6 +14,7 @@ from qemu_kernels import Expected
 from triton_rvv import RVVTarget, compile_kernel
 from triton_rvv.targets.host_target import host_target
 from triton_rvv.targets.machine import Machine
+from triton_rvv.targets.target import Target
 
 
 @triton.jit
@@ -60,7 +61,7 @@ def rows_kernel(x_ptr, y_ptr, stride, M: tl.constexpr, N: tl.constexpr):
     tl.store(y_ptr + at, tl.where(x < y, far * far, far) - tl.minimum(x, far))
 
 
-def _early(kernel, target: RVVTarget, block: int = 1024, n: int | None = 4096) -> int:
+def _early(kernel, target: Target, block: int = 1024, n: int | None = 4096) -> int:
     """How many vectors a kernel's loops carry from turn to turn."""
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "n": "i32"}
     sizes = {} if n is None else {"known": {"n": n}, "grid": (-(-n // block), 1, 1)}
