@@ -50,7 +50,12 @@ def test_the_default_device_is_the_emulated_x60():
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("emulatd", "did you mean emulated"), ("my-bord", "did you mean my-board"), ("x", "choose")],
+    [
+        ("emulatd", "did you mean emulated"),
+        ("my-bord", "did you mean my-board"),
+        ("x", "choose"),
+        ("hotel", "choose one of emulated, .*, host, my-board, or write a board file for your own"),
+    ],
 )
 def test_an_unknown_device_names_the_nearest(my_board, name, hint):
     with pytest.raises(BoardError, match=f"there is no device named {name}: .*{hint}"):
