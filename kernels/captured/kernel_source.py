@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from triton.runtime.autotuner import Heuristics
@@ -29,10 +29,11 @@ from triton_rvv.launches.source import kernel_digest
 __all__ = ["LoadedKernel", "loaded_kernel"]
 
 _LOCAL = "<locals>"
+_MAKER = "_make_captured"
 # Calls that only make values, by what they begin with; others may do what a program does.
 _HARMLESS_CALLS = frozenset(
     {"tl", "triton", "math", "os", "int", "float", "bool", "str", "tuple", "list", "dict", "set"}
-    | {"range", "len", "min", "max", "sorted", "zip", "enumerate", "getattr", "isinstance"}
+    | {_MAKER, "range", "len", "min", "max", "sorted", "zip", "enumerate", "getattr", "isinstance"}
 )
 
 
@@ -112,8 +113,7 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
     text, tree = kernel.module_source, _definitions(kernel.module_source)
     is_local = _LOCAL in kernel.qualname
     if is_local or not tree:
-        own = f"@triton.jit\n{textwrap.dedent(kernel.source)}\n"
-        text = f"import triton\nimport triton.language as tl\n{text}\n\n{own}"
+        text = f"import triton\nimport triton.language as tl\n{text}\n\n{_own_definition(kernel)}"
         tree = _definitions(text)
     name = f"captured_{kernel.digest}"
     file = f"<{name}>"
@@ -129,11 +129,25 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
     return _found(module, kernel.name if is_local else kernel.qualname)
 
 
+def _own_definition(kernel: Kernel) -> str:
+    """The kernel under its name, made where the variables are that it takes from a function."""
+    own = f"@triton.jit\n{textwrap.dedent(kernel.source)}\n"
+    inner = textwrap.indent(f"{kernel.captured}{own}return {kernel.name}\n", "    ")
+    return f"def {_MAKER}():\n{inner}\n{kernel.name} = {_MAKER}()\n" if kernel.captured else own
+
+
 def _found(module: ModuleType, qualname: str) -> LoadedKernel | None:
-    """The kernel of that name under all of its decorators."""
+    """The kernel of that name under all of its decorators.
+
+    A function that was handed to `triton.jit` may have the name, and the kernel another one.
+    """
     found: Any = module
     for part in qualname.split("."):
         found = getattr(found, part, None)
+    if isinstance(found, FunctionType):
+        plain = found
+        made = (v for v in vars(module).values() if isinstance(v, JITFunction) and v.fn is plain)
+        found = next(made, None) or found
     heuristics: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
     while found is not None and not isinstance(found, JITFunction):
         if isinstance(found, Heuristics):

@@ -78,7 +78,7 @@ class RecordedTask:
         self.deployed = Deployed(
             function=self._kernel.function,
             scalars=_scalars(task),
-            constants={name: _constant(task, value) for name, value in task.constants.items()},
+            constants={n: self._constant(value) for n, value in task.constants.items()},
             options=task.options,
             grid=task.grid,
             grid_samples=[(sample.changed, sample.grid) for sample in task.grid_samples],
@@ -114,6 +114,34 @@ class RecordedTask:
         found = {}
         for name, function in self._kernel.heuristics.items():
             found[name] = known[name] = function(known)
+        return found
+
+    def _constant(self, value: Constant) -> Any:
+        """The value of a constant in this process.
+
+        Raises:
+            UserError: for a function that cannot be found.
+        """
+        if isinstance(value, tuple):
+            return tuple(map(self._constant, value))
+        if not isinstance(value, Named):
+            return value
+        return _triton_type(value.name) if value.kind == "dtype" else self._function(value.name)
+
+    def _function(self, name: str) -> Any:
+        """A kernel that is a constant of this one, by module:qualified_name."""
+        module, _, qualname = name.partition(":")
+        first, *rest = qualname.split(".")
+        if module == self.task.kernel.module:  # which may be the program itself
+            found = self._kernel.function.fn.__globals__.get(first)
+        else:
+            found = getattr(importlib.import_module(module), first, None)
+        for part in rest:
+            found = getattr(found, part, None)
+        if found is None:
+            raise UserError(
+                f"{self.task.kernel.name} takes the function {name}, which is not there"
+            )
         return found
 
     def memory(self, data_set: int) -> Memory:
@@ -175,26 +203,10 @@ def _descriptors(task: Task) -> dict[str, Descriptor]:
     return {name: v for name, v in task.arguments.items() if isinstance(v, Descriptor)}
 
 
-def _constant(task: Task, value: Constant) -> Any:
-    """The value of a constant in this process.
-
-    Raises:
-        UserError: for a function that cannot be found.
-    """
-    if isinstance(value, tuple):
-        return tuple(_constant(task, part) for part in value)
-    if not isinstance(value, Named):
-        return value
-    if value.kind == "dtype":
-        names = {"fp": "float", "bf": "bfloat", "i": "int", "u": "uint"}
-        found = getattr(language, value.name, None)
-        prefix = next((p for p in names if value.name.startswith(p)), "")
-        plain = names.get(prefix, "") + value.name.removeprefix(prefix)
-        return found if found is not None else getattr(language, plain)
-    module, _, qualname = value.name.partition(":")
-    found = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    if found is None:
-        raise UserError(f"{task.kernel.name} takes the function {value.name}, which is not there")
-    return found
+def _triton_type(name: str) -> Any:
+    """Triton's type of a name such as fp32 or float32."""
+    names = {"fp": "float", "bf": "bfloat", "i": "int", "u": "uint"}
+    prefix = next((p for p in names if name.startswith(p)), "")
+    found = getattr(language, name, None)
+    plain = names.get(prefix, "") + name.removeprefix(prefix)
+    return found if found is not None else getattr(language, plain)

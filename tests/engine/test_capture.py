@@ -18,6 +18,7 @@ import engine
 import triton_rvv
 from engine.programs.captured import capture_program
 from foundation.errors import UserError
+from kernels.captured.recorded import load_task
 from kernels.captured.task import Drawn, Recorded, Scalar, Task
 from kernels.captured.task_file import is_capture_file, read_capture
 
@@ -454,3 +455,41 @@ def test_flag_gems_needs_no_register(tmp_path):
     assert len(captured(tmp_path, body).tasks) == 1
     body = "import triton_rvv.flag_gems as gems\ngems.register()\n" + body
     assert len(captured(tmp_path, body).tasks) == 1
+
+
+def test_kernels_of_a_program_are_made_again_however_it_made_them(tmp_path):
+    body = """
+@triton.jit
+def half(x):
+    return x / 2
+
+@triton.jit
+def with_function(x, out, n, ACT: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, ACT(tl.load(x + at, mask=at < n)), mask=at < n)
+
+def plain(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+handed_over = triton.jit(plain)
+
+def made(factor):
+    FACTOR = tl.constexpr(factor)
+    @triton.jit
+    def closed(x, out, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + at, FACTOR * tl.load(x + at, mask=at < n), mask=at < n)
+    return closed
+
+out = torch.empty_like(x)
+with_function[(16,)](x, out, 1000, half, BLOCK=64)
+handed_over[(16,)](x, out, 1000, BLOCK=64)
+made(float("inf"))[(16,)](x, out, 1000, BLOCK=64)
+"""
+    tasks = captured(tmp_path, body).tasks
+    assert sorted(task.kernel.name for task in tasks) == ["closed", "plain", "with_function"]
+    for task in tasks:
+        deployed = load_task(tmp_path / "program.capture", task.key).deployed
+        assert deployed.function.fn.__name__ == task.kernel.name
+        assert deployed.constants["BLOCK"] == 64
