@@ -189,7 +189,7 @@ def workbench(
         make_builder = functools.partial(JointBuilder, each)
         load = functools.partial(joint_board, load)
     build_limit_s = len(problems) * (BUILD_LIMIT_S + problem.spec.arguments_limit_s)
-    if info.gpu is None and problem.spec.callable_file is None:
+    if info.backend in ("rvv", "host") and problem.spec.callable_file is None:
         _prepare_links(info.backend, tell)
     tell("starting Ray" if ray_address is None else f"joining the Ray cluster at {ray_address}")
     with ray_session(jobs, ray_address):
