@@ -105,11 +105,11 @@ def test_kernel_tuners_cache(storage, tmp_path):
     assert cache["problem_size"] == [8]
 
 
-def call_in_docs(words):
+def call_in_docs(words: str) -> dict:
     """What the calls that the page of formats prints, in the block with these words, leave."""
     page = REPOSITORY / "docs" / "reference" / "export_formats.md"
     (block,) = [b for b in re.findall(r"```python\n(.*?)```", page.read_text(), re.S) if words in b]
-    names = {}
+    names: dict[str, object] = {}
     exec(block, names)
     return names
 
