@@ -1,4 +1,4 @@
-"""Runs on a GPU what docs/gpu.md shows, with its real output: python benchmarks/gpu_jobs.py."""
+"""Runs on a GPU the jobs of docs/notes/gpu_h200.md: python benchmarks/gpu_jobs.py."""
 
 from __future__ import annotations
 

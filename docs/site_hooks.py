@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path, PurePosixPath
-from posixpath import normpath
+from posixpath import normpath, relpath
 from typing import Any
 
 from mkdocs.structure.files import File, Files
@@ -21,7 +21,7 @@ _BROUGHT = {
     "studies.md": "studies/README.md",
 }
 _PAGES = {source: page for page, source in _BROUGHT.items()}
-_LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]+)\]\((?P<path>[^()\s#:]+)(?P<anchor>#[^()\s]*)?\)")
+_LINK = re.compile(r"\[(?P<text>[^\]]+)\]\((?P<path>[^()\s#:]+)(?P<anchor>#[^()\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -34,18 +34,23 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Points links to pages at their place in the site; other files are named without a link."""
+    """Points links to pages at their place in the site; other files are named without a link.
+
+    In the site's search, notes come after the pages for users.
+    """
+    if page.file.src_uri.startswith("notes/"):
+        page.meta["search"] = {"boost": 0.001}  # a word in a title counts 1000 times
     source = _BROUGHT.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     folder = PurePosixPath(source).parent
+    place = PurePosixPath(page.file.src_uri).parent
 
     def in_the_site(link: re.Match[str]) -> str:
         target = normpath(str(folder / link["path"]))
         if not (_PROJECT / target).exists():
             return link[0]
-        if target in _PAGES:
-            return f"[{link['text']}]({_PAGES[target]}{link['anchor'] or ''})"
-        if target.startswith("docs/"):
-            return f"[{link['text']}]({target.removeprefix('docs/')}{link['anchor'] or ''})"
+        if target in _PAGES or target.startswith("docs/"):
+            there = _PAGES.get(target, target.removeprefix("docs/"))
+            return f"[{link['text']}]({relpath(there, place)}{link['anchor'] or ''})"
         return f"{link['text']} (`{target}`)"
 
     return _LINK.sub(in_the_site, markdown)

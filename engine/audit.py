@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None) -> int:
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", type=Path, help="a table; see docs/tables.md")
+    add("files", metavar="FILE", nargs="+", type=Path, help="a table; see docs/guides/tables.md")
     add("--device", metavar="NAME", type=device_name, help="a GPU of this machine: cuda, hip:1")
     add("--gpu", metavar="NAME", help="another GPU, as its driver names it: 'NVIDIA H200'")
     add("--gfx", metavar="ARCH", help="its architecture: gfx942, sm_90")

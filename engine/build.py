@@ -46,8 +46,8 @@ _DESCRIPTION = (
     "Builds configurations into a folder that runs on a board without this program installed."
 )
 _EPILOG = (
-    "See docs/by_hand.md. Exit status: 0 if a configuration was built, 1 if none was, 2 for a "
-    "mistake in the command."
+    "See docs/guides/by_hand.md. Exit status: 0 if a configuration was built, 1 if none was, 2 for "
+    "a mistake in the command."
 )
 _DEFAULT_BOARD = "x60"
 

@@ -37,8 +37,8 @@ _DESCRIPTION = (
     "`rvv_runner calibrate` wrote."
 )
 _EPILOG = (
-    "See docs/tables.md, and docs/calibrate.md for bundles. Exit status: 0 if something new was "
-    "stored, 1 if not, 2 for a mistake."
+    "See docs/guides/tables.md, and docs/guides/calibrate.md for bundles. Exit status: 0 if "
+    "something new was stored, 1 if not, 2 for a mistake."
 )
 
 # A warm start tries no more of what has no times.

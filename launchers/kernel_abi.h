@@ -1,5 +1,5 @@
 /* What an object file compiled from a Triton kernel exports. Embed it by calling the entry once
- * for each program of the grid; docs/launcher.md shows a main of one's own. */
+ * for each program of the grid; docs/reference/launcher.md shows a main of one's own. */
 #ifndef TRITON_RVV_KERNEL_ABI_H
 #define TRITON_RVV_KERNEL_ABI_H
 

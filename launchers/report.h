@@ -6,7 +6,7 @@
 #include "check.h"
 #include "orders.h"
 
-/* docs/launcher.md describes them. */
+/* docs/reference/launcher.md describes them. */
 enum exit_status {
     EXIT_OK = 0,
     EXIT_WRONG_OUTPUT = 1,

@@ -35,6 +35,7 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "prefetch": (str,),
     "vlen_bits": (int,),
     "cores": (int,),
+    "cores_per_l2": (int,),
     "frequency_hz": (int,),
     "l1d_bytes": (int,),
     "l2_bytes": (int,),
@@ -42,6 +43,8 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "mvendorid": (str,),
     "marchid": (str,),
     "processors": (str,),
+    "matrix_cpu": (str,),
+    "matrix_processors": (str,),
     "enter": (str,),
     "perf_user_access": (int,),
     "emulation": (dict,),
@@ -139,6 +142,7 @@ class BoardFile:
         prefetch: how far ahead code asks for lines, one of PREFETCHES; None for "near".
         vlen_bits: bits in a vector register.
         cores: number of cores.
+        cores_per_l2: number of cores that share an L2 cache; None if that is not known.
         frequency_hz: clock in hertz.
         l1d_bytes, l2_bytes, l3_bytes: sizes of the data caches, None if not known or not there.
         emulation: None if the board cannot be emulated.
@@ -147,6 +151,8 @@ class BoardFile:
         mvendorid, marchid: as /proc/cpuinfo shows them for the core, None if not known.
         ssh: how to reach it; None for a kind of board.
         processors: numbers of the processors of this kind, such as "0-3,6"; None for all.
+        matrix_cpu: the core's name with its matrix unit, where only some of them have one.
+        matrix_processors: numbers of those that have it; "" for none.
         enter: file on the board into which a process writes its number to get to this kind of
             core; None where being bound to a processor is enough.
         perf_user_access: value of the kernel's setting of that name with which users may count;
@@ -172,6 +178,9 @@ class BoardFile:
     l3_bytes: int | None = None
     tune: str | None = None
     prefetch: Prefetch | None = None
+    cores_per_l2: int | None = None
+    matrix_cpu: str | None = None
+    matrix_processors: str | None = None
 
     @property
     def wrapper(self) -> tuple[str, ...]:
@@ -197,6 +206,7 @@ class BoardFile:
             l2_bytes=self.l2_bytes,
             tune=self.tune,
             prefetch=self.prefetch,
+            cores_per_l2=self.cores_per_l2,
         )
 
 
@@ -260,8 +270,11 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         marchid=entries.get("marchid"),
         ssh=None if ssh is None else _ssh_settings(ssh),
         processors=entries.get("processors"),
+        matrix_cpu=entries.get("matrix_cpu"),
+        matrix_processors=entries.get("matrix_processors"),
         enter=entries.get("enter"),
         perf_user_access=entries.get("perf_user_access"),
+        cores_per_l2=entries.get("cores_per_l2"),
     )
 
 
@@ -345,11 +358,11 @@ def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
         raise BoardError(
             f"the board file {path} has tune = {tune!r}: make it one of {', '.join(MACHINES)}"
         )
-    processors = entries.get("processors", "0")
-    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", processors):
-        raise BoardError(
-            f'the board file {path} has processors = {processors!r}: make it as "0-3,6"'
-        )
+    for key in ("processors", "matrix_processors"):
+        numbers = entries.get(key, "0")
+        is_none = key == "matrix_processors" and not numbers
+        if not is_none and not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", numbers):
+            raise BoardError(f'the board file {path} has {key} = {numbers!r}: make it as "0-3,6"')
 
 
 def _ssh_settings(entries: Mapping[str, Any]) -> SshSettings:

@@ -16,7 +16,8 @@ __all__ = ["space"]
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
     """Blocks as in a plain product, and SPLIT_K parts with at least one block of K each.
 
-    If tune_gemm rules splitting out, it is only tried later: docs/spaces.md has the measurements.
+    If tune_gemm rules splitting out, it is only tried later: docs/reference/spaces.md has the
+    measurements.
     """
     m, n, k = (problem.shape[name] for name in "MNK")
     tuned = parameters(

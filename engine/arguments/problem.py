@@ -7,14 +7,20 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from engine.workers.devices import board_names, check_device_name, every_device, timed
-from foundation.command_line import ArgumentParser, one_of
+from engine.workers.devices import (
+    board_names,
+    check_device_name,
+    every_device,
+    on_cores,
+    timed,
+)
+from foundation.command_line import ArgumentParser, one_of, positive_integer
 from foundation.completion import completes
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError, nearest
 from gpu_runner.names import TIMINGS
 from kernels.captured.names import is_capture
-from kernels.registry import is_captured_task, is_kernel_file, kernel_names
+from kernels.registry import check_declared, is_captured_task, is_kernel_file, kernel_names
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE
 from search_spaces.registry import space_names
@@ -27,6 +33,7 @@ __all__ = [
     "add_space_argument",
     "complete_config",
     "config_type",
+    "core_counts",
     "device_name",
     "device_names",
     "kernel_name",
@@ -90,6 +97,16 @@ def add_kernel_arguments(
     parser.add_argument(
         "--dtype", metavar="TYPE", help="element type, such as f32 (default: the kernel's first)"
     )
+    parser.finish_with(_check_problem)
+
+
+def _check_problem(arguments: argparse.Namespace) -> None:
+    """Refuse sizes and types that the kernel does not have, before slow imports."""
+    if arguments.kernel is None or is_capture(arguments.kernel):
+        return
+    given = arguments.shape
+    for shape in given or [{}] if isinstance(given, list) else [given]:
+        check_declared(arguments.kernel, shape, arguments.dtype)
 
 
 def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> None:
@@ -111,18 +128,26 @@ def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> Non
         "without (warm, a processor's default), or on a GPU in a CUDA graph, without the cost of "
         "launches (graph)",
     )
-    parser.finish_with(_apply_timing)
+    parser.add_argument(
+        "--cores",
+        metavar="N,..." if several else "N",
+        type=core_counts if several else _one_count,
+        default=(),
+        help="how many cores of the board run a kernel at once"
+        f"{', and several numbers for one after another' if several else ''} (default: one)",
+    )
+    parser.finish_with(_apply_usage)
 
 
-def _apply_timing(arguments: argparse.Namespace) -> None:
-    """Let the device's name say how kernels are timed."""
-    if arguments.timing is None:
-        return
+def _apply_usage(arguments: argparse.Namespace) -> None:
+    """Let the device's name say how kernels are timed, and on how many cores they run."""
     given = arguments.device
-    if isinstance(given, str):
-        arguments.device = timed(given, arguments.timing)
-    else:
-        arguments.device = tuple(timed(name, arguments.timing) for name in given)
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if arguments.timing is not None:
+        names = tuple(timed(name, arguments.timing) for name in names)
+    if arguments.cores:
+        names = tuple(on_cores(name, count) for count in arguments.cores for name in names)
+    arguments.device = names[0] if isinstance(given, str) else names
 
 
 def add_space_argument(parser: ArgumentParser) -> None:
@@ -133,6 +158,22 @@ def add_space_argument(parser: ArgumentParser) -> None:
         default="",
         help="on a GPU: search the space of another tuner, for its kernel (default: the kernel's)",
     )
+
+
+def core_counts(text: str) -> tuple[int, ...]:
+    """The numbers of cores in "1,4,8", for argparse.
+
+    Raises:
+        argparse.ArgumentTypeError: for anything else, or a number that is given twice.
+    """
+    counts = tuple(positive_integer(part.strip()) for part in text.split(","))
+    if len(set(counts)) < len(counts):
+        raise argparse.ArgumentTypeError(f"{text} has a number twice: give each once")
+    return counts
+
+
+def _one_count(text: str) -> tuple[int, ...]:
+    return (positive_integer(text),)
 
 
 def kernel_name(text: str) -> str:

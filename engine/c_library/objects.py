@@ -52,8 +52,8 @@ def compile_variants(functions: Sequence[Function]) -> dict[str, bytes]:
 def _compile(function: Function, variant: Variant) -> bytes:
     """The code of a variant, which is right for any size: only what every call has is a constant.
 
-    Code for the sizes of the study alone took as many cycles (docs/c_library.md): of a size, the
-    compiler knows only whether it is 1 or a multiple of 16.
+    Code for the sizes of the study alone took as many cycles (docs/guides/c_library.md): of a size,
+    the compiler knows only whether it is 1 or a multiple of 16.
     """
     fixed = {
         name: value

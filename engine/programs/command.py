@@ -24,9 +24,18 @@ __all__ = ["tune_capture"]
 
 _TRIALS_PER_TASK = 20  # if the user gives no budget
 
+# Of the time of a budget: what is found out is kept, so the same command finds out about the rest.
+_EXAMINED_PART = 0.5
+_NOT_EXAMINED = "half of the budget was over before its turn to be examined: run the command again"
+
 
 def tune_capture(
-    capture: Path, request: TuningRequest, budget: ProgramBudget, *, as_json: bool
+    capture: Path,
+    request: TuningRequest,
+    budget: ProgramBudget,
+    *,
+    as_json: bool,
+    widens: bool = False,
 ) -> bool:
     """Tune a capture's tasks, print the result, and return whether any task has a winner.
 
@@ -35,6 +44,7 @@ def tune_capture(
         request: what the studies have in common.
         budget: of all of them; 20 trials per task if it has no limit.
         as_json: whether the result is printed as JSON.
+        widens: whether more is tried than the kernels' autotuners list.
 
     Raises:
         UserError, BoardError: as `tune_program`, and if the file is no capture.
@@ -44,7 +54,13 @@ def tune_capture(
     if budget.trials is None and budget.time_s is None:
         budget = replace(budget, trials=_TRIALS_PER_TASK * len(tasks))
     info = board_info(request.devices[0], request.work.ray_address)
-    examine_new(capture, lambda task: say(f"stage=examining {task.label}", file=sys.stderr))
+    left = examine_new(
+        capture,
+        lambda task: say(f"stage=examining {task.label}", file=sys.stderr),
+        budget.end_s(_EXAMINED_PART),
+        widens=widens,
+    )
+    tasks = [replace(task, refusal=_NOT_EXAMINED) if task.key in left else task for task in tasks]
 
     def changed(standings: Sequence[TaskStanding], number: int) -> None:
         keep_winner(standings[number], info)

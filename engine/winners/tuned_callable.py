@@ -43,7 +43,7 @@ class TunedCallable:
     ) -> None:
         self._spec = load_kernel(str(path))
         if self._spec.callable_file is None:
-            raise UserError(f"{path} has no function build: see docs/callables.md")
+            raise UserError(f"{path} has no function build: see docs/guides/callables.md")
         self._file = self._spec.callable_file
         self._device, self._storage, self._max_key_cost = device, storage, max_key_cost
         self._winners: dict[object, Found] = {}

@@ -28,7 +28,7 @@ from foundation.processors import cores
 from foundation.shapes import shape_text
 from kernels.captured.names import split_task_name
 from kernels.on_device import ProblemArguments, does_not_fit
-from kernels.own.choice import split_path
+from kernels.own.kernel_path import split_path
 from kernels.registry import is_captured_task, is_kernel_file
 from kernels.spec import Problem
 from rvv_runner.board import Board, BoardInfo
@@ -246,7 +246,9 @@ def _source_of(
     """Where the pool gets a board from, on the machine that reaches it."""
     board, machine = machine_of(name)
     if not machine:
-        return BoardSource(name, functools.partial(load, name))
+        # A GPU's process keeps its memory, and Python's has run what a user wrote.
+        kept = info.gpu is not None or board in PYTHON_NAMES
+        return BoardSource(name, functools.partial(load, name), leaves_nothing=not kept)
     return distant_source(name, machine, board, load, info.backend, sources(_kernel_files(problem)))
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import resource
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -29,6 +32,7 @@ __all__ = ["EXAMINATION_LIMIT_S", "current_examined", "digest_of", "examine"]
 EXAMINATION_LIMIT_S = 180.0  # for one task, of processor time
 # Times as long may pass by the clock: what is found is kept, and must not tell of a busy machine.
 _PATIENCE = 5
+_WIDE = "--widen"
 
 
 def digest_of(task: RecordedTask) -> str:
@@ -50,7 +54,12 @@ def current_examined(capture: Path, task: RecordedTask) -> Examined:
 
 
 def examine(
-    capture: Path, keys: Sequence[str], begun: Callable[[str], None] = lambda key: None
+    capture: Path,
+    keys: Sequence[str],
+    begun: Callable[[str], None] = lambda key: None,
+    end_s: float = math.inf,
+    *,
+    widens: bool = False,
 ) -> None:
     """Find out about tasks, and keep it beside the capture.
 
@@ -58,6 +67,8 @@ def examine(
         capture: the file.
         keys: of the tasks, which are begun in about this order, on every core.
         begun: called with the key of each task when its turn comes.
+        end_s: when to leave the rest, as `time.monotonic` gives it; of those, nothing is kept.
+        widens: whether more may vary than the kernels' autotuners list.
 
     Raises:
         UserError: if what was found cannot be kept.
@@ -67,35 +78,55 @@ def examine(
     processes = max(1, min(cores(), len(keys) // 2))
     shares = [keys[number::processes] for number in range(processes)]
     with ThreadPoolExecutor(processes) as pool:
-        for ended in [pool.submit(_examine_share, capture, share, begun) for share in shares]:
-            ended.result()
+        examined = functools.partial(_examined_in_child, capture, end_s=end_s, widens=widens)
+        running = [
+            pool.submit(_examine_share, capture, share, begun, end_s, examined) for share in shares
+        ]
+        for share_ended in running:
+            share_ended.result()
 
 
-def _examine_share(capture: Path, keys: Sequence[str], begun: Callable[[str], None]) -> None:
+def _examine_share(
+    capture: Path,
+    keys: Sequence[str],
+    begun: Callable[[str], None],
+    end_s: float,
+    examined: Callable[[Sequence[str]], Iterator[str]],
+) -> None:
     """Find out about tasks one after another; a process that one of them ends is started anew."""
     waiting = list(keys)
     while waiting:
         last = ""
-        for last in _examined_in_child(capture, waiting):
+        for last in examined(waiting):
             begun(last)
+        if time.monotonic() >= end_s:
+            return
         left = waiting[waiting.index(last) :] if last else waiting
         if left[0] not in read_examined(capture):
             _refuse(capture, left[0])
         waiting = left[1:]
 
 
-def _examined_in_child(capture: Path, keys: Sequence[str]) -> Iterator[str]:
+def _examined_in_child(
+    capture: Path, keys: Sequence[str], *, end_s: float, widens: bool
+) -> Iterator[str]:
     """The keys of tasks as they are begun; ends with the process that examines them."""
-    command = [sys.executable, "-m", __name__, str(capture), *keys]
+
+    def ended_in_time(child: subprocess.Popen[str]) -> threading.Timer:
+        left_s = max(0.0, end_s - time.monotonic())
+        timer = threading.Timer(min(_PATIENCE * EXAMINATION_LIMIT_S, left_s), child.kill)
+        timer.start()
+        return timer
+
+    how = [_WIDE] if widens else []
+    command = [sys.executable, "-m", __name__, *how, str(capture), *keys]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
-        timer = threading.Timer(_PATIENCE * EXAMINATION_LIMIT_S, child.kill)
-        timer.start()
+        timer = ended_in_time(child)
         try:
             for line in child.stdout:
                 timer.cancel()
-                timer = threading.Timer(_PATIENCE * EXAMINATION_LIMIT_S, child.kill)
-                timer.start()
+                timer = ended_in_time(child)
                 if line.strip() in keys:
                     yield line.strip()
         finally:
@@ -112,7 +143,7 @@ def _refuse(capture: Path, key: str) -> None:
     keep_examined(capture, {key: Examined(digest_of(task), None, reason)})
 
 
-def _examine_here(capture: Path, keys: Sequence[str]) -> None:
+def _examine_here(capture: Path, keys: Sequence[str], *, widens: bool) -> None:
     """In the separate process."""
     for key in keys:
         say(key, flush=True)
@@ -122,8 +153,14 @@ def _examine_here(capture: Path, keys: Sequence[str]) -> None:
             task = load_task(capture, key)
             digest = digest_of(task)
             listed = _listed_values(task)
-            found = probed(task.deployed, task.memory(0), listed=listed, derived=task.derived)
-            keep_examined(capture, {key: Examined(digest, found)})
+            found = probed(
+                task.deployed,
+                task.memory(0),
+                listed=listed,
+                derived=task.derived,
+                widens=widens,
+            )
+            keep_examined(capture, {key: Examined(digest, found, is_wide=widens)})
         except UserError as error:
             keep_examined(capture, {key: Examined(digest, None, str(error))})
         except Exception as error:  # whatever a kernel's launch raises
@@ -153,4 +190,7 @@ def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]] | None
 
 
 if __name__ == "__main__":
-    _examine_here(Path(sys.argv[1]), sys.argv[2:])
+    words = sys.argv[1:]
+    is_wide = words[0] == _WIDE
+    path, *task_keys = words[is_wide:]
+    _examine_here(Path(path), task_keys, widens=is_wide)

@@ -14,8 +14,9 @@ import torch
 
 from foundation.config import Config
 from foundation.errors import UserError
-from kernels.own.expected import ExpectedOutput, expected_output
+from kernels.own.expected import ExpectedOutput, expected_output, tensors_of
 from kernels.own.module import call_by_name, import_file
+from kernels.own.reference_outputs import checked_outputs
 from kernels.own.tolerance import DRAWS, disturbed, share_of, tolerance
 from kernels.spec import KernelSpec, Problem
 from kernels.values import TORCH_TYPES, current_data_set, input_array, output_array
@@ -31,7 +32,7 @@ def is_callable_file(path: Path) -> bool:
 
 
 def load_callable(path: Path) -> KernelSpec:
-    """The callable of a user's file; docs/callables.md says what the file must contain.
+    """The callable of a user's file; docs/guides/callables.md says what the file must contain.
 
     Raises:
         UserError: if the file cannot be imported or lacks something; later also if one of its
@@ -83,7 +84,7 @@ class CallableFile:
         """
         function = self.optional(name)
         if function is None:
-            raise UserError(f"{self.path} has no function {name}: see docs/callables.md")
+            raise UserError(f"{self.path} has no function {name}: see docs/guides/callables.md")
         return function
 
     def optional(self, name: str) -> Callable[..., Any] | None:
@@ -177,10 +178,8 @@ class CallableFile:
         self, known: Mapping[str, Any], values: Mapping[str, Any]
     ) -> Mapping[str, torch.Tensor]:
         copies = {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
-        outputs: Mapping[str, torch.Tensor] = call_by_name(
-            self.path, self.required("reference"), {**known, **copies}
-        )
-        return outputs
+        given = call_by_name(self.path, self.required("reference"), {**known, **copies})
+        return tensors_of(checked_outputs(self.path, "arguments", given, values))
 
     def _known(self, problem: Problem, config: Config) -> dict[str, Any]:
         dtype = TORCH_TYPES[problem.dtype]

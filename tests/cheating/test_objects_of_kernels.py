@@ -1,7 +1,7 @@
 """What a kernel in C could do and one in Triton cannot: its object has nothing to do it with.
 
 With memory of its own, a kernel could keep outputs from one timed run to the next; if it could call
-the system, it could do anything (docs/launcher.md, "What no check finds").
+the system, it could do anything (docs/reference/launcher.md, "What no check finds").
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ __all__ = ["DOCUMENTS", "REPOSITORY", "CodeBlock", "code_blocks", "links", "path
 
 REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = sorted(
-    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), REPOSITORY / "studies/README.md"]
+    [*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/**/*.md"), REPOSITORY / "studies/README.md"]
 )
 
 # What only runs leave behind, and names that stand for any name.

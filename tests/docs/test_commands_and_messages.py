@@ -13,7 +13,7 @@ from documents import REPOSITORY
 from engine.__main__ import COMMANDS
 from rvv_runner.measurement import Status
 
-_MESSAGES = (REPOSITORY / "docs" / "messages.md").read_text()
+_MESSAGES = (REPOSITORY / "docs" / "reference" / "messages.md").read_text()
 _ROWS = re.findall(r"^\| `([^`]+)` \|", _MESSAGES, re.MULTILINE)
 _SENTENCES = [row for row in _ROWS if row not in get_args(Status)]
 _SOURCES = (
@@ -46,7 +46,7 @@ def _spelt(node: ast.AST) -> str:
 
 
 def test_the_page_of_commands_has_each_command_and_no_other() -> None:
-    page = (REPOSITORY / "docs" / "commands.md").read_text()
+    page = (REPOSITORY / "docs" / "reference" / "commands.md").read_text()
     named = re.findall(r"^\| `([a-z-]+)( [a-z]+)?` \| `([\w.]+)", page, re.MULTILINE)
     assert {name for name, _, _ in named} == set(COMMANDS)
     for name, _, module in named:

@@ -9,7 +9,7 @@ import shlex
 import pytest
 from documents import REPOSITORY
 
-PAGE = (REPOSITORY / "docs/coverage.md").read_text()
+PAGE = (REPOSITORY / "docs/notes/coverage.md").read_text()
 SPANS = [shlex.split(span) for span in re.findall(r"`([^`]+)`", PAGE) if " " in span]
 COMMANDS = [words for words in SPANS if words[:2] == ["python", "-m"]]
 TESTS = [words for words in SPANS if words[0] == "pytest"]

@@ -15,7 +15,9 @@ from triton_rvv.__main__ import main
 
 def test_the_example_of_a_call_prints_what_it_should(tmp_path: Path) -> None:
     (example,) = (
-        block for block in code_blocks(REPOSITORY / "docs/host.md") if block.language == "python"
+        block
+        for block in code_blocks(REPOSITORY / "docs/guides/host.md")
+        if block.language == "python"
     )
     script = tmp_path / "example.py"
     script.write_text(example.text)
@@ -30,7 +32,7 @@ def test_the_compile_command_writes_what_the_page_says(
 ) -> None:
     (command,) = (
         line
-        for block in code_blocks(REPOSITORY / "docs/compiler.md")
+        for block in code_blocks(REPOSITORY / "docs/reference/compiler.md")
         for line in block.text.splitlines()
         if "-m triton_rvv compile" in line
     )

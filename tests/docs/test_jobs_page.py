@@ -12,7 +12,7 @@ from engine.jobs.shape_list import read_shape_list
 from engine.results.gemm_json import bucket_of, read_gemm_json
 from foundation.errors import UserError
 
-PAGE = REPOSITORY / "docs/jobs.md"
+PAGE = REPOSITORY / "docs/guides/jobs.md"
 
 
 def blocks(language: str) -> list[str]:

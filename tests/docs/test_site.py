@@ -25,8 +25,10 @@ def test_the_site_builds_strictly_and_fetches_nothing(tmp_path) -> None:
     )
     assert built.returncode == 0, built.stdout + built.stderr
     first = (tmp_path / "index.html").read_text()
-    for page in (REPOSITORY / "docs").glob("*.md"):
-        name = "pages" if page.stem == "README" else page.stem
-        assert f'href="{name}.html"' in first, f"{page.name} is not in the site's navigation"
+    docs = REPOSITORY / "docs"
+    for page in docs.glob("**/*.md"):
+        place = page.relative_to(docs).with_suffix("").as_posix()
+        name = "pages" if place == "README" else place
+        assert f'href="{name}.html"' in first, f"{name} is not in the site's navigation"
     for page in tmp_path.rglob("*.html"):
         assert not _FETCHED.findall(page.read_text()), page.name

@@ -177,7 +177,8 @@ def where(condition, a, b):
 
 # -- mathematics -----------------------------------------------------------------------------------
 
-# Units in the last place that a function of one argument may be off; docs/math.md promises less.
+# Units in the last place that a function of one argument may be off; docs/reference/math.md
+# promises less.
 _FUNCTION_ULP = 2.0
 
 FUNCTIONS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-if DEVICE == "cpu":  # as docs/torch_compile.md says
+if DEVICE == "cpu":  # as docs/guides/torch_compile.md says
     import triton_rvv.inductor
 
     triton_rvv.inductor.register()

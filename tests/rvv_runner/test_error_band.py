@@ -44,7 +44,7 @@ def test_an_order_is_trusted_from_where_most_such_pairs_are_right() -> None:
 
 
 def test_the_document_shows_the_bands_of_every_class() -> None:
-    document = (ROOT / "docs" / "emulated_board.md").read_text(encoding="utf-8")
+    document = (ROOT / "docs" / "concepts" / "emulated_board.md").read_text(encoding="utf-8")
     bands = tomllib.loads(BANDS_FILE.read_text(encoding="utf-8"))["x60"]
     assert set(bands) == set(KERNEL_CLASSES)
     for kind, which in KERNEL_CLASSES.items():

@@ -216,7 +216,7 @@ IN_PLACE = [
 
 
 @pytest.mark.parametrize(
-    ("dtype", "vlen_bits", "rows", "m", "k"), pairwise([*TYPES], VLENS, IN_PLACE)
+    ("dtype", "vlen_bits", "rows", "m", "k"), in_turn([*TYPES], VLENS, IN_PLACE)
 )
 def test_rows_that_are_read_in_place_end_anywhere(
     run: KernelRunner, dtype: str, vlen_bits: int, rows: str, m: int, k: int
@@ -318,7 +318,6 @@ def known_rows_kernel(
     in_turn(
         [("fp32", 128), ("fp32", 256), ("fp16", 512), ("i8", 256), ("fp32", 512)],
         (1, 2, 3, 5, 6, 7, 11, 13, 31),
-        rounds=2,
     ),
 )
 def test_every_number_of_rows(run: KernelRunner, dtype: str, vlen_bits: int, rows: int) -> None:
@@ -424,7 +423,7 @@ def test_groups_of_rows_end_where_the_last_one_does(
 
 @pytest.mark.parametrize(
     ("vlen_bits", "rows", "columns", "block_k"),
-    pairwise(VLENS, [4, 8, 32], [(16, 16), (64, 32), (64, 64)]),
+    in_turn(VLENS, [4, 8, 32], [(16, 16), (64, 32), (64, 64)], rounds=2),
 )
 def test_rows_by_a_list_end_where_its_last_row_is(
     run: KernelRunner, vlen_bits: int, rows: int, columns: int, block_k: int
@@ -513,8 +512,10 @@ def wide_mask_kernel(a_ptr, b_ptr, kept_ptr, depths_ptr, c_ptr, BLOCK_K: tl.cons
     tl.store(c_ptr + rows * 32 + columns, tl.dot(a, b))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("depth", [3, 35, 49])
+@pytest.mark.parametrize(
+    ("vlen_bits", "depth"),
+    in_turn([128, 256, 512], [3, 35, 49]),
+)
 def test_steps_behind_the_end_are_zero_under_a_wide_mask(
     run: KernelRunner, depth: int, vlen_bits: int
 ) -> None:

@@ -19,8 +19,9 @@ from triton_rvv.lowering.llvm.values import (
     vector_type,
 )
 
-__all__ = ["ADDRESS", "READ", "SCRATCH", "WRITE", "Builder"]
+__all__ = ["READ", "SCRATCH", "WRITE", "Builder"]
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 # The comparison that holds of what each gives and the other operand.
@@ -28,8 +29,6 @@ _EXTREMES = {"llvm.smin": "sle", "llvm.smax": "sge"}
 
 # Where arrays lie that are too large for the stack, in a function that has any.
 SCRATCH = Val("ptr", "%scratch")
-# What `Builder.definition` calls the instruction that computes an address.
-ADDRESS = "getelementptr"
 # What a prefetch is for.
 READ, WRITE = integer(0, "i32"), integer(1, "i32")
 
@@ -62,7 +61,6 @@ class Builder:
         self._multiples: dict[str, int] = {}
         self._repeated: dict[str, Val] = {}
         self._definitions: dict[str, tuple[str, Sequence[Val]]] = {}
-        self._counted_in: dict[str, str] = {}
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -102,14 +100,6 @@ class Builder:
         For several instructions it may be the name of what they compute, such as "exp".
         """
         return self._definitions.get(value.ref, ("", ()))
-
-    def counted_in(self, address: Val) -> str:
-        """The type of the elements that an address was moved by; empty where it is no such one."""
-        return self._counted_in.get(address.ref, "")
-
-    def is_older(self, value: Val, other: Val) -> bool:
-        """Whether a value was there before another one, the result of an instruction."""
-        return _serial(value) < _serial(other)
 
     def multiple(self, value: Val) -> int:
         """A power of two that divides an integer, as far as is known; a sum that wraps keeps it."""
@@ -163,13 +153,17 @@ class Builder:
         if (holds := self.intervals.decided(predicate, left, right)) is not None:
             return Val("i1", "true" if holds else "false")
         name = "icmp" if left.element[0] in "ip" else "fcmp"
-        return self.emit(vector_type("i1", left.width), f"{name} {predicate} {left}, {right.ref}")
+        type_ = vector_type("i1", left.width)
+        result = self.emit(type_, f"{name} {predicate} {left}, {right.ref}")
+        self.define(result, f"{name} {predicate}", (left, right))
+        return result
 
     def select(self, condition: Val, then: Val, otherwise: Val) -> Val:
         """`then` where the condition holds; a scalar condition chooses whole vectors."""
         if condition.truth is not None:
             return then if condition.truth is True else otherwise
         result = self.emit(then.type, f"select {condition}, {then}, {otherwise}")
+        self.define(result, "select", (condition, then, otherwise))
         self.intervals.note_result("select", result, (then, otherwise))
         return result
 
@@ -311,10 +305,7 @@ class Builder:
         if index.constant == 0 and index.width == 1:
             return pointer
         type_ = vector_type("ptr", max(pointer.width, index.width))
-        result = self.emit(type_, f"{ADDRESS} {element}, {pointer}, {index}")
-        self._definitions[result.ref] = ADDRESS, (pointer, index)
-        self._counted_in[result.ref] = element
-        return result
+        return self.emit(type_, f"getelementptr {element}, {pointer}, {index}")
 
     def of_unknown_origin(self, value: Val) -> Val:
         """The same integer, of which LLVM does not know the value, even if it is constant."""
@@ -475,6 +466,23 @@ class Builder:
             self.lines.extend(line for line in turn if line is not None)
         return results
 
+    def beside(self, parts: Sequence[Callable[[], T]], aside: Callable[[], S]) -> tuple[list[T], S]:
+        """Write pieces of code as `interleave` does, and spread another one evenly among them.
+
+        None of them may branch.
+        """
+        with self._apart() as lines:
+            results = self.interleave(parts)
+        with self._apart() as spread:
+            result = aside()
+        done = 0
+        for number, line in enumerate(spread):
+            until = number * len(lines) // len(spread)
+            self.lines += [*lines[done:until], line]
+            done = until
+        self.lines += lines[done:]
+        return results, result
+
     @contextmanager
     def _apart(self) -> Iterator[list[str]]:
         """What is written inside the `with` goes to the list, which is put somewhere afterwards."""
@@ -487,8 +495,3 @@ class Builder:
     def _fresh(self) -> int:
         self._names += 1
         return self._names
-
-
-def _serial(value: Val) -> int:
-    """The number in the name that a builder gives; 0 for arguments and constants."""
-    return int(value.ref.lstrip("%abcdefghijklmnopqrstuvwxyz") or 0)

@@ -298,6 +298,6 @@ def extern(operation: Operation) -> tuple[Emit, int]:
         return by_lanes(name, result.llvm), CALL_COST
     raise CompileError(
         f"the external function {symbol} is not supported: "
-        "compute it from functions that docs/math.md lists",
+        "compute it from functions that docs/reference/math.md lists",
         operation.line,
     )
