@@ -16,6 +16,10 @@ STEPS = {
     "rope_fwd": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_H": 2},
     "correlation": {"BLOCK_SIZE_W": 32},
     "gemm_a8w8_blockscale": {"GROUP_SIZE_M": 2},
+    "matmul_w4a8": {"BLOCK_SIZE_M": 2},
+    "matmul_w4a16": {"BLOCK_SIZE_M": 2},
+    "decode_attention": {"SPLITS": 2},
+    "add_rms_norm": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_N": 32},
 }
 TYPES = [(name, dtype) for name in kernel_names() for dtype in load_kernel(name).dtypes]
 
