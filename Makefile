@@ -4,9 +4,13 @@ PYTHON := .venv/bin/python
 # Seconds, and a command that has to end within them.
 LIMIT := ./tests/within.sh
 
-# On every core; a process that has no tests left takes some of another's. Each test has a limit in
-# pyproject.toml; all together have none, which a slow machine would reach.
-PYTEST := $(PYTHON) -m pytest -n auto --dist worksteal
+# On every core, and one process more, since tests wait for boards, links and Ray; a process that has
+# no tests left takes some of another's. Each test has a limit in pyproject.toml; all together have
+# none, which a slow machine would reach.
+PYTEST := $(PYTHON) -m pytest -n $(shell expr $$(nproc) + 1) --dist worksteal
+# Tests start hundreds of Python processes. Where the environment forbids bytecode, each would
+# compile whatever it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Modules of one name, which mypy checks one at a time.
 CONFTESTS = $(shell find tests -name conftest.py)
@@ -89,7 +93,7 @@ bench: setup
 		echo "== $$file"; $(LIMIT) 900 $(PYTHON) "$$file"; \
 	done
 
-# On a machine with a GPU: tests that need one, the jobs of docs/guides/gpu.md, and figures beside goals,
+# On a machine with a GPU: tests that need one, the jobs and figures of docs/notes/gpu_h200.md,
 # with the output of each part in studies/gpu. ARGS="tests jobs" runs some of the parts.
 # It sets nothing up, since torch has to be the build for that GPU; PYTHON=python3 names another.
 gpu:

@@ -1,105 +1,177 @@
-"""Compares the other emulated cores with published measurements: bench_cores.py RESULTS [CORE ...].
+"""What kernels gain by several cores, and what the winner on one core costs on four and on eight:
+python benchmarks/bench_cores.py [--drawn] [--kernels NAME,...] [--device BOARD --out FILE].
 
-RESULTS is a checkout of https://github.com/camel-cdr/rvv-bench-results; RVV_BENCH names one of
-https://github.com/camel-cdr/rvv-bench, whose routines are built here, DAV1D one of
-https://code.videolan.org/videolan/dav1d at commit 789a1f65, for the C908. Of the instruction
-tables, only what QEMU 7.2 runs is compared: the instructions of the X60's table.
+Of each kernel, the default and some configurations of its space on one core, drawn by a written
+seed, are measured on one, four and eight cores of a board, by default an emulated X60. The fastest
+of them are the winners here; a search finds better ones. The file has every time, so that a board's
+can be compared with the model's.
 """
 
 from __future__ import annotations
 
-import os
+import argparse
+import json
+import math
+import random
 import sys
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from record_truth import COMPILED, INSTRUCTIONS_FILE, RECORDED, nearest
-from truth_dav1d import compare_transforms
-from truth_instructions import measure_cells
-from truth_routines import Point, build_routine, run_points
-from truth_scores import Comparison, score
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
+from foundation.shapes import Shape, shape_text
+from kernels.registry import kernel_names, load_kernel, make_problem
+from rvv_runner.board import Board
+from rvv_runner.devices import load_board, on_cores
 
-from rvv_runner.cores.results_page import read_instructions, read_routines
-from rvv_runner.devices import load_board
-from rvv_runner.emulated.board import EmulatedBoard
-from rvv_runner.emulated.run import Emulator
+__all__ = ["Case", "Tried", "drawn_cases", "measured_case"]
 
-__all__ = ["main"]
-
-_PAGES = {
-    "c908": "canmv_k230",
-    "a100": "spacemit_a100",
-    "x100": "spacemit_x100",
-    "ascalon": "tt_asc_x",
-}
-_ROUTINES = ("memcpy", "memset", "utf8_count", "mandelbrot", "mergelines", "LUT4", "byteswap")
-_SIZES = (1 << 10, 1 << 13, 1 << 16)
-_LONGEST = {"mandelbrot": 1 << 13}
-_USED_FOR_THE_TABLE = ("memset", "utf8_count")
+CORES = (1, 4, 8)
+CONFIGS = 14
+SEED = 20261126
+REPEATS = 5  # on a board whose times vary
+DRAWN = 8
+_LIMIT_S = 300.0
 
 
-def _instructions(emulator: Emulator, pages: Path) -> list[Comparison]:
-    lines = (RECORDED / INSTRUCTIONS_FILE).read_text(encoding="utf-8").splitlines()
-    known = {line.split("\t")[0] for line in lines}
-    rows = [row for row in read_instructions(pages / "index.html") if row.text in known]
-    return [
-        Comparison(text, f"e{sew}{lmul}", published, estimated)
-        for (text, sew, lmul), (published, estimated) in measure_cells(emulator, rows).items()
-        if published > 0
-    ]
+@dataclass(frozen=True)
+class Case:
+    """A kernel at a shape."""
+
+    kernel: str
+    shape: Shape
+
+    def __str__(self) -> str:
+        return f"{self.kernel} {shape_text(self.shape)}" if self.shape else self.kernel
 
 
-def _routines(emulator: Emulator, pages: Path, checkout: Path) -> Iterator[tuple[str, Comparison]]:
-    """Each page's name with a comparison."""
-    for page in _ROUTINES:
-        published = {
-            Point(routine.title, routine.name, size): size / routine.rates[size]
-            for routine in read_routines(pages)
-            if routine.page == page and not any(word in routine.name for word in COMPILED)
-            for size in {
-                nearest(routine.rates, min(wanted, _LONGEST.get(page, wanted))) for wanted in _SIZES
-            }
-        }
-        with tempfile.TemporaryDirectory() as folder:
-            program = build_routine(checkout, page, Path(folder))
-            found = run_points(emulator, program, list(published))
-        for point, estimate in found.items():
-            group = f"{point.title} {point.size}"
-            yield page, Comparison(group, point.name, published[point], estimate.cycles)
+# What the model of several cores was looked at with while it was made.
+WORKED_ON = (
+    Case("vector_add", {}),
+    Case("softmax", {}),
+    Case("matmul", {"M": 256, "N": 256, "K": 256}),
+    Case("jacobi", {}),
+)
+# Of the others, what one configuration computes in a second or less in QEMU.
+_TOO_LARGE = frozenset({"persistent_matmul", "gemm_a8w8_blockscale"})
 
 
-def _print(core: str, what: str, comparisons: list[Comparison]) -> None:
-    if comparisons:
-        found = score(comparisons)
-        print(
-            f"| {core} | {what} | {found.count} | {found.within_quarter:.0%} | "
-            f"{found.within_twice:.0%} | {found.bias:.2f} | {found.pairs_right} of {found.pairs} |",
-            flush=True,
-        )
+@dataclass(frozen=True)
+class Tried:
+    """A configuration of a case.
+
+    Args:
+        config: the configuration.
+        programs: how many programs its grid has.
+        times_s: by the number of cores.
+    """
+
+    config: Config
+    programs: int
+    times_s: Mapping[int, float]
 
 
-def main(results: Path, cores: list[str]) -> None:
-    """Print one table over the cores."""
-    print("| core | published | points | within 25% | within 2x | bias | pairs right |")
-    print("|---|---|---|---|---|---|---|")
-    for core in cores:
-        board = load_board(f"emulated:{core}")
-        assert isinstance(board, EmulatedBoard)
+def drawn_cases() -> list[Case]:
+    """Kernels drawn by the seed from those that were not worked on, at their default shapes."""
+    worked_on = {case.kernel for case in WORKED_ON}
+    names = sorted(set(kernel_names()) - worked_on - _TOO_LARGE)
+    return [Case(name, {}) for name in sorted(random.Random(SEED).sample(names, DRAWN))]
+
+
+def measured_case(case: Case, boards: Mapping[int, Board], store: ArtifactStore) -> list[Tried]:
+    """The default and drawn configurations of a case that are correct on each number of cores."""
+    spec = load_kernel(case.kernel)
+    problem = make_problem(spec, case.shape)
+    one = boards[1].info
+    space = problem.space(one)
+    configs = list(space.valid_configs())
+    drawn = random.Random(f"{SEED}{case}").sample(configs, min(CONFIGS, len(configs)))
+    first = space.default or problem.default_config
+    builder = KernelBuilder(
+        BuildRequest(spec.load_name, problem.shape, problem.dtype, one.target, store)
+    )
+    tried: list[Tried] = []
+    for config in dict.fromkeys([first, *drawn]):
+        built = builder.build(config)
+        if isinstance(built, BuildFailure):
+            continue
+        measured = {n: board.measure(built, REPEATS, _LIMIT_S) for n, board in boards.items()}
+        times_s = {n: m.time_s for n, m in measured.items() if m.time_s is not None}
+        if len(times_s) == len(boards):
+            tried.append(Tried(config, math.prod(spec.grid(problem, config)), times_s))
+    return tried
+
+
+def _best(tried: Sequence[Tried], cores: int) -> Tried:
+    return min(tried, key=lambda one: one.times_s[cores])
+
+
+def _loss(guest: Tried, best: Tried, cores: int) -> str:
+    return f"{100 * (guest.times_s[cores] / best.times_s[cores] - 1):.0f}%"
+
+
+def _rule_costs(tried: Sequence[Tried], cores: int) -> str:
+    """How much slower the best is that the rule program-for-each-core leaves."""
+    least = min(cores, max(one.programs for one in tried))
+    left = [one for one in tried if one.programs >= least]
+    return _loss(_best(left, cores), _best(tried, cores), cores)
+
+
+def _line(case: Case, tried: Sequence[Tried]) -> str:
+    best = {cores: _best(tried, cores) for cores in CORES}
+    cells = [str(case), str(len(tried))]
+    for cores in CORES:
+        cells.append(f"{best[cores].config}: {best[cores].programs} programs")
+    cells += [_loss(best[1], best[4], 4), _loss(best[1], best[8], 8), _loss(best[4], best[1], 1)]
+    one_s = best[1].times_s[1]
+    cells += [f"{one_s / best[cores].times_s[cores]:.1f}" for cores in CORES[1:]]
+    cells += [f"{_rule_costs(tried, cores)}" for cores in CORES[1:]]
+    return f"| {' | '.join(cells)} |"
+
+
+_HEADINGS = (
+    *("kernel", "tried", "winner on one core", "on 4", "on 8"),
+    *("the first loses on 4", "on 8", "the second loses on one"),
+    *("times faster on 4", "on 8", "the rule costs on 4", "on 8"),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Print the table of the cases worked on, or of the drawn ones."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--drawn", action="store_true", help="the held-out half")
+    parser.add_argument("--kernels", default="", help="only these of them")
+    parser.add_argument("--device", default="emulated", help="the board (default: %(default)s)")
+    parser.add_argument("--out", type=Path, help="a JSON file of all times")
+    arguments = parser.parse_args(argv)
+    wanted = set(filter(None, arguments.kernels.split(",")))
+    boards = {cores: load_board(on_cores(arguments.device, cores)) for cores in CORES}
+    for board in boards.values():
         board.open()
-        pages = results / _PAGES[core]
-        _print(core, "instruction table", _instructions(board.emulator, pages))
-        if "RVV_BENCH" in os.environ:
-            found = list(_routines(board.emulator, pages, Path(os.environ["RVV_BENCH"])))
-            fitted = [each for page, each in found if page in _USED_FOR_THE_TABLE]
-            others = [each for page, each in found if page not in _USED_FOR_THE_TABLE]
-            _print(core, f"{', '.join(_USED_FOR_THE_TABLE)} (memory is from them)", fitted)
-            _print(core, "other routines", others)
-        if core == "c908" and (checkout := os.environ.get("DAV1D")):
-            _print(core, "dav1d", compare_transforms(board.emulator, Path(checkout), core))
+    store = ArtifactStore(Path("studies/builds").resolve())
+    print(f"| {' | '.join(_HEADINGS)} |\n|{'---|' * len(_HEADINGS)}")
+    records: list[dict[str, object]] = []
+    for case in drawn_cases() if arguments.drawn else WORKED_ON:
+        if not wanted or case.kernel in wanted:
+            tried = measured_case(case, boards, store)
+            records += [_record(case, one, boards[1].info.kind) for one in tried]
+            print(_line(case, tried) if tried else f"| {case} | 0 |", flush=True)
+    if arguments.out is not None:
+        arguments.out.write_text(json.dumps(records, indent=1), encoding="utf-8")
+
+
+def _record(case: Case, one: Tried, board: str) -> dict[str, object]:
+    return {
+        "kernel": case.kernel,
+        "shape": dict(case.shape),
+        "config": dict(one.config),
+        "programs": one.programs,
+        "board": board,
+        "times_s": {str(cores): time_s for cores, time_s in one.times_s.items()},
+    }
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(_PAGES):
-        raise SystemExit(f"usage: bench_cores.py RESULTS [{' | '.join(_PAGES)}] ...")
-    main(Path(sys.argv[1]), sys.argv[2:] or list(_PAGES))
+    main(sys.argv[1:])

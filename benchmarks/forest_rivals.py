@@ -1,6 +1,6 @@
 """Searches by random forests, as other tuners make them, to compare with.
 
-They need scikit-learn, which comes with the extra `rivals`.
+They need scikit-learn, which comes with the extra `bench`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Runs what docs/guides/gpu.md shows on a GPU and prints it: python benchmarks/gpu_jobs.py."""
+"""Runs on a GPU the jobs of docs/notes/gpu_h200.md: python benchmarks/gpu_jobs.py."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ CHANGES: Sequence[Change] = (
     Change("memory", "l2_sets", 2),
     Change("memory", "tlb_ways", 0.75),
     Change("memory", "tlb_miss", 1.6),
-    Change("memory", "streams", 1.6),
+    Change("memory", "streams", 1.25),
     Change("memory", "l2_random", 1.4),
     Change("memory", "l2_streamed", 1.5),
     Change("memory", "l2_streamed_scalar", 0.8),

@@ -1,15 +1,15 @@
-"""Draws what a command printed on a terminal: the picture of `engine.tune` in these pages.
+"""Draws what a command printed on a terminal: the picture of `make tune` in these pages.
 
 script -qc "stty cols 100; .venv/bin/python -m engine.tune matmul --trials 50" typescript
-.venv/bin/python docs/terminal_picture.py "python -m engine.tune matmul" typescript \
-    docs/pictures/tune.svg
+.venv/bin/python docs/terminal_picture.py "make tune" typescript docs/pictures/tune.svg \
+    --until "use the winner"
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import re
-import sys
 from pathlib import Path
 
 from rich.text import Text
@@ -25,16 +25,20 @@ _CURSOR_SHOWN = "\x1b[?25h"
 _FETCHED_FONT = re.compile(r"@font-face\s*{[^}]*}\s*")
 
 
-def picture(title: str, typed: str, columns: int = _COLUMNS) -> str:
+def picture(title: str, typed: str, until: str = "", columns: int = _COLUMNS) -> str:
     """An SVG of what stands on a terminal after the last live display.
 
     Args:
         title: of the terminal's window.
         typed: what `script` wrote, with escape sequences.
+        until: a text in the last line that is drawn; "" draws all lines.
         columns: of the terminal.
     """
     printed = typed.rpartition(_CURSOR_SHOWN)[2].replace("\r\n", "\n")
     printed = re.sub(r"\nScript done on .*", "", printed).strip("\n")
+    if until:
+        first, _, rest = printed.partition(until)
+        printed = first + until + rest.partition("\n")[0]
     console = EscapingConsole(record=True, width=columns, file=io.StringIO())
     console.print(Text.from_ansi(printed))
     return _FETCHED_FONT.sub("", console.export_svg(title=title))
@@ -42,8 +46,13 @@ def picture(title: str, typed: str, columns: int = _COLUMNS) -> str:
 
 def main() -> None:
     """Read the typescript and write the picture."""
-    title, typescript, svg = sys.argv[1:]
-    Path(svg).write_text(picture(title, Path(typescript).read_text()))
+    parser = argparse.ArgumentParser(description="Draws what a command printed on a terminal.")
+    parser.add_argument("title", help="of the terminal's window")
+    parser.add_argument("typescript", type=Path, help="what script wrote")
+    parser.add_argument("svg", type=Path, help="the picture")
+    parser.add_argument("--until", default="", help="a text in the last line that is drawn")
+    given = parser.parse_args()
+    given.svg.write_text(picture(given.title, given.typescript.read_text(), given.until))
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ COMMANDS = {
     "tune": Command("engine.tune", "find the fastest configuration of a kernel"),
     "measure": Command("engine.measure", "build, check and measure one configuration"),
     "space": Command("engine.space", "show a kernel's search space and its pruning rules"),
-    "gemm": Command("engine.gemm", "tune matrix products by size"),
+    "gemm": Command("engine.gemm", "tune GEMMs by size"),
     "tune-list": Command("engine.tune_list", "tune a list of shapes from a YAML file"),
     "tune-all": Command("engine.tune_all", "tune every kernel at its default shape"),
     "capture": Command("engine.capture", "record the kernels that a program launches"),

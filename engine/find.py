@@ -115,6 +115,7 @@ def _record(found: Found) -> dict[str, object]:
         "tuned_time_s": winner.time_s,
         "estimated": winner.estimated,
         "device": winner.device,
+        "tuned_on_other_cores": found.other_cores,
         "study": winner.study,
         "elf_sha256": winner.elf_sha256,
     }

@@ -23,7 +23,7 @@ from engine.run.request import (
 )
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.objectives import Robust
-from engine.workers.devices import boards_by_kind, timed
+from engine.workers.devices import boards_by_kind, on_cores, timed
 from foundation.command_line import (
     host_and_port,
     natural_number,
@@ -55,6 +55,7 @@ def tune(
     dtype: str | None = None,
     device: str = DEFAULT_DEVICE,
     timing: Timing | None = None,
+    cores: int | None = None,
     space: str = "",
     sampler: str = "auto",
     trials: int | None = None,
@@ -84,6 +85,7 @@ def tune(
         space: on a GPU, the name of another tuner's search space: "aiter", "tune_gemm", "vllm".
         timing: how kernels are timed: "cold", "warm", or on a GPU "graph"; None for cold on a GPU
             and warm on a processor.
+        cores: of the board that run the kernel at once; None for one.
         sampler: how configurations are proposed.
         trials: configurations to try in the study, earlier runs included; None for 50, or with
             `until` for every valid one.
@@ -108,7 +110,7 @@ def tune(
         kernel=kernel_name(str(kernel)),
         shapes=_shapes(shape, shapes),
         dtype=dtype,
-        devices=_devices(device, timing, ray_address),
+        devices=_devices(device, timing, cores, ray_address),
         space=_checked("space", one_of("search space", space_names), space) if space else "",
         search=SearchOptions(
             sampler=sampler_name(sampler),
@@ -175,7 +177,9 @@ def _shape(sizes: Mapping[str, int]) -> Shape:
     return _checked("shape", shape_type, text) if text else {}
 
 
-def _devices(device: str, timing: Timing | None, ray_address: str | None) -> Sequence[str]:
+def _devices(
+    device: str, timing: Timing | None, cores: int | None, ray_address: str | None
+) -> Sequence[str]:
     try:
         names = device_names(device)
     except BoardError as error:  # an unknown name
@@ -183,6 +187,8 @@ def _devices(device: str, timing: Timing | None, ray_address: str | None) -> Seq
     if timing is not None:
         one_of("way of timing", lambda: list(TIMINGS))(timing)
         names = tuple(timed(name, timing) for name in names)
+    count = _optional("cores", positive_integer, cores)
+    names = names if count is None else tuple(on_cores(name, count) for name in names)
     kinds = boards_by_kind(names, ray_address) if len(names) > 1 else {}
     if len(kinds) > 1:
         listed = "; ".join(f"{kind}: {', '.join(of_kind)}" for kind, of_kind in kinds.items())

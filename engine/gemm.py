@@ -1,4 +1,4 @@
-"""Tune matrix products by size: python -m engine.gemm -m 16 -n 16 -k 16, or sizes from a file."""
+"""Tune GEMMs by size: python -m engine.gemm -m 16 -n 16 -k 16, or sizes from a file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.gemm"
-_DESCRIPTION = "Tunes matrix products C = A @ B: finds the fastest configuration for each size."
+_DESCRIPTION = "Tunes GEMMs C = A @ B: finds the fastest configuration for each size."
 _EPILOG = (
     "See docs/guides/jobs.md. Exit status: 0 if every size has a winner or passed the check, 1 if "
     "any did not, 2 for a mistake in the command or a file."

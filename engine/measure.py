@@ -66,7 +66,7 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
 
 def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
-    from engine.workers.devices import load_board
+    from engine.workers.devices import cores_of, load_board
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
     from rvv_runner.emulated.error_band import error_band
@@ -95,6 +95,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         "dtype": problem.dtype,
         "config": dict(config),
         "board": measurement.board or info.name,
+        "cores": cores_of(info.name),
         "status": measurement.status,
         "reason": measurement.reason,
         "times_s": measurement.times_s,

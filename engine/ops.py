@@ -1,7 +1,8 @@
 """Tuned kernels as functions of CPU tensors: `engine.ops.matmul(a, b)`.
 
-Each call runs with the winner that is stored for this machine (`engine.lookup`, device "host"), or
-with the kernel's default where nothing was tuned. Which, is logged once for each shape. Any shape
+Each call runs with the winner that is stored for this machine and its number of threads
+(`engine.lookup`, device "host"), or with the kernel's default where nothing was tuned. Which, is
+logged once for each shape. Any shape
 is right. Tensors that are not laid out as a kernel needs them are copied first. There are no
 gradients.
 """

@@ -42,6 +42,7 @@ from foundation.printing import say
 from foundation.shapes import Shape, shape_text
 from kernels.captured.names import is_capture
 from rvv_runner.board import BoardError
+from rvv_runner.usage import without_cores
 
 if TYPE_CHECKING:
     from engine.run.tuning import TuningResult
@@ -268,7 +269,8 @@ def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
         raise UserError(
             f"there is a study for each of {', '.join(kinds)}: leave out --study, or name one"
         )
-    if len(kinds) > 1 and not arguments.mixed and not _is_one_board(arguments.device):
+    is_one = len(set(map(without_cores, kinds))) == 1 or _is_one_board(arguments.device)
+    if len(kinds) > 1 and not arguments.mixed and not is_one:
         listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
         raise UserError(
             f"the boards are of different kinds ({listed}), whose times cannot be compared: "
@@ -317,8 +319,8 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         "--budget",
         metavar="TIME",
         type=duration_s,
-        help="for the file of a capture: start no new trials of its tasks after this time, such as "
-        "30m or 2h (default: 20 trials per task)",
+        help="for the file of a capture: begin nothing after this time, such as 30m or 2h, "
+        "comparisons of leaders included (default: 20 trials per task)",
     )
     add(
         "--study",

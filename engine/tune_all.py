@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.arguments.problem import add_device_argument, kernel_name
+from engine.workers.devices import cores_of
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -19,6 +21,7 @@ from foundation.command_line import (
 from foundation.completion import completes
 from foundation.printing import say
 from kernels.registry import kernel_names
+from rvv_runner.usage import cores_text
 
 if TYPE_CHECKING:
     from engine.run.request import TuningRequest
@@ -43,7 +46,7 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     results = _tune_each(arguments)
     say(_table(results))
-    complete = len(results) == len(arguments.kernels)
+    complete = len(results) == len(_studies(arguments))
     found = complete and all(result.summary.winner is not None for result in results)
     return EXIT_FOUND if found else EXIT_NOTHING_VALID
 
@@ -70,6 +73,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse(argv)
 
 
+def _studies(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
+    """Each kernel with the boards of one number of cores."""
+    boards: dict[int | None, list[str]] = {}
+    for name in arguments.device if isinstance(arguments.device, tuple) else (arguments.device,):
+        boards.setdefault(cores_of(name), []).append(name)
+    return list(itertools.product(arguments.kernels, boards.values()))
+
+
 def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
     """The results, up to the first that was interrupted."""
     from engine.results.progress import LOADING, progress_on
@@ -80,22 +91,23 @@ def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
         from engine.run.tuning import tune
 
     results = []
-    for number, kernel in enumerate(arguments.kernels, start=1):
-        say(f"{number}/{len(arguments.kernels)} {kernel}", file=sys.stderr, flush=True)
+    studies = _studies(arguments)
+    for number, (kernel, devices) in enumerate(studies, start=1):
+        say(f"{number}/{len(studies)} {kernel}", file=sys.stderr, flush=True)
         with progress_on(sys.stderr) as progress:
-            results.append(tune(_request(kernel, arguments), [progress]))
+            results.append(tune(_request(kernel, devices, arguments.trials), [progress]))
         if results[-1].ended.reason == "interrupted":
             break
     return results
 
 
-def _request(kernel: str, arguments: argparse.Namespace) -> TuningRequest:
+def _request(kernel: str, devices: Sequence[str], trials: int) -> TuningRequest:
     from engine.run.request import SearchOptions, TuningRequest
 
     return TuningRequest(
         kernel=kernel,
-        devices=arguments.device,
-        search=SearchOptions(trials=arguments.trials),
+        devices=devices,
+        search=SearchOptions(trials=trials),
     )
 
 
@@ -117,6 +129,8 @@ def _row(result: TuningResult) -> str:
     summary, problem = result.summary, result.problem
     winner, default = summary.winner, summary.default
     shape = " ".join(f"{name}={size}" for name, size in problem.shape.items())
+    cores = result.cores or 1
+    shape += f" on {cores_text(cores)}" if cores > 1 else ""
     times = [
         "-" if trial is None or trial.time_s is None else time_text(trial.time_s)
         for trial in (default, winner)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.tune_list"
-_DESCRIPTION = "Tunes a list of matrix products and writes the winners to a file that kernels read."
+_DESCRIPTION = "Tunes a list of GEMMs and writes the winners to a file that kernels read."
 _EPILOG = (
     "See docs/guides/jobs.md. Exit status: 0 if every shape has a winner, 1 if any has none, 2 for "
     "a mistake in the command or the file."

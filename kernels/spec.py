@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from foundation.errors import UserError
 from launchers.arguments import Argument
 from launchers.data_file import without_arrays
 from rvv_runner.board import BoardInfo
+from search_spaces.cores import on_cores
 from search_spaces.registry import registered_space
 from search_spaces.space import SearchSpace
 
@@ -199,7 +201,8 @@ class Problem:
         return default(self) if callable(default) else default
 
     def space(self, board: BoardInfo) -> SearchSpace:
-        """The search space on a board: the kernel's own, or the registered one.
+        """The search space on a board: the kernel's own, or the registered one; on several cores
+        without configurations that leave some of them idle.
 
         Raises:
             UserError: if the kernel has neither, or none of that name.
@@ -208,8 +211,10 @@ class Problem:
         if own and self.space_name:
             raise UserError(f"{self.spec.name} has one search space: leave out {self.space_name}")
         if own:
-            return own(self, board)
-        return registered_space(self.spec.name, self, board, self.space_name)
+            found = own(self, board)
+        else:
+            found = registered_space(self.spec.name, self, board, self.space_name)
+        return on_cores(found, board, lambda config: math.prod(self.spec.grid(self, config)))
 
     def constants(self, config: Config) -> dict[str, ParameterValue | None]:
         """The value of every argument in a configuration that is constant when it is compiled."""

@@ -110,7 +110,7 @@ static void on_fault(int signal_number, siginfo_t *information, void *context) {
     _exit(EXIT_OUT_OF_BOUNDS);
 }
 
-static const char *watch_faults(void) {
+const char *arena_watch_faults(void) {
     stack_t stack = {.ss_size = SIGNAL_STACK_BYTES, .ss_sp = malloc(SIGNAL_STACK_BYTES)};
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     if (stack.ss_sp == NULL || sigaltstack(&stack, NULL) != 0 ||
@@ -124,13 +124,13 @@ const char *arena_create(const struct data *file) {
     data = file;
     slots = calloc(data->argument_count + 1, sizeof *slots);
     args_bytes = round_up((data->argument_count + 1) * sizeof *args, unit_bytes);
-    args = place_memory(PLACE_ARGUMENTS, args_bytes, PROT_READ | PROT_WRITE);
+    args = place_memory(PLACE_ARGUMENTS, 0, args_bytes, PROT_READ | PROT_WRITE);
     if (slots == NULL || args == NULL)
         return "there is too little memory for the table of arguments";
     arena_bytes = 2 * OUTER_GUARD_BYTES + GUARD_BYTES;
     for (uint32_t i = 0; i < data->argument_count; i++)
         arena_bytes += GUARD_BYTES + round_up(data_array_bytes(&data->arguments[i]), unit_bytes);
-    arena = place_memory(PLACE_ARENA, arena_bytes, PROT_NONE);
+    arena = place_memory(PLACE_ARENA, 0, arena_bytes, PROT_NONE);
     if (arena == NULL)
         return "the arguments take more memory than there is";
     char *next = (char *)round_up((size_t)arena + OUTER_GUARD_BYTES, GUARD_BYTES);
@@ -145,7 +145,7 @@ const char *arena_create(const struct data *file) {
         slot->page_bytes = round_up(slot->size_bytes, unit_bytes);
         next += slot->page_bytes + GUARD_BYTES;
     }
-    return watch_faults();
+    return arena_watch_faults();
 }
 
 /* The bytes of a slot before its array. */

@@ -17,6 +17,10 @@ struct arena_violation {
  * to a guard ended the program. NULL, or a sentence that says why there is no memory. */
 const char *arena_create(const struct data *data);
 
+/* Does that for the thread that calls it, as for the one that made the arena: each needs a stack of
+ * its own for it. NULL, or a sentence that says why not. */
+const char *arena_watch_faults(void);
+
 /* Gives every array its contents before a run. For the check, arrays end at a guard as nearly as
  * their alignment to 64 bytes allows; for the timed runs, they begin at one. The bytes that are
  * left between an array and its guards are filled with one value, which differs in the two. */

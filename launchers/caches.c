@@ -15,7 +15,7 @@ bool caches_prepare(size_t flush_bytes) {
     unsigned char *memory;
     if (flush_bytes == 0)
         return true;
-    memory = place_memory(PLACE_FLUSH, flush_bytes, PROT_READ | PROT_WRITE);
+    memory = place_memory(PLACE_FLUSH, 0, flush_bytes, PROT_READ | PROT_WRITE);
     if (memory == NULL)
         return false;
     memset(memory, 1, flush_bytes); /* pages never written to are one page of zeros */

@@ -14,9 +14,9 @@ void clock_restart(int core) {
 
 int triton_rvv_clock(clockid_t clock, struct timespec *time) {
     (void)clock;
-    now_ns += STEP_NS;
-    time->tv_sec = (time_t)(now_ns / 1000000000);
-    time->tv_nsec = (long)(now_ns % 1000000000);
+    uint64_t ns = __atomic_add_fetch(&now_ns, STEP_NS, __ATOMIC_RELAXED);
+    time->tv_sec = (time_t)(ns / 1000000000);
+    time->tv_nsec = (long)(ns % 1000000000);
     return 0;
 }
 

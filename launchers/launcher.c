@@ -1,6 +1,7 @@
 /* Runs a kernel over its grid on the arguments of a data file, checks its outputs, times it.
  *
  *   kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] [--flush BYTES] [--ordered] [--alone]
+ *              [--cores N [--in-turn]]
  *
  * docs/reference/launcher.md describes what it does, prints and returns. */
 #include <errno.h>
@@ -13,11 +14,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "arena.h"
 #include "caches.h"
 #include "check.h"
 #include "clock.h"
+#include "cores.h"
 #include "data_file.h"
 #include "helpers.h"
 #include "kernel_abi.h"
@@ -41,12 +44,14 @@ struct options {
     uint32_t flush_bytes;
     bool ordered; /* the kernel is right in the order of its programs alone */
     bool alone;   /* and where it is not, each program has to be right without the others */
+    uint32_t cores;
+    bool in_turn; /* one core runs the portions of all, for an emulator */
 };
 
 static int fail_usage(const char *sentence) {
     fprintf(stderr,
             "%s: usage is kernel.elf DATA_FILE --grid X,Y,Z [--repeats N] [--warmup N] "
-            "[--flush BYTES] [--ordered] [--alone]\n", sentence);
+            "[--flush BYTES] [--ordered] [--alone] [--cores N [--in-turn]]\n", sentence);
     return EXIT_USAGE;
 }
 
@@ -74,8 +79,10 @@ static int parse_options(int argc, char **argv, struct options *options) {
                                           {"flush", required_argument, NULL, 'f'},
                                           {"ordered", no_argument, NULL, 'o'},
                                           {"alone", no_argument, NULL, 'a'},
+                                          {"cores", required_argument, NULL, 'c'},
+                                          {"in-turn", no_argument, NULL, 'i'},
                                           {0}};
-    *options = (struct options){.repeats = 1};
+    *options = (struct options){.repeats = 1, .cores = 1};
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         if (option == 'g' && !parse_grid(optarg, options->grid))
@@ -86,6 +93,10 @@ static int parse_options(int argc, char **argv, struct options *options) {
             return fail_usage("--warmup takes a number of runs");
         if (option == 'f' && !parse_number(optarg, '\0', &options->flush_bytes))
             return fail_usage("--flush takes a number of bytes");
+        if (option == 'c' && (!parse_number(optarg, '\0', &options->cores) ||
+                              options->cores == 0 || options->cores > CORES_MOST))
+            return fail_usage("--cores takes a number of cores from 1 to 64");
+        options->in_turn |= option == 'i';
         options->ordered |= option == 'o';
         options->alone |= option == 'a';
         if (option == '?')
@@ -120,24 +131,25 @@ void triton_rvv_assertion_failed(const char *message, uint32_t pid_x, uint32_t p
                                  uint32_t pid_z) {
     fprintf(stderr, "%s in program (%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")\n", message, pid_x, pid_y,
             pid_z);
-    exit(EXIT_ASSERTION);
+    _exit(EXIT_ASSERTION);
 }
 
-static void *scratch;
+static void *scratch[CORES_MOST];
 static uint64_t scratch_bytes;
 
 #define PAGE_BYTES UINT64_C(4096)
 
-/* One program runs at a time, and each needs as much as the one before. */
+/* A core runs one program at a time, and each needs as much as the one before. */
 void *triton_rvv_scratch(uint64_t size_bytes) {
-    if (scratch == NULL)
-        scratch = place_memory(PLACE_SCRATCH, size_bytes, PROT_READ | PROT_WRITE);
+    uint32_t core = cores_own();
+    if (scratch[core] == NULL)
+        scratch[core] = place_memory(PLACE_SCRATCH, core, size_bytes, PROT_READ | PROT_WRITE);
     scratch_bytes = (size_bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    if (scratch != NULL)
-        return scratch;
+    if (scratch[core] != NULL)
+        return scratch[core];
     fprintf(stderr, "the kernel's blocks need %" PRIu64 " MiB of memory, more than is free\n",
             size_bytes >> 20);
-    exit(EXIT_MEMORY);
+    _exit(EXIT_MEMORY);
 }
 
 /* The programs of a grid, on the stack at its place. */
@@ -188,9 +200,21 @@ __attribute__((noinline)) static uint64_t time_grid_ns(const uint32_t grid[3]) {
     return now_ns() - start_ns;
 }
 
+static void run(const uint32_t grid[3]) {
+    if (cores_count() > 1)
+        cores_run(grid);
+    else
+        run_grid(grid);
+}
+
+static uint64_t time_ns(const uint32_t grid[3]) {
+    return cores_count() > 1 ? cores_time_ns(grid) : time_grid_ns(grid);
+}
+
 static void forget_scratch(enum data_set set) {
-    if (scratch != NULL)
-        memset(scratch, arena_filler(set), scratch_bytes);
+    for (uint32_t core = 0; core < CORES_MOST; core++)
+        if (scratch[core] != NULL)
+            memset(scratch[core], arena_filler(set), scratch_bytes);
 }
 
 static void load(enum data_set set) {
@@ -288,7 +312,7 @@ static void check_orders(const struct data *data, const struct options *options)
 
 static double check(const struct data *data, const struct options *options) {
     load(DATA_CHECK);
-    run_grid(options->grid);
+    run(options->grid);
     require_alone(data);
     if (options->alone && !arena_keep()) {
         fprintf(stderr, "there is too little memory for what the kernel writes\n");
@@ -309,14 +333,14 @@ static double time_runs(const struct data *data, const struct options *options,
         caches_flush();
     for (uint32_t i = 0; i < options->warmup; i++) {
         caches_flush();
-        run_grid(options->grid);
+        run(options->grid);
         restore(DATA_TIMED);
     }
     for (uint32_t i = 0; i == 0 || i < options->repeats; i++) {
         if (i > 0)
             restore(DATA_TIMED);
         caches_flush();
-        times_ns[i] = time_grid_ns(options->grid);
+        times_ns[i] = time_ns(options->grid);
         require_alone(data);
         uint64_t digest = options->repeats > 1 ? check_digest(data, arena_args()) : 0;
         if (i == 0 || digest != checked_digest)
@@ -352,7 +376,7 @@ int main(int argc, char **argv) {
     const char *error = data_open(options.data_path, &data);
     if (error == NULL)
         error = arena_create(&data);
-    if (error == NULL && !place_stack())
+    if (error == NULL && !place_stack(0))
         error = "there is too little memory for the kernel's stack";
     if (error == NULL && !caches_prepare(options.flush_bytes))
         error = "there is too little memory for --flush";
@@ -361,6 +385,11 @@ int main(int argc, char **argv) {
     if (error != NULL) {
         fprintf(stderr, "%s\n", error);
         return EXIT_USAGE;
+    }
+    const char *missing = options.cores > 1 ? cores_start(options.cores, options.in_turn) : NULL;
+    if (missing != NULL) {
+        fprintf(stderr, "%s\n", missing);
+        return EXIT_WRONG_MACHINE;
     }
     report_start();
     helpers_remember();

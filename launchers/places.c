@@ -1,9 +1,10 @@
 #include "places.h"
 
-#include <stdint.h>
 #include <sys/mman.h>
 
-void *place_memory(enum place place, size_t size_bytes, int access) {
+#include "cores.h"
+
+void *place_memory(enum place place, uint32_t core, size_t size_bytes, int access) {
     /* Where a program on a core with Sv39 has nothing of its own. */
     static const uint64_t addresses[] = {
         [PLACE_STACK] = UINT64_C(0x0a00000000),
@@ -13,7 +14,8 @@ void *place_memory(enum place place, size_t size_bytes, int access) {
         [PLACE_ARENA] = UINT64_C(0x1000000000),
     };
     int unused = access == PROT_NONE ? MAP_NORESERVE : 0;
-    void *memory = mmap((void *)(uintptr_t)addresses[place], size_bytes, access,
+    uint64_t address = addresses[place] + core * PLACE_CORE_STRIDE;
+    void *memory = mmap((void *)(uintptr_t)address, size_bytes, access,
                         MAP_PRIVATE | MAP_ANONYMOUS | unused, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
@@ -23,7 +25,7 @@ void *place_memory(enum place place, size_t size_bytes, int access) {
 #define STACK_BYTES ((size_t)8 << 20) /* what Linux gives the first thread */
 #define STACK_GUARD_BYTES ((size_t)2 << 20)
 
-static char *stack_end;
+static char *stack_ends[CORES_MOST];
 
 /* Keeps the caller's stack pointer in s0 meanwhile. */
 void call_on_stack(void (*function)(const void *), const void *argument, char *top);
@@ -47,22 +49,34 @@ __asm__(".text\n"
         "ret\n"
         ".size call_on_stack, . - call_on_stack\n");
 
-bool place_stack(void) {
-    char *guard = place_memory(PLACE_STACK, STACK_GUARD_BYTES + STACK_BYTES, PROT_NONE);
+bool place_stack(uint32_t core) {
+    char *guard = place_memory(PLACE_STACK, core, STACK_GUARD_BYTES + STACK_BYTES, PROT_NONE);
     if (guard == NULL)
         return false;
-    stack_end = guard + STACK_GUARD_BYTES + STACK_BYTES;
+    stack_ends[core] = guard + STACK_GUARD_BYTES + STACK_BYTES;
     return mprotect(guard + STACK_GUARD_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE) == 0;
 }
 
 void place_call(void (*function)(const void *), const void *argument) {
-    call_on_stack(function, argument, stack_end);
+    call_on_stack(function, argument, stack_ends[0]);
+}
+
+void place_call_on(uint32_t core, void (*function)(const void *), const void *argument) {
+    call_on_stack(function, argument, stack_ends[core]);
 }
 
 #else /* runs there are timed, not estimated */
 
-bool place_stack(void) { return true; }
+bool place_stack(uint32_t core) {
+    (void)core;
+    return true;
+}
 
 void place_call(void (*function)(const void *), const void *argument) { function(argument); }
+
+void place_call_on(uint32_t core, void (*function)(const void *), const void *argument) {
+    (void)core;
+    function(argument);
+}
 
 #endif

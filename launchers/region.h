@@ -1,6 +1,8 @@
 /* Marks for an emulator around the code that is timed, and around what its caches do not see: the
  * launcher's own work, which differs from launcher to launcher. At the first pause they become empty.
- * Behind the end an emulator need look at nothing more.
+ * Behind the end an emulator need look at nothing more. Each portion of a grid that several cores run
+ * begins with a mark of its own: an emulator lets that core run it which is free first. Another stands
+ * where all portions are done: what follows runs when the last core is.
  * A real core does nothing at any of these marks.
  *
  * slti with the destination x0 is a hint of the base instruction set, open to any use (RISC-V
@@ -14,12 +16,16 @@
 #define TRITON_RVV_MODEL_PAUSE() __asm__ volatile("slti x0, x0, 0x5a3" ::: "memory")
 #define TRITON_RVV_MODEL_RESUME() __asm__ volatile("slti x0, x0, 0x5a4" ::: "memory")
 #define TRITON_RVV_MODEL_END() __asm__ volatile("slti x0, x0, 0x5a5" ::: "memory")
+#define TRITON_RVV_NEXT_PORTION() __asm__ volatile("slti x0, x0, 0x5a6" ::: "memory")
+#define TRITON_RVV_ALL_PORTIONS() __asm__ volatile("slti x0, x0, 0x5a8" ::: "memory")
 #else /* nobody emulates another machine */
 #define TRITON_RVV_REGION_START() __asm__ volatile("" ::: "memory")
 #define TRITON_RVV_REGION_STOP() __asm__ volatile("" ::: "memory")
 #define TRITON_RVV_MODEL_PAUSE() __asm__ volatile("" ::: "memory")
 #define TRITON_RVV_MODEL_RESUME() __asm__ volatile("" ::: "memory")
 #define TRITON_RVV_MODEL_END() __asm__ volatile("" ::: "memory")
+#define TRITON_RVV_NEXT_PORTION() __asm__ volatile("" ::: "memory")
+#define TRITON_RVV_ALL_PORTIONS() __asm__ volatile("" ::: "memory")
 #endif
 
 #endif

@@ -29,7 +29,9 @@ class BoardInfo:
         tune: the core for whose caches and latencies code is made, as `RVVTarget.named` takes it;
             None for the core's own.
         vlen_bits: bits in a vector register; of a GPU, 32 bits for each thread of a warp.
-        cores: number of cores, of which jobs are pinned to one; a GPU's multiprocessors.
+        cores: number of cores; a GPU's multiprocessors.
+        cores_per_l2: number of cores that share an L2 cache; None if that is not known.
+        used_cores: cores that run a kernel at once.
         frequency_hz: clock that converts cycles to seconds.
         l1d_bytes, l2_bytes: sizes of the data caches, None if not known.
         prefetch: how far ahead code asks for lines, one of PREFETCHES; None for "near".
@@ -53,6 +55,8 @@ class BoardInfo:
     estimated: bool = False
     backend: Backend | Literal["cuda", "hip"] = "rvv"
     gpu: GpuLimits | None = None
+    cores_per_l2: int | None = None
+    used_cores: int = 1
 
     @property
     def target(self) -> Target:

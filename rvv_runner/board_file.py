@@ -35,6 +35,7 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "prefetch": (str,),
     "vlen_bits": (int,),
     "cores": (int,),
+    "cores_per_l2": (int,),
     "frequency_hz": (int,),
     "l1d_bytes": (int,),
     "l2_bytes": (int,),
@@ -139,6 +140,7 @@ class BoardFile:
         prefetch: how far ahead code asks for lines, one of PREFETCHES; None for "near".
         vlen_bits: bits in a vector register.
         cores: number of cores.
+        cores_per_l2: number of cores that share an L2 cache; None if that is not known.
         frequency_hz: clock in hertz.
         l1d_bytes, l2_bytes, l3_bytes: sizes of the data caches, None if not known or not there.
         emulation: None if the board cannot be emulated.
@@ -172,6 +174,7 @@ class BoardFile:
     l3_bytes: int | None = None
     tune: str | None = None
     prefetch: Prefetch | None = None
+    cores_per_l2: int | None = None
 
     @property
     def wrapper(self) -> tuple[str, ...]:
@@ -197,6 +200,7 @@ class BoardFile:
             l2_bytes=self.l2_bytes,
             tune=self.tune,
             prefetch=self.prefetch,
+            cores_per_l2=self.cores_per_l2,
         )
 
 
@@ -262,6 +266,7 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         processors=entries.get("processors"),
         enter=entries.get("enter"),
         perf_user_access=entries.get("perf_user_access"),
+        cores_per_l2=entries.get("cores_per_l2"),
     )
 
 

@@ -18,9 +18,9 @@ from rvv_runner.calibration.bundle import Bundle, write_bundle
 from rvv_runner.calibration.core_of_bundle import core_of_bundle
 from rvv_runner.calibration.cost_table_text import cost_table_text
 from rvv_runner.calibration.plan import all_kernels, largest_array, measure_everything
-from rvv_runner.cold import split_timing
 from rvv_runner.devices import SSH_PREFIX, emulated_board_file, load_board
 from rvv_runner.new_board_file import check_new_name, write_text
+from rvv_runner.usage import split_usage
 
 __all__ = ["calibrate", "import_bundle", "plain_name"]
 
@@ -48,9 +48,11 @@ def calibrate(
         UserError: if the device is no such board, or a file cannot be written.
         BoardError: if the board fails, the name is taken, or there is no core `like`.
     """
-    warm, timing = split_timing(device)
-    if timing == "cold":
+    warm, usage = split_usage(device)
+    if usage.timing == "cold":
         raise UserError(f"calibrate fills caches as it needs them: name {warm}, not {device}")
+    if usage.cores > 1:
+        raise UserError(f"calibrate measures one core: name {warm}, not {device}")
     name = new_name or f"{plain_name(device)}-measured"
     check_new_name(name)
     if like is not None:

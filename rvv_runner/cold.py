@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Literal
 
-from rvv_runner.board import BoardInfo
-
-__all__ = ["COLD_SUFFIX", "CacheTiming", "flush_options", "split_timing", "with_timing"]
+__all__ = ["COLD_SUFFIX", "CacheTiming", "flush_options", "split_timing"]
 
 # How a kernel's time is taken: with what the run before left in the caches, or with caches that
 # hold nothing of its arrays.
@@ -26,13 +23,6 @@ def split_timing(name: str) -> tuple[str, CacheTiming]:
     if name.endswith(COLD_SUFFIX) and "://" not in name:
         return name.removesuffix(COLD_SUFFIX), "cold"
     return name, "warm"
-
-
-def with_timing(info: BoardInfo, timing: CacheTiming) -> BoardInfo:
-    """The board as one whose kernels are timed so: times of two ways are never compared."""
-    if timing == "warm":
-        return info
-    return replace(info, name=f"{info.name}{COLD_SUFFIX}", kind=f"{info.kind}-cold")
 
 
 def flush_options(timing: CacheTiming, largest_cache_bytes: int | None) -> tuple[str, ...]:

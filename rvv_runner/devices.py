@@ -18,8 +18,9 @@ from rvv_runner.board_file import (
     user_board_folder,
     write_command,
 )
-from rvv_runner.cold import COLD_SUFFIX, CacheTiming, split_timing
+from rvv_runner.cold import CacheTiming
 from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.usage import Usage, split_usage
 
 __all__ = [
     "DEFAULT_DEVICE",
@@ -34,6 +35,7 @@ __all__ = [
     "known_board",
     "known_boards",
     "load_board",
+    "on_cores",
     "timed",
 ]
 
@@ -77,7 +79,7 @@ def _is_model(own_name: str) -> bool:
 
 def is_emulated(name: str) -> bool:
     """Whether the device is a model of a core."""
-    name, _ = split_timing(name)
+    name, _ = split_usage(name)
     return name == DEFAULT_DEVICE or name.startswith(_EMULATED_PREFIX)
 
 
@@ -90,7 +92,7 @@ def emulated_board_file(name: str) -> BoardFile:
     Raises:
         BoardError: if there is none, or it is wrong.
     """
-    name, _ = split_timing(name.removeprefix(_EMULATED_PREFIX))
+    name, _ = split_usage(name.removeprefix(_EMULATED_PREFIX))
     check_device_name(f"{_EMULATED_PREFIX}{name}")
     folder = [user_board_folder()] if name in _own_names() and _is_model(name) else []
     return read_board_file(name, *folder)
@@ -121,7 +123,14 @@ def timed(name: str, timing: str) -> str:
             f"--timing cold needs a board with a name, and {name} is an address: write a board "
             f"file with `{write_command()}`"
         )
-    return split_timing(name)[0] + (COLD_SUFFIX if timing == "cold" else "")
+    board, usage = split_usage(name)
+    return board + Usage(usage.cores, "cold" if timing == "cold" else "warm").suffix
+
+
+def on_cores(name: str, count: int) -> str:
+    """The name of the device on which kernels run on that many cores."""
+    board, usage = split_usage(name)
+    return board + Usage(count, usage.timing).suffix
 
 
 def every_core_kind(name: str) -> list[str]:
@@ -130,9 +139,8 @@ def every_core_kind(name: str) -> list[str]:
     Raises:
         BoardError: if its board file is wrong.
     """
-    name, timing = split_timing(name)
-    suffix = COLD_SUFFIX if timing == "cold" else ""
-    return [f"{kind}{suffix}" for kind in _core_kinds(name)]
+    name, usage = split_usage(name)
+    return [f"{kind}{usage.suffix}" for kind in _core_kinds(name)]
 
 
 def _core_kinds(name: str) -> list[str]:
@@ -160,7 +168,7 @@ def check_device_name(name: str, more: Sequence[str] = ()) -> None:
 
 
 def _check_name(name: str, names: Sequence[str], more: Sequence[str] = ()) -> None:
-    name, _ = split_timing(name)
+    name, _ = split_usage(name)
     if name.startswith(SSH_PREFIX) or _file_and_core(name) is not None:
         return
     if name not in names:
@@ -198,23 +206,23 @@ def load_board(name: str) -> Board:
             lead to a board of a known kind.
     """
     check_device_name(name)
-    name, timing = split_timing(name)
+    name, usage = split_usage(name)
     if name == DEFAULT_DEVICE:
         name = f"{_EMULATED_PREFIX}{_DEFAULT_EMULATED}"
     if name.startswith(_EMULATED_PREFIX):
-        return EmulatedBoard(emulated_board_file(name), timing)
+        return EmulatedBoard(emulated_board_file(name), usage)
     if name == HOST_DEVICE:
         from rvv_runner.host import HostBoard  # LLVM is slow to import
 
-        return HostBoard(timing)
+        return HostBoard(usage)
     # paramiko is slow to import, and only boards over SSH need it.
     from rvv_runner.ssh.board import SshBoard
     from rvv_runner.ssh.identify import identify
 
     if name.startswith(SSH_PREFIX):
-        return SshBoard(name, identify(name))
+        return SshBoard(name, identify(name), usage=usage)
     board_file = board_file_of(name)
-    return SshBoard(board_file.name, board_file, timing=timing)
+    return SshBoard(board_file.name, board_file, usage=usage)
 
 
 def board_file_of(name: str) -> BoardFile:
@@ -225,7 +233,7 @@ def board_file_of(name: str) -> BoardFile:
     """
     if name != HOST_DEVICE:  # which has none, and so is no advice either
         _check_name(name, [known for known in board_names() if known != HOST_DEVICE])
-    name, _ = split_timing(name)
+    name, _ = split_usage(name)
     at = _file_and_core(name)
     if at is not None:
         path, core = at

@@ -1,4 +1,4 @@
-"""This machine as a board: the kernel's wall-clock time on one of its cores."""
+"""This machine as a board: the kernel's wall-clock time on one or several of its cores."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 
 from foundation.scratch import scratch_folder
 from rvv_runner.board import BoardError, BoardInfo
-from rvv_runner.cold import CacheTiming, flush_options, with_timing
+from rvv_runner.cold import flush_options
 from rvv_runner.disturbed import DISTURBED, undisturbed
 from rvv_runner.failure import failed, failed_run, taken_elf
 from rvv_runner.host_conditions import HostWatch
 from rvv_runner.host_lock import measuring
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
 from rvv_runner.process import run_bounded
+from rvv_runner.usage import ONE_CORE, Usage
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending, judge
 from triton_rvv.targets.host_caches import cache_bytes
 from triton_rvv.targets.host_target import host_target
@@ -26,20 +27,23 @@ _PAUSE_S = 0.2
 
 
 class HostBoard:
-    """Runs executables for this machine's processor, pinned to its last core, one at a time.
+    """Runs executables for this machine's processor, pinned to its last cores, one at a time.
 
     Builds for this board wait while it measures. If the machine was busy all the same, the
     measurement is repeated; if it stays busy, the fastest of three is kept, and "disturbed" among
     its conditions says why it cannot be trusted.
 
     Args:
-        timing: how kernels are timed.
+        usage: on how many cores kernels run, and how they are timed.
+
+    Raises:
+        UserError: if this machine has fewer cores.
     """
 
-    def __init__(self, timing: CacheTiming = "warm") -> None:
+    def __init__(self, usage: Usage = ONE_CORE) -> None:
         target = host_target()
         cores = sorted(os.sched_getaffinity(0))
-        self._core = cores[-1]
+        self._cores = cores[-usage.cores :]
         self._is_open = False
         info = BoardInfo(
             name="host",
@@ -47,13 +51,15 @@ class HostBoard:
             cpu=target.cpu,
             vlen_bits=target.vector_bits,
             cores=len(cores),
-            frequency_hz=_frequency_hz(self._core),
+            frequency_hz=_frequency_hz(cores[-1]),
             l1d_bytes=cache_bytes(1),
             l2_bytes=cache_bytes(2),
             backend="host",
         )
-        self._info = with_timing(info, timing)
-        self._options = flush_options(timing, cache_bytes(3) or info.l2_bytes)
+        usage.check(info)
+        self._info = usage.of(info)
+        flush = flush_options(usage.timing, cache_bytes(3) or info.l2_bytes)
+        self._options = (*flush, *usage.launcher_options)
 
     @property
     def info(self) -> BoardInfo:
@@ -98,7 +104,7 @@ class HostBoard:
     def _attempt(self, artifact: ElfArtifact, repeats: int, timeout_s: float) -> Measurement:
         try:
             with measuring() as turn:
-                watch = HostWatch(self._core)
+                watch = HostWatch(self._cores)
                 result = self._run(artifact, repeats, timeout_s)
                 watch.stop()
         except OSError as error:
@@ -127,7 +133,7 @@ class HostBoard:
                 folder=folder,
                 timeout_s=timeout_s,
                 output_limit_bytes=OUTPUT_LIMIT_BYTES,
-                core=self._core,
+                cores=self._cores,
             )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from rvv_runner.conditions import describe_conditions, doubt
@@ -27,12 +28,12 @@ class HostWatch:
     """Compares the machine before and after one run of a child process.
 
     Args:
-        core: the one that the child is pinned to.
+        cores: those that the child is pinned to.
     """
 
-    def __init__(self, core: int) -> None:
-        self._core = core
-        self._raw = _snapshot("before", core)
+    def __init__(self, cores: Sequence[int]) -> None:
+        self._cores = cores
+        self._raw = _snapshot("before", cores[0])
         self._preempted = _preemptions()
         self._start_s = time.monotonic()
 
@@ -40,7 +41,7 @@ class HostWatch:
         """End the watch, after the child has ended and been waited for."""
         self._elapsed_s = time.monotonic() - self._start_s
         self._preempted = _preemptions() - self._preempted
-        self._raw |= _snapshot("after", self._core)
+        self._raw |= _snapshot("after", self._cores[0])
         self._raw["run.took"] = (str(round(self._elapsed_s * 100)),)
 
     @property
@@ -52,9 +53,10 @@ class HostWatch:
     def doubt(self) -> str:
         """Why times measured meanwhile cannot be trusted, or ""."""
         allowed = _PREEMPTIONS_ALLOWED + _PREEMPTIONS_ALLOWED_A_SECOND * self._elapsed_s
+        allowed *= len(self._cores)
         if self._preempted > allowed:
             return (
-                f"other programs took its core {self._preempted} times in {self._elapsed_s:.2f} s"
+                f"other programs took its cores {self._preempted} times in {self._elapsed_s:.2f} s"
             )
         return doubt(self._raw, _BUSY_CORES)
 

@@ -9,7 +9,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from rvv_runner.cpu_time import children_cpu_s
@@ -27,9 +27,9 @@ def run_bounded(
     folder: Path,
     timeout_s: float,
     output_limit_bytes: int,
-    core: int | None = None,
+    cores: Collection[int] = (),
 ) -> Ending:
-    """Run `command` in `folder` with an empty environment and no input, on `core` if given.
+    """Run `command` in `folder` with an empty environment and no input, on `cores` if given.
 
     It runs in its own process group, which is killed as a whole when the command ends, when
     `timeout_s` is over, or when one of its outputs grows beyond `output_limit_bytes`. If this
@@ -50,9 +50,9 @@ def run_bounded(
     )
     try:
         _set_limits(process.pid, timeout_s)
-        if core is not None:
+        if cores:
             with contextlib.suppress(ProcessLookupError):
-                os.sched_setaffinity(process.pid, {core})
+                os.sched_setaffinity(process.pid, cores)
         outputs, timed_out, flooded = _collect(process, timeout_s, output_limit_bytes)
     finally:
         _kill_group(process)

@@ -7,8 +7,14 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from engine.workers.devices import board_names, check_device_name, every_device, timed
-from foundation.command_line import ArgumentParser, one_of
+from engine.workers.devices import (
+    board_names,
+    check_device_name,
+    every_device,
+    on_cores,
+    timed,
+)
+from foundation.command_line import ArgumentParser, one_of, positive_integer
 from foundation.completion import completes
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError, nearest
@@ -27,6 +33,7 @@ __all__ = [
     "add_space_argument",
     "complete_config",
     "config_type",
+    "core_counts",
     "device_name",
     "device_names",
     "kernel_name",
@@ -111,18 +118,26 @@ def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> Non
         "without (warm, a processor's default), or on a GPU in a CUDA graph, without the cost of "
         "launches (graph)",
     )
-    parser.finish_with(_apply_timing)
+    parser.add_argument(
+        "--cores",
+        metavar="N,..." if several else "N",
+        type=core_counts if several else _one_count,
+        default=(),
+        help="how many cores of the board run a kernel at once"
+        f"{', and several numbers for one after another' if several else ''} (default: one)",
+    )
+    parser.finish_with(_apply_usage)
 
 
-def _apply_timing(arguments: argparse.Namespace) -> None:
-    """Let the device's name say how kernels are timed."""
-    if arguments.timing is None:
-        return
+def _apply_usage(arguments: argparse.Namespace) -> None:
+    """Let the device's name say how kernels are timed, and on how many cores they run."""
     given = arguments.device
-    if isinstance(given, str):
-        arguments.device = timed(given, arguments.timing)
-    else:
-        arguments.device = tuple(timed(name, arguments.timing) for name in given)
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if arguments.timing is not None:
+        names = tuple(timed(name, arguments.timing) for name in names)
+    if arguments.cores:
+        names = tuple(on_cores(name, count) for count in arguments.cores for name in names)
+    arguments.device = names[0] if isinstance(given, str) else names
 
 
 def add_space_argument(parser: ArgumentParser) -> None:
@@ -133,6 +148,22 @@ def add_space_argument(parser: ArgumentParser) -> None:
         default="",
         help="on a GPU: search the space of another tuner, for its kernel (default: the kernel's)",
     )
+
+
+def core_counts(text: str) -> tuple[int, ...]:
+    """The numbers of cores in "1,4,8", for argparse.
+
+    Raises:
+        argparse.ArgumentTypeError: for anything else, or a number that is given twice.
+    """
+    counts = tuple(positive_integer(part.strip()) for part in text.split(","))
+    if len(set(counts)) < len(counts):
+        raise argparse.ArgumentTypeError(f"{text} has a number twice: give each once")
+    return counts
+
+
+def _one_count(text: str) -> tuple[int, ...]:
+    return (positive_integer(text),)
 
 
 def kernel_name(text: str) -> str:

@@ -4,17 +4,15 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "portions.h"
+
 #define MOST_ELEMENTS INT32_MAX /* kernels count elements in 32 bits */
 #define MOST_THREADS 1024
-#define CHUNKS_PER_THREAD 16 /* so that none waits long for the last one */
 #define STACK_BYTES ((size_t)16 << 20) /* a program's blocks take up to 4 MiB of it */
 
-/* A grid that several threads run. */
+/* A grid that several threads run, and whether one of them found too little memory. */
 struct job {
-    tuned_kernel *kernel;
-    const uint64_t *args;
-    uint32_t grid[3];
-    uint64_t programs, chunk, next;
+    struct portions portions;
     int is_out_of_memory;
 };
 
@@ -35,20 +33,19 @@ HIDDEN void *triton_rvv_scratch(uint64_t size_bytes) {
 
 static void *run_programs(void *argument) {
     struct job *job = argument;
-    uint32_t num_x = job->grid[0], num_y = job->grid[1], num_z = job->grid[2];
     scratch.job = job;
-    for (;;) {
-        uint64_t first = __atomic_fetch_add(&job->next, job->chunk, __ATOMIC_RELAXED);
-        if (first >= job->programs)
-            break;
-        uint64_t end = job->programs - first < job->chunk ? job->programs : first + job->chunk;
-        for (uint64_t i = first; i < end; i++)
-            job->kernel(job->args, (uint32_t)(i % num_x), (uint32_t)(i / num_x % num_y),
-                        (uint32_t)(i / num_x / num_y), num_x, num_y, num_z);
-    }
+    portions_run(&job->portions);
     free(scratch.memory);
     scratch.memory = NULL;
     return NULL;
+}
+
+/* For an emulator, which takes what one thread runs for the work of all. */
+static void run_in_turn(struct job *job) {
+    scratch.job = job;
+    portions_run_in_turn(&job->portions);
+    free(scratch.memory);
+    scratch.memory = NULL;
 }
 
 /* Threads that cannot be started leave their share to the others. */
@@ -148,9 +145,10 @@ static double distance(const int64_t *sizes, const int64_t *shape, size_t count)
 }
 
 /* Of the variants that are right for the sizes, those whose block covers no more than it has to,
- * and of them the one that was tuned nearest; the first of several. */
+ * and of them the one that was tuned nearest, where the number of cores counts as a size; the first
+ * of several. */
 static const struct tuned_variant *choose(const struct tuned_function *function,
-                                          const int64_t *sizes) {
+                                          const int64_t *sizes, int64_t threads) {
     const struct tuned_variant *best = NULL;
     double best_distance = 0;
     for (size_t i = 0; i < function->variant_count; i++) {
@@ -159,7 +157,8 @@ static const struct tuned_variant *choose(const struct tuned_function *function,
             continue;
         if (function->covered >= 0 && variant->covers < sizes[function->covered])
             continue;
-        double away = distance(sizes, variant->shape, function->size_count);
+        double away = distance(sizes, variant->shape, function->size_count) *
+                      distance(&threads, &variant->cores, 1);
         if (best == NULL || variant->covers < best->covers ||
             (variant->covers == best->covers && away < best_distance)) {
             best = variant;
@@ -169,18 +168,20 @@ static const struct tuned_variant *choose(const struct tuned_function *function,
     return best;
 }
 
-/* Runs the grid of a job; threads that have nothing to do are not started. */
-static int run_grid(struct job *job, int threads) {
-    job->programs = (uint64_t)job->grid[0] * job->grid[1] * job->grid[2];
-    if (job->programs == 0)
+/* Runs a grid; threads that have nothing to do are not started. */
+static int run_grid(const struct tuned_variant *variant, const uint64_t *args,
+                    const uint32_t grid[3], int threads) {
+    uint64_t programs = (uint64_t)grid[0] * grid[1] * grid[2];
+    if (programs == 0)
         return TUNED_OK;
-    if ((uint64_t)threads > job->programs)
-        threads = (int)job->programs;
-    job->chunk = threads == 1 ? job->programs : job->programs / CHUNKS_PER_THREAD / (uint64_t)threads;
-    if (job->chunk == 0)
-        job->chunk = 1;
-    run_on_threads(job, threads);
-    return job->is_out_of_memory ? TUNED_OUT_OF_MEMORY : TUNED_OK;
+    if ((uint64_t)threads > programs)
+        threads = (int)programs;
+    struct job job = {portions_of(variant->kernel, args, grid, (uint32_t)threads), 0};
+    if (threads > 1 && getenv("TUNED_IN_TURN") != NULL)
+        run_in_turn(&job);
+    else
+        run_on_threads(&job, threads);
+    return job.is_out_of_memory ? TUNED_OUT_OF_MEMORY : TUNED_OK;
 }
 
 int tuned_run(const struct tuned_function *function, const struct tuned_call *call) {
@@ -189,18 +190,19 @@ int tuned_run(const struct tuned_function *function, const struct tuned_call *ca
     int status = check_arrays(call->arrays, call->array_count);
     if (status != TUNED_OK)
         return status;
-    const struct tuned_variant *variant = choose(function, call->sizes);
+    int threads = thread_count(call->threads);
+    const struct tuned_variant *variant = choose(function, call->sizes, threads);
     if (variant == NULL)
         return TUNED_TOO_LARGE;
-    struct job job = {.kernel = variant->kernel, .args = call->args};
-    int64_t grid[3];
-    variant->grid(call->sizes, grid);
+    int64_t sizes[3];
+    uint32_t grid[3];
+    variant->grid(call->sizes, sizes);
     for (int i = 0; i < 3; i++) {
-        if (grid[i] > UINT32_MAX)
+        if (sizes[i] > UINT32_MAX)
             return TUNED_TOO_LARGE;
-        job.grid[i] = (uint32_t)grid[i];
+        grid[i] = (uint32_t)sizes[i];
     }
-    return run_grid(&job, thread_count(call->threads));
+    return run_grid(variant, call->args, grid, threads);
 }
 
 int tuned_status(void) { return tuned_machine_vlen == 0 ? TUNED_WRONG_MACHINE : TUNED_OK; }

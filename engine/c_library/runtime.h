@@ -21,6 +21,7 @@ struct tuned_variant {
     uint32_t vlen_bits;
     int64_t covers;                   /* the largest size that it is right for; 0: any */
     int64_t shape[TUNED_MOST_SIZES]; /* where it was tuned */
+    int64_t cores;                    /* and on how many */
 };
 
 struct tuned_function {

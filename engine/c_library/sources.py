@@ -32,6 +32,7 @@ _C_TYPES = {
     "fp64": "double",
 }
 _OWN = ("runtime.h", "runtime.c", "machine.c")
+_OF_THE_LAUNCHER = ("portions.h", "portions.c", "region.h")
 # As `enum tuned_extension` of runtime.h orders them.
 _TRIED_EXTENSIONS = ("zba", "zbb", "zbs", "zfh", "zicond")
 _MOST_SIZES = 4  # TUNED_MOST_SIZES
@@ -51,6 +52,7 @@ def sources(functions: Sequence[Function]) -> dict[str, str]:
         UserError: for a kernel whose grid cannot be written in C.
     """
     own = {name: (files("engine.c_library") / name).read_text() for name in _OWN}
+    own |= {name: (files("launchers") / name).read_text() for name in _OF_THE_LAUNCHER}
     generated = {f"{f.name}.c": _function_source(f) for f in functions}
     return {**own, "tuned.h": header(functions), "library.c": _library(functions), **generated}
 
@@ -85,6 +87,7 @@ def _function_source(function: Function) -> str:
                 "vlen_bits": variant.target.vlen_bits,
                 "covers": variant.covers,
                 "shape": [variant.shape[name] for name in names],
+                "cores": variant.winner.cores,
             }
             for variant in function.variants
         ],

@@ -181,8 +181,8 @@ def _resized(function: Function, variant: Variant, size: int) -> Variant:
 
 
 def _unique(variants: Iterator[Variant]) -> list[Variant]:
-    """The first with each configuration."""
-    by_config: dict[Config, Variant] = {}
+    """The first with each configuration and number of cores."""
+    first: dict[tuple[Config, int], Variant] = {}
     for variant in variants:
-        by_config.setdefault(variant.config, variant)
-    return list(by_config.values())
+        first.setdefault((variant.config, variant.winner.cores), variant)
+    return list(first.values())

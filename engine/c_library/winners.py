@@ -14,6 +14,7 @@ from foundation.shapes import Shape, as_shape
 from kernels.plain_calls import plain_call
 from kernels.registry import load_kernel
 from rvv_runner.devices import board_names, known_board, known_boards
+from rvv_runner.usage import cores_in, without_cores
 from triton_rvv.targets.target import RVVTarget, Target
 
 __all__ = ["LibraryWinner", "best_winners", "winners_of"]
@@ -43,6 +44,11 @@ class LibraryWinner:
     estimated: bool
     made_with: str
 
+    @property
+    def cores(self) -> int:
+        """Of the device that ran the kernel at once."""
+        return cores_in(self.device)
+
 
 def best_winners(winners: Iterable[LibraryWinner]) -> list[LibraryWinner]:
     """The winner of each kernel, element type, target and shape, in a fixed order.
@@ -57,7 +63,8 @@ def best_winners(winners: Iterable[LibraryWinner]) -> list[LibraryWinner]:
 
 def _place(winner: LibraryWinner) -> tuple[object, ...]:
     sizes = tuple(sorted(winner.shape.items()))
-    return winner.kernel, winner.dtype, winner.target.vlen_bits, str(winner.target), sizes
+    target = winner.target
+    return winner.kernel, winner.dtype, target.vlen_bits, str(target), winner.cores, sizes
 
 
 def winners_of(study: StoredTrials) -> list[LibraryWinner]:
@@ -139,6 +146,7 @@ def _target(study: str, device: str) -> RVVTarget:
 
 
 def _known_target(device: str) -> Target | None:
+    device = without_cores(device)
     kind = device.partition("-under-")[0]  # of a board behind a wrapper, such as an emulator
     for board in map(known_board, known_boards()):
         if board.kind == kind:

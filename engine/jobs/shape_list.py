@@ -62,7 +62,7 @@ class ShapeList:
 
 
 def read_shape_list(path: Path) -> ShapeList:
-    """The job that a file defines; docs/guides/jobs.md describes the format.
+    """The job that a file defines; docs/reference/job_files.md describes the format.
 
     Raises:
         UserError: for an invalid file, with file, line and key.

@@ -42,12 +42,18 @@ def program_tasks(capture: Path) -> list[ProgramTask]:
     ]
 
 
-def examine_new(capture: Path, begun: Callable[[ProgramTask], None]) -> None:
+def examine_new(
+    capture: Path, begun: Callable[[ProgramTask], None], end_s: float = math.inf
+) -> list[str]:
     """Find out about the tasks of which nothing is kept, or something that no longer holds.
 
     Args:
         capture: the file.
         begun: called with each task when its turn comes.
+        end_s: when to leave the rest, as `time.monotonic` gives it.
+
+    Returns:
+        The keys of the tasks that were left.
 
     Raises:
         UserError: if what was found cannot be kept.
@@ -62,8 +68,11 @@ def examine_new(capture: Path, begun: Callable[[ProgramTask], None]) -> None:
             continue  # refused again when it is tuned
         if key not in kept or kept[key].digest != digest:
             new.append(key)
-    if new:
-        examine(capture, new, lambda key: begun(tasks[key]))
+    if not new:
+        return []
+    examine(capture, new, lambda key: begun(tasks[key]), end_s)
+    found = read_examined(capture)
+    return [key for key in new if key not in found]
 
 
 def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:

@@ -24,6 +24,10 @@ __all__ = ["tune_capture"]
 
 _TRIALS_PER_TASK = 20  # if the user gives no budget
 
+# Of the time of a budget: what is found out is kept, so the same command finds out about the rest.
+_EXAMINED_PART = 0.5
+_NOT_EXAMINED = "half of the budget was over before its turn to be examined: run the command again"
+
 
 def tune_capture(
     capture: Path, request: TuningRequest, budget: ProgramBudget, *, as_json: bool
@@ -44,7 +48,12 @@ def tune_capture(
     if budget.trials is None and budget.time_s is None:
         budget = replace(budget, trials=_TRIALS_PER_TASK * len(tasks))
     info = board_info(request.devices[0], request.work.ray_address)
-    examine_new(capture, lambda task: say(f"stage=examining {task.label}", file=sys.stderr))
+    left = examine_new(
+        capture,
+        lambda task: say(f"stage=examining {task.label}", file=sys.stderr),
+        budget.end_s(_EXAMINED_PART),
+    )
+    tasks = [replace(task, refusal=_NOT_EXAMINED) if task.key in left else task for task in tasks]
 
     def changed(standings: Sequence[TaskStanding], number: int) -> None:
         keep_winner(standings[number], info)

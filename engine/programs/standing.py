@@ -27,6 +27,7 @@ class ProgramTask:
         label: for people, such as "softmax 256x512 fp32".
         launches: in one run of the program.
         captured_s: time of a launch in the captured run, in seconds; None if it was not measured.
+        refusal: why it cannot be tuned, in one sentence; "" if nothing speaks against it.
     """
 
     key: str
@@ -35,6 +36,7 @@ class ProgramTask:
     label: str
     launches: int
     captured_s: float | None
+    refusal: str = ""
 
 
 @dataclass(frozen=True)

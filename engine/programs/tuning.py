@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from engine.programs.comparing import COMPARED_PART, has_ties, heaviest_first, rounds_of
 from engine.programs.scheduler import SLICE_TRIALS, next_task
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
+from engine.repeats.rounds import NO_ROUNDS, Rounds
 from engine.run.events import Listener
 from engine.run.identity import identity_of
 from engine.run.request import TuningRequest
@@ -34,11 +37,23 @@ class ProgramBudget:
 
     Args:
         trials: of all tasks together, earlier runs included; None for no limit.
-        time_s: seconds after which no trial is started; None for no limit.
+        time_s: seconds after which nothing is begun: no examination, no trial and no round of a
+            comparison; None for no limit.
+        start_s: when they begin, as `time.monotonic` gives it.
     """
 
     trials: int | None
     time_s: float | None
+    start_s: float = field(default_factory=time.monotonic)
+
+    def end_s(self, part: float = 1.0) -> float:
+        """When a part of the time is over, as `time.monotonic` gives it."""
+        return math.inf if self.time_s is None else self.start_s + part * self.time_s
+
+    def left_s(self, part: float = 1.0) -> float | None:
+        """What is left of a part of the time, in seconds; None for no limit."""
+        end_s = self.end_s(part)
+        return None if math.isinf(end_s) else max(0.0, end_s - time.monotonic())
 
 
 class _StoppedError(Exception):
@@ -91,12 +106,11 @@ class _ProgramRun:
         listener_of: Callable[[ProgramTask], Listener],
         changed: ProgramListener,
     ) -> None:
-        self.standings = [TaskStanding(task) for task in tasks]
+        self.standings = [TaskStanding(task, refusal=task.refusal) for task in tasks]
         self._request = request
         self._budget = budget
         self._listener_of = listener_of
         self._changed = changed
-        self._start_s = time.monotonic()
         self._info = board_info(request.devices[0], request.work.ray_address)
         self._problems: dict[str, Problem] = {}
         self._bench_of: Callable[[Problem], Workbench] | None = None
@@ -106,6 +120,9 @@ class _ProgramRun:
         """Read what earlier runs have stored; starts no trial."""
         stored = {study.study_name for study in read_studies(self._request.study.storage)}
         for number, standing in enumerate(self.standings):
+            if standing.refusal:
+                self._changed(self.standings, number)
+                continue
             try:
                 problem = make_problem(load_kernel(standing.task.load_name), {})
             except UserError as error:
@@ -120,27 +137,36 @@ class _ProgramRun:
 
     def spend(self) -> None:
         """Give slices of the budget to the tasks from which the program gains most."""
-        while self._trials_left() > 0 and self._time_left_s() != 0.0:
+        part = 1.0 if self._info.deterministic else 1.0 - COMPARED_PART
+        while self._trials_left() > 0 and self._budget.left_s(part) != 0.0:
             number = next_task(states_of(self.standings))
             if number is None:
                 return
             tried = self.standings[number].tried
-            self._run(number, tried + min(SLICE_TRIALS, self._trials_left()))
+            trials = tried + min(SLICE_TRIALS, self._trials_left())
+            self._run(number, trials, self._budget.left_s(part))
 
     def compare(self) -> None:
-        """Compare each task's leaders, which decides on boards whose times vary."""
-        for number, standing in enumerate(self.standings):
-            if standing.trials and standing.size > 1 and not standing.refusal:
-                self._run(number, standing.tried, compares=True)
+        """Compare the leaders of tasks whose trials leave open which one wins, in the time left."""
+        if self._info.deterministic:
+            return
+        states = states_of(self.standings)
+        tied = [number for number, standing in enumerate(self.standings) if has_ties(standing)]
+        for number, part in heaviest_first(states, tied):
+            left_s = self._budget.left_s()
+            rounds = rounds_of(states, number, None if left_s is None else part * left_s)
+            if rounds.allow_one_more(0, 0.0):
+                self._run(number, self.standings[number].tried, rounds=rounds)
 
-    def _run(self, number: int, trials: int, *, compares: bool = False) -> None:
+    def _run(
+        self,
+        number: int,
+        trials: int,
+        timeout_s: float | None = None,
+        rounds: Rounds = NO_ROUNDS,
+    ) -> None:
         standing = self.standings[number]
-        search = replace(
-            self._request.search,
-            trials=trials,
-            timeout_s=None if compares else self._time_left_s(),
-            compares_leaders=compares,
-        )
+        search = replace(self._request.search, trials=trials, timeout_s=timeout_s, rounds=rounds)
         request = replace(self._request, kernel=standing.task.load_name, search=search)
         began_s = time.monotonic()
         try:
@@ -182,8 +208,3 @@ class _ProgramRun:
         if self._budget.trials is None:
             return SLICE_TRIALS
         return self._budget.trials - sum(standing.tried for standing in self.standings)
-
-    def _time_left_s(self) -> float | None:
-        if self._budget.time_s is None:
-            return None
-        return max(0.0, self._budget.time_s - (time.monotonic() - self._start_s))

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 
 from engine.repeats.preference import preference
 from engine.repeats.racing import noise_of
+from engine.repeats.rounds import ALL_ROUNDS, CONFIDENCE, Rounds
 from engine.repeats.signed_rank import Interval, centre, fewest_values
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 
 __all__ = [
     "COMPARISON",
-    "CONFIDENCE",
-    "MOST_ROUNDS",
     "Comparison",
     "Contender",
     "compare",
     "kept_comparison",
     "leaders",
 ]
-
-CONFIDENCE = 0.95
 
 COMPARISON = "comparison"  # name of the study's attribute
 
@@ -38,7 +36,6 @@ _CONFIDENCE_TO_DROP = 0.99
 _NEGLIGIBLE = 0.01
 
 _MOST_LEADERS = 5
-MOST_ROUNDS = 12
 
 
 @dataclass(frozen=True)
@@ -177,8 +174,9 @@ def compare(
     seed: int,
     default: Config | None = None,
     code_bytes: Mapping[Config, int | None] = MappingProxyType({}),
+    rounds: Rounds = ALL_ROUNDS,
 ) -> Comparison | None:
-    """Measure configurations in turns until one is significantly faster, or for the most rounds.
+    """Measure configurations in turns until one is significantly faster, or the rounds are over.
 
     Each round measures every remaining one once, in a new order, so that drift of the board affects
     all of them alike; only times of the same round are compared.
@@ -189,6 +187,7 @@ def compare(
         seed: of the random orders.
         default: the default configuration; it wins unless another is significantly faster.
         code_bytes: sizes of machine code, by which ties are broken; those left out are not known.
+        rounds: how many, and in what time.
 
     Returns:
         The comparison, or None if too few rounds could be measured.
@@ -196,14 +195,16 @@ def compare(
     rng = random.Random(seed)
     times: dict[Config, list[float]] = {config: [] for config in configs}
     left = list(configs)
-    for number in range(1, MOST_ROUNDS + 1):
+    start_s, done = time.monotonic(), 0
+    while rounds.allow_one_more(done, time.monotonic() - start_s):
         order = rng.sample(left, len(left))
         measured = measure(order)
         if measured is None:
             break
         for config, time_s in zip(order, measured, strict=True):
             times[config].append(math.log(time_s))
-        if number >= fewest_values(_CONFIDENCE_TO_DROP):
+        done += 1
+        if done >= fewest_values(_CONFIDENCE_TO_DROP):
             left = _not_slower(left, times)
             if len(left) == 1:
                 break

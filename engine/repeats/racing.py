@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rvv_runner.measurement import Measurement
 
-__all__ = ["Race", "noise_of"]
+__all__ = ["Race", "noise_of", "stands_out"]
 
 # Timed runs per job. What differs between jobs (the placement of memory, other load) is noise too,
 # and jobs of many runs would hide it.
@@ -23,6 +23,10 @@ _PART = 0.5
 # A configuration is dropped once it is slower than the best by so many standard errors: one-sided,
 # that is wrong about once in 160 times.
 _STANDARD_ERRORS = 2.5
+
+# Configurations that were measured minutes apart may differ by this factor through other load or
+# heat alone, of which successive runs show nothing.
+_DRIFT = 1.1
 
 # The standard error of a median over that of a mean, for normal errors; less with heavy tails.
 _MEDIAN_ERROR = math.sqrt(math.pi / 2)
@@ -102,6 +106,23 @@ def _is_plainly_slower(jobs_s: Sequence[float], best_s: Sequence[float], noise: 
     error = noise * _MEDIAN_ERROR * math.sqrt(1 / len(jobs_s) + 1 / len(best_s))
     gap = math.log(statistics.median(jobs_s) / statistics.median(best_s))
     return gap > _STANDARD_ERRORS * error
+
+
+def stands_out(times_s: Sequence[float], others_s: Sequence[Sequence[float]]) -> bool:
+    """Whether one configuration is faster than each of the others by more than noise and drift.
+
+    Args:
+        times_s: its timed runs in seconds.
+        others_s: those of each of the others.
+    """
+    jobs_s = list(map(_by_job, others_s))
+    first_s = _by_job(times_s)
+    noise = noise_of([first_s, *jobs_s])
+    return noise > 0 and all(
+        statistics.median(other_s) > _DRIFT * statistics.median(first_s)
+        and _is_plainly_slower(other_s, first_s, noise)
+        for other_s in jobs_s
+    )
 
 
 def _by_job(times_s: Sequence[float]) -> list[float]:

@@ -17,6 +17,7 @@ from engine.study.trials import StoredTrials
 from foundation.config import Config
 from foundation.shapes import shape_text
 from rvv_runner.assembly import assembly_file
+from rvv_runner.usage import cores_in
 
 __all__ = ["Exchange", "StudyContent", "exchanges", "study_content"]
 
@@ -117,6 +118,8 @@ def _about(stored: StoredTrials) -> dict[str, str]:
         "element type": str(stored.attribute("dtype")),
         "device": str(stored.attribute("device")),
     }
+    if cores_in(about["device"]) > 1:
+        about["cores"] = f"{cores_in(about['device'])}, which run the kernel at once"
     if isinstance(made_with, Mapping):
         about |= {str(name): str(value) for name, value in made_with.items()}
     return {name: value for name, value in about.items() if value}

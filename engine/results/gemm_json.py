@@ -114,7 +114,7 @@ def read_gemm_json(path: Path) -> dict[str, Config]:
     document = read_document(path, "file of configurations")
     for name in document.keys:
         if name not in (*_OLD_BUCKETS, _ANY) and not re.fullmatch(r"M_[LG]EQ_\d+", name):
-            document.fail(name, f"{name} is not a range of M: see docs/guides/jobs.md")
+            document.fail(name, f"{name} is not a range of M: see docs/reference/job_files.md")
     document.only(document.keys)
     return {name: _config(document.entry(name, "configuration")) for name in document.keys}
 

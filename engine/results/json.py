@@ -49,6 +49,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         **_shapes(result),
         "dtype": result.problem.dtype,
         "device": result.device,
+        "cores": result.cores,
         "sampler": result.sampler,
         "storage": shown_storage(result.storage),
         "study": result.study,

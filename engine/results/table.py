@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import TextIO
 
 from rich.box import SIMPLE
@@ -34,6 +35,7 @@ from foundation.config import Config
 from foundation.console import EscapingConsole
 from foundation.printing import say
 from foundation.programs import program
+from rvv_runner.usage import cores_text
 
 __all__ = ["print_result", "print_tables"]
 
@@ -80,7 +82,9 @@ def _places(result: TuningResult) -> dict[str, str]:
 
 
 def _dashboard_command(storage: str) -> str:
-    """The command that shows this storage in the dashboard of this Python environment."""
+    """The command that shows this storage in the dashboard, or how to install that."""
+    if find_spec("optuna_dashboard") is None:
+        return "not installed: pip install optuna-dashboard"
     artifacts = str(artifacts_dir(storage))
     return shlex.join(
         [program("optuna-dashboard"), shown_storage(storage), "--artifact-dir", artifacts]
@@ -98,7 +102,7 @@ def print_tables(result: TuningResult, console: EscapingConsole) -> None:
     """Print the tables, and where everything was written."""
     summary = result.summary
     if summary.winner is not None:
-        _print_fitting(console, lambda text: _best_table(summary, text), summary.winner.config)
+        _print_fitting(console, lambda text: _best_table(result, text), summary.winner.config)
         if summary.winner is summary.default and len(summary.best) > 1:
             console.print("The default is the fastest of them.")
         for what, line in _pastes(result, summary.winner.config).items():
@@ -196,15 +200,17 @@ def _print_fitting(
     console.print(table)
 
 
-def _best_table(summary: Summary, config_text: Callable[[Config], str]) -> Table:
+def _best_table(result: TuningResult, config_text: Callable[[Config], str]) -> Table:
+    summary = result.summary
     label = f"\n({summary.estimate})" if summary.estimated else ""
     tried = sum(summary.statuses.values())
-    title = f"The best of {tried} configuration{'s' if tried > 1 else ''}"
+    title = f"The best of {tried} configuration{'s' if tried > 1 else ''}{_on_cores(result)}"
     table = Table(title=title, box=SIMPLE)
     table.add_column("")
     table.add_column("configuration", no_wrap=True)
     time = "mean time" if summary.shapes else "time"
-    for heading in (f"{time}{label}", f"cycles{label}", "speed-up"):
+    counted = "cycles" if result.cores in (None, 1) else "cycles of all cores"
+    for heading in (f"{time}{label}", f"{counted}{label}", "speed-up"):
         table.add_column(heading, justify="right")
     rows = list(summary.best)
     if summary.default is not None and summary.default not in rows:
@@ -219,6 +225,10 @@ def _best_table(summary: Summary, config_text: Callable[[Config], str]) -> Table
             speedup_text(summary.speedup(trial)),
         )
     return table
+
+
+def _on_cores(result: TuningResult) -> str:
+    return "" if result.cores is None else f" on {cores_text(result.cores)}"
 
 
 def _rank_text(trial: StoredTrial, rank: int, summary: Summary) -> str:
@@ -261,6 +271,7 @@ def _changes_table(summary: Summary) -> Table:
 def _lines(result: TuningResult) -> list[str]:
     summary = result.summary
     lines = [f"ended={result.ended.reason}\ttried={result.ended.tried}"]
+    lines += [] if result.cores is None else [f"cores={result.cores}"]
     for rank, trial in enumerate(summary.best, start=1):
         fields = [f"best={rank}", f"time_s={trial.time_s:.9f}"]
         fields.append(f"estimated={'yes' if summary.estimated else 'no'}")

@@ -9,6 +9,7 @@ import pandas
 from engine.run.counters import counters_of
 from engine.run.shape_times import times_at
 from engine.study.stored_trial import StoredTrial
+from engine.workers.devices import cores_of
 
 __all__ = ["correlations", "trials_table"]
 
@@ -17,7 +18,8 @@ _FEWEST_TRIALS = 5
 
 
 def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
-    """One row per trial with an outcome: number, status, time, code size, parameters, counters.
+    """One row per trial with an outcome: number, status, time, cores, code size, parameters,
+    counters.
 
     Times are in seconds, and `estimated` says whether a model gave them. In a study of several
     shapes, the time is the geometric mean, and the time at each shape has its own column. Values
@@ -35,6 +37,7 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
             "status": trial.status,
             "time_s": trial.time_s,
             "estimated": None if trial.time_s is None else bool(trial.attributes.get("estimated")),
+            "cores": cores_of(str(trial.attributes.get("board", ""))),
         }
         at_shapes = {f"time_s at {shape}": time_s for shape, time_s in times_at(trial).items()}
         rows.append({**row, **at_shapes, **about, **trial.config, **counters})

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from engine.repeats.comparison import MOST_ROUNDS
+from engine.repeats.rounds import MOST_ROUNDS
 from engine.run.outcome import Outcome
 from engine.run.time_limit import TimeLimit
 from engine.workers.artifacts import BuildFailure
@@ -131,7 +131,10 @@ class LeaderRounds:
         if config in self._artifacts:
             return self._artifacts[config]
         built = self._builders.build(config)
-        return None if isinstance(built, BuildFailure) else built
+        if isinstance(built, BuildFailure):
+            return None
+        self._artifacts[config] = built  # each round would ask a builder again
+        return built
 
 
 def _covers(times_s: Mapping[Config, float], configs: Iterable[Config]) -> bool:

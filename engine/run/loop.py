@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from engine.repeats.comparison import compare, leaders
 from engine.repeats.racing import Race, noise_of
+from engine.repeats.rounds import ALL_ROUNDS, Rounds
 from engine.run.events import (
     EndReason,
     Event,
@@ -51,13 +52,13 @@ class Budget:
         trials: distinct configurations to try in the study, earlier runs included.
         timeout_s: start no new trials after this many seconds; None for no limit.
         until_converged: start no new trials once the surrogate predicts no further improvement.
-        compares_leaders: whether leaders are measured in turns at the end, if times vary.
+        rounds: in which the leaders are measured in turns at the end, if times vary.
     """
 
     trials: int
     timeout_s: float | None = None
     until_converged: bool = False
-    compares_leaders: bool = True
+    rounds: Rounds = ALL_ROUNDS
 
     def end_of(self, space_size: int) -> EndReason:
         """Why the run ends at the number of trials; `space_size` counts valid configurations."""
@@ -167,7 +168,7 @@ class TuningLoop:
         try:
             self._limit.learn(self._known_default_wall_s())
             reason = self._drive(lanes, start_s)
-            if self._repeats > 1 and self._budget.compares_leaders and reason != "timeout":
+            if self._repeats > 1 and self._budget.rounds.most and reason != "timeout":
                 self._compare_leaders(lanes)
             return reason
         except _Interrupted:
@@ -354,6 +355,7 @@ class TuningLoop:
             seed=len(trials),
             default=self._search.space.default,
             code_bytes={trial.config: trial.code_bytes for trial in trials},
+            rounds=self._budget.rounds,
         )
         if comparison is not None:
             self._search.keep_comparison(comparison)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from engine.repeats.rounds import ALL_ROUNDS, Rounds
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.objectives import TIME_S, Robust
 from foundation.processors import cores
@@ -35,8 +36,8 @@ class SearchOptions:
         timeout_s: start no new trials after this many seconds; None for no limit.
         seed: of the sampler.
         until_converged: stop when the surrogate predicts no further improvement.
-        compares_leaders: whether the leaders are measured in turns at the end of a run, on a board
-            whose times vary; not in a run that another one follows.
+        rounds: in which the leaders are measured in turns at the end of a run, on a board whose
+            times vary; `NO_ROUNDS` for a run that another one follows.
     """
 
     sampler: str = "auto"
@@ -44,7 +45,7 @@ class SearchOptions:
     timeout_s: float | None = None
     seed: int = 0
     until_converged: bool = False
-    compares_leaders: bool = True
+    rounds: Rounds = ALL_ROUNDS
 
 
 @dataclass(frozen=True)

@@ -63,6 +63,7 @@ class TuningResult:
         more_problems: in a study of several shapes, the kernel at the others.
         notes: on the search space, sentences for the user.
         outlook: what the search may still gain.
+        cores: of the board that ran the kernel at once; None where it has no cores to choose.
     """
 
     problem: Problem
@@ -81,6 +82,7 @@ class TuningResult:
     more_problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
     outlook: Outlook = NO_OUTLOOK
+    cores: int | None = None
 
 
 def tune(
@@ -153,6 +155,7 @@ def tune(
         more_problems=tuple(more_problems),
         notes=notes,
         outlook=outlook_of(search),
+        cores=_cores(problem, info),
     )
 
 
@@ -160,6 +163,11 @@ _ORDERED = (
     "the kernel's file says ordered = True: its programs ran in order alone, one after another, so "
     "the winner is right on this board, and elsewhere only if they run so there"
 )
+
+
+def _cores(problem: Problem, info: BoardInfo) -> int | None:
+    """A GPU runs a grid on all that it has, and a callable does as it likes."""
+    return None if info.gpu or problem.spec.callable_file else info.used_cores
 
 
 def _tell(listeners: Sequence[Listener], event: Event) -> None:
@@ -199,14 +207,14 @@ def _summary(search: Search, info: BoardInfo, robust: Robust) -> Summary:
 
 def _is_complete(search: Search, budget: Budget, info: BoardInfo) -> bool:
     """Whether earlier runs have done everything, the comparison of the leaders included."""
-    must_compare = budget.compares_leaders and not info.deterministic
+    must_compare = budget.rounds.most > 0 and not info.deterministic
     is_compared = search.comparison is not None
     return (is_compared or not must_compare) and search.tried >= min(budget.trials, search.size)
 
 
 def _budget(options: SearchOptions, space_size: int) -> Budget:
     trials = space_size if options.trials is None else options.trials
-    return Budget(trials, options.timeout_s, options.until_converged, options.compares_leaders)
+    return Budget(trials, options.timeout_s, options.until_converged, options.rounds)
 
 
 def _problems(request: TuningRequest) -> list[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from foundation.config import Config
 from foundation.shapes import as_shape, distance
+from rvv_runner.usage import cores_in, without_cores
 
 __all__ = ["PastStudy", "history_of"]
 
@@ -25,6 +27,7 @@ _FEWEST_TRIALS = 5
 # what determines the best blocks, another toolchain little.
 _ANOTHER_DTYPE = 1.0
 _ANOTHER_DEVICE = 3.0
+_OTHER_CORES = 0.5  # for each doubling of their number: blocks are as good, their number may not be
 _ANOTHER_TOOLCHAIN = 0.25
 
 
@@ -117,6 +120,13 @@ def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> floa
     return (
         doublings / len(identity.shapes)
         + _ANOTHER_DTYPE * (attributes.get("dtype") != identity.dtype)
-        + _ANOTHER_DEVICE * (device_of(attributes) != identity.device)
+        + _device_distance(identity.device, device_of(attributes))
         + _ANOTHER_TOOLCHAIN * (attributes.get("made_with") != dict(identity.made_with))
     )
+
+
+def _device_distance(device: str, other: str | None) -> float:
+    """Between two boards, or two numbers of cores of one."""
+    if other is None or without_cores(device) != without_cores(other):
+        return _ANOTHER_DEVICE
+    return _OTHER_CORES * abs(math.log2(cores_in(device) / cores_in(other)))

@@ -13,6 +13,7 @@ from triton.runtime.driver import driver
 
 import triton_rvv
 from engine.winners.lookup import NotTunedError, find, wanted
+from engine.workers.devices import on_cores
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.shapes import shape_text
@@ -100,7 +101,8 @@ def run_on_host(
     values |= {number.argument: (numbers or {})[number.name] for number in call.numbers}
     problem = Problem(spec, sizes, dtype)
     # A study has no sizes of 0, nor has a search space.
-    config = _config(kernel, dtype, tuple((name, max(size, 1)) for name, size in sizes.items()))
+    shape = tuple((name, max(size, 1)) for name, size in sizes.items())
+    config = _config(kernel, dtype, shape, triton_rvv.num_threads())
     grid = spec.grid(problem, config)
     if 0 not in grid:
         with _host_is_active():
@@ -119,12 +121,12 @@ def _in_rows(array: Array, tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
 
 
 @functools.lru_cache(maxsize=4096)
-def _config(kernel: str, dtype: str, shape: tuple[tuple[str, int], ...]) -> Config:
-    """The configuration for a shape, looked up once in a process."""
+def _config(kernel: str, dtype: str, shape: tuple[tuple[str, int], ...], cores: int) -> Config:
+    """The configuration for a shape on so many cores, looked up once in a process."""
     call = plain_call(kernel)
     problem = Problem(load_kernel(kernel), dict(shape), dtype)
     try:
-        found = find(wanted(kernel, problem.shape, dtype, HOST_DEVICE))
+        found = find(wanted(kernel, problem.shape, dtype, on_cores(HOST_DEVICE, cores)))
     except NotTunedError:
         default = problem.default_config
         _log.warning("%s at %s: nothing stored, so %s", kernel, shape_text(problem.shape), default)

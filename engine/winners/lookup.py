@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -19,7 +20,7 @@ from engine.winners.stored import (
     key_of,
     stored_studies,
 )
-from engine.workers.devices import load_board
+from engine.workers.devices import load_board, on_cores
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.programs import python_command
@@ -28,6 +29,7 @@ from kernels.registry import load_kernel, make_problem
 from kernels.spec import KernelSpec, Problem
 from rvv_runner.board import BoardInfo
 from rvv_runner.devices import DEFAULT_DEVICE
+from rvv_runner.usage import cores_in, cores_text, without_cores
 from search_spaces.space import SearchSpace
 
 __all__ = [
@@ -83,8 +85,8 @@ class Found:
     """A stored winner, and why it serves.
 
     Args:
-        how: tuned at exactly this shape, at its sizes rounded up to powers of two, or at the
-            nearest stored shape.
+        how: tuned at exactly this shape on as many cores, at its sizes rounded up to powers of
+            two, or at the nearest stored shape.
         wanted: the problem that needs a winner.
         winner: what was found; its time is that at its own shape.
         distance: from the shape to the winner's, in doublings of one size.
@@ -108,14 +110,20 @@ class Found:
     def differs(self) -> tuple[str, ...]:
         """What differs between the winner's study and today, such as "compiler"."""
         theirs, ours = self.winner.made_with, self.wanted.made_with
-        return tuple(
-            what for what in sorted({*theirs, *ours}) if theirs.get(what) != ours.get(what)
-        )
+        differing = (w for w in sorted({*theirs, *ours}) if theirs.get(w) != ours.get(w))
+        # A model of several cores is another one than that of one.
+        return tuple(what for what in differing if what != "board model" or not self.other_cores)
+
+    @property
+    def other_cores(self) -> int | None:
+        """The number of cores on which it was tuned, if that is not the wanted one."""
+        tuned = cores_in(self.winner.device)
+        return None if tuned == cores_in(self.wanted.device) else tuned
 
     def __str__(self) -> str:
         """One sentence: the configuration, where it was tuned, and how far away that is."""
         text = f"{self.config or 'the only configuration'} for {shape_text(self.wanted.shape)}: "
-        if self.how == "exact":
+        if self.distance == 0:
             text += "tuned at this shape"
         else:
             way = "the power-of-two key" if self.how == "power-of-two" else "the nearest shape"
@@ -127,6 +135,11 @@ class Found:
             text += f" (checked at {shapes}, cost at most {worst.cost:.1%}{estimated})"
         if self.key_rejected:
             text += f"; {self.key_rejected}"
+        if self.other_cores:
+            text += (
+                f"; tuned on {cores_text(self.other_cores)}, "
+                f"not on {cores_text(cores_in(self.wanted.device))}"
+            )
         if self.differs:
             text += f"; made with another {' and another '.join(self.differs)}"
         return text
@@ -149,6 +162,7 @@ def lookup(
     *,
     dtype: str | None = None,
     device: str = DEFAULT_DEVICE,
+    cores: int | None = None,
     storage: str = DEFAULT_STORAGE,
     max_key_cost: float = MAX_KEY_COST,
     **shape: int,
@@ -160,6 +174,8 @@ def lookup(
             has several.
         dtype: element type; None for the kernel's first.
         device: name of the board that the kernel will run on.
+        cores: of the board that will run the kernel at once; None for what the device's name says,
+            or one. If nothing is stored for so many, winners of the nearest number serve.
         storage: where studies are stored: a journal file or an Optuna storage URL.
         max_key_cost: use the power-of-two key only if checks found that it costs at most this:
             0.05 is five percent.
@@ -169,6 +185,7 @@ def lookup(
         NotTunedError: if nothing is stored for this kernel, element type and device.
         UserError, BoardError: for unknown names, invalid sizes, or an unreadable storage.
     """
+    device = device if cores is None else on_cores(device, cores)
     return find(wanted(kernel, shape, dtype, device), storage, max_key_cost)
 
 
@@ -211,7 +228,7 @@ def find(
     here = [study for study in studies if study.shape == wanted.shape]
     exact = _best_at(_winners(here, wanted), wanted.shape, wanted)
     if exact is not None:
-        return Found("exact", wanted, exact, 0.0)
+        return Found("exact" if exact.device == wanted.device else "nearest", wanted, exact, 0.0)
     winners = _winners(studies, wanted)
     if not winners:
         raise NotTunedError(
@@ -253,14 +270,22 @@ def _serving(wanted: Wanted, storage: str) -> list[StoredStudy]:
     stamp = _stamp(storage)
     # A server does not say when it has changed.
     studies = stored_studies(storage) if stamp is None else _studies(storage, stamp)
-    return [study for study in studies if _serves(study, wanted)]
+    serving = [study for study in studies if _serves(study, wanted)]
+    nearest = min((_apart(study, wanted) for study in serving), default=0.0)
+    return [study for study in serving if _apart(study, wanted) == nearest]
 
 
 def _serves(study: StoredStudy, wanted: Wanted) -> bool:
-    named = (study.kernel, study.dtype, study.device)
-    return named == (wanted.kernel, wanted.dtype, wanted.device) and set(study.shape) == set(
-        wanted.shape
-    )
+    named = (study.kernel, study.dtype, without_cores(study.device))
+    return named == (wanted.kernel, wanted.dtype, without_cores(wanted.device)) and set(
+        study.shape
+    ) == set(wanted.shape)
+
+
+def _apart(study: StoredStudy, wanted: Wanted) -> float:
+    """Doublings between their numbers of cores, a little more where the study has more cores."""
+    doublings = math.log2(cores_in(study.device) / cores_in(wanted.device))
+    return abs(doublings) + (0.01 if doublings > 0 else 0.0)
 
 
 def _best_at(winners: list[Winner], shape: Mapping[str, int], wanted: Wanted) -> Winner | None:

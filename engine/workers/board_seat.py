@@ -35,12 +35,14 @@ class BoardSource:
         load: called in the board's own process; picklable.
         machine: of the cluster, which reaches the board; "" for this one.
         builds: absolute path of the folder below which builds lie, on each machine.
+        leaves_nothing: whether its process may have another board afterwards.
     """
 
     name: str
     load: Callable[[], Board]
     machine: str = ""
     builds: Path = ARTIFACT_FOLDER
+    leaves_nothing: bool = False
 
 
 class BoardSeat:
@@ -179,7 +181,12 @@ class _BoardWorker:
 def _worker_pool(source: BoardSource) -> WorkerPool:
     is_here = not source.machine
     blueprint = Blueprint(
-        _BoardWorker, (source.load,), cpus=0, on_this_machine=is_here, machine=source.machine
+        _BoardWorker,
+        (source.load,),
+        cpus=0,
+        on_this_machine=is_here,
+        machine=source.machine,
+        leaves_nothing=source.leaves_nothing,
     )
     return WorkerPool([blueprint])
 

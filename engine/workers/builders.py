@@ -6,6 +6,7 @@ nothing about it.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -80,7 +81,7 @@ class _BuilderWorker:
         self._backend = backend
 
     def open(self) -> None:
-        os.nice(_NICENESS)
+        _step_back()
         check_toolchain(self._tools, self._backend)
         place_sources(self._kernel_files)
         self._builder = self._make_builder()
@@ -96,6 +97,12 @@ class _BuilderWorker:
 
     def close(self) -> None:
         """Nothing to release."""
+
+
+@functools.cache
+def _step_back() -> None:
+    """Lower this process's priority, once."""
+    os.nice(_NICENESS)
 
 
 class BuilderPool:
@@ -121,7 +128,9 @@ class BuilderPool:
     ) -> None:
         self._limit_s = limit_s
         tools = toolchain_versions(backend)
-        blueprint = Blueprint(_BuilderWorker, (make_builder, sources(kernel_files), tools, backend))
+        arguments = (make_builder, sources(kernel_files), tools, backend)
+        # What a user's file imports stays in its process.
+        blueprint = Blueprint(_BuilderWorker, arguments, leaves_nothing=not kernel_files)
         self._workers = WorkerPool([blueprint] * jobs)
 
     def build(self, config: Config, spans: list[Span] | None = None) -> Artifact | BuildFailure:

@@ -9,6 +9,7 @@ from foundation.errors import UserError
 from gpu_runner.names import ALL, GpuName, Timing, example_names, gpu_name
 from rvv_runner.board import Board, BoardError, BoardInfo
 from rvv_runner.cold import COLD_SUFFIX
+from rvv_runner.usage import cores_in
 
 # Python processes, which run callables: on this machine's processor, or with its first GPU.
 PYTHON_NAMES = ("python", "python:cuda")
@@ -19,9 +20,11 @@ __all__ = [
     "board_names",
     "boards_by_kind",
     "check_device_name",
+    "cores_of",
     "every_device",
     "load_board",
     "machine_of",
+    "on_cores",
     "timed",
 ]
 
@@ -35,10 +38,10 @@ def machine_of(name: str) -> tuple[str, str]:
     """A device's name without its machine, and the machine of a cluster: "desk@node" has both.
 
     The machine is "" for this one. What follows the "@" of "ssh://USER@HOST" is none, nor is how
-    kernels are timed in "cuda@graph" and "desk@cold".
+    a board is used in "cuda@graph", "desk@cold" and "desk@4cores".
     """
-    is_timed = gpu_name(name) is not None or name.endswith(COLD_SUFFIX)
-    if name.startswith(processors.SSH_PREFIX) or is_timed or "@" not in name:
+    is_usage = gpu_name(name) is not None or name.endswith(COLD_SUFFIX) or cores_in(name) > 1
+    if name.startswith(processors.SSH_PREFIX) or is_usage or "@" not in name:
         return name, ""
     board, _, machine = name.rpartition("@")
     return board, machine
@@ -95,6 +98,25 @@ def timed(name: str, timing: Timing) -> str:
     else:
         board = str(GpuName(gpu.backend, gpu.number, timing))
     return f"{board}@{machine}" if machine else board
+
+
+def on_cores(name: str, count: int) -> str:
+    """The name of the device on which kernels run on that many cores.
+
+    Raises:
+        UserError: if only its whole may be used.
+    """
+    board, machine = machine_of(name)
+    if board in PYTHON_NAMES or gpu_name(board) is not None:
+        raise UserError(f"--cores is for boards with cores, which {name} is not: leave it out")
+    board = processors.on_cores(board, count)
+    return f"{board}@{machine}" if machine else board
+
+
+def cores_of(name: str) -> int | None:
+    """The cores in a device's name that run a kernel at once; None for what has none to choose."""
+    board, _ = machine_of(name)
+    return None if not board or board in PYTHON_NAMES or gpu_name(board) else cores_in(board)
 
 
 def board_info(name: str, ray_address: str | None = None) -> BoardInfo:

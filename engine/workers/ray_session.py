@@ -26,6 +26,7 @@ from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.machine import check_can_work
 from engine.workers.ray_nodes import watching_head
 from engine.workers.session_guard import guarded
+from engine.workers.worker_process import forget_spares
 from foundation.errors import UserError
 from foundation.scratch import held_folder, remove_left_behind
 
@@ -80,6 +81,7 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
             with watching_head(address):
                 yield
         finally:
+            forget_spares()
             ray.shutdown()
         return
     temporary = Path(tempfile.gettempdir()).resolve()
@@ -96,6 +98,7 @@ def ray_session(cpus: int, address: str | None = None) -> Iterator[None]:
                 with watching_head(None):
                     yield
             finally:
+                forget_spares()
                 ray.shutdown()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -246,7 +246,9 @@ def _source_of(
     """Where the pool gets a board from, on the machine that reaches it."""
     board, machine = machine_of(name)
     if not machine:
-        return BoardSource(name, functools.partial(load, name))
+        # A GPU's process keeps its memory, and Python's has run what a user wrote.
+        kept = info.gpu is not None or board in PYTHON_NAMES
+        return BoardSource(name, functools.partial(load, name), leaves_nothing=not kept)
     return distant_source(name, machine, board, load, info.backend, sources(_kernel_files(problem)))
 
 

@@ -18,6 +18,7 @@ from ray.exceptions import (
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from engine.workers.ray_nodes import check_head, node_answers, node_named, this_node
+from engine.workers.worker_process import ProcessKind, keep_spare, process_for
 from foundation.errors import TooBusyError, UserError
 from foundation.processors import used_cpu_s
 
@@ -113,6 +114,7 @@ class Blueprint:
         cpus: how many processors Ray reserves for it.
         on_this_machine: whether it must run here, and not on another node of a cluster.
         machine: of a cluster, where it must run; "" for any.
+        leaves_nothing: whether its process, once it has closed, may have another such worker.
     """
 
     worker_class: type
@@ -120,6 +122,7 @@ class Blueprint:
     cpus: float = 1
     on_this_machine: bool = False
     machine: str = ""
+    leaves_nothing: bool = False
 
     @property
     def node(self) -> str | None:
@@ -145,13 +148,11 @@ class Worker:
     def start(self) -> None:
         check_head()
         blueprint = self._blueprint
-        options: dict[str, Any] = {"num_cpus": blueprint.cpus, "max_restarts": 0}
-        if (node := blueprint.node) is not None:
-            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(node, soft=False)
-        self._handle = ray.remote(blueprint.worker_class).options(**options).remote(*blueprint.args)
+        self._kind = ProcessKind(blueprint.worker_class, blueprint.cpus, blueprint.node)
+        self._handle = process_for(self._kind, may_be_spare=blueprint.leaves_nothing)
         self._told_place = self._handle.__ray_call__.remote(_place_of)
         self._place: _Place | None = None  # until it was asked for
-        self._opened = self._handle.open.remote()
+        self._opened = self._handle.open.remote(blueprint.worker_class, blueprint.args)
 
     def wait_open(self) -> None:
         check_head()
@@ -171,7 +172,7 @@ class Worker:
         check_head()
         before_s = self._cpu_before_s()
         try:
-            return self._get(getattr(self._handle, method).remote(*args), timeout_s)
+            return self._get(self._handle.call.remote(method, *args), timeout_s)
         except (WorkerTimeout, WorkerDied) as error:
             self._check_machines(error)
             if isinstance(error, WorkerTimeout):
@@ -237,6 +238,25 @@ class Worker:
 
     def begin_close(self) -> Any:
         return self._handle.close.remote()
+
+    def end(self, closed: Any) -> None:
+        """End the process, or keep it for another worker.
+
+        Args:
+            closed: what `begin_close` returned.
+        """
+        if self._blueprint.leaves_nothing and self._is_done(closed):
+            keep_spare(self._kind, self._handle)
+        else:
+            self.kill()
+
+    @staticmethod
+    def _is_done(closed: Any) -> bool:
+        try:
+            ray.get(closed, timeout=0)
+        except Exception:  # whatever closing raises, or it is not done
+            return False
+        return True
 
     def kill(self) -> None:
         """End the process; Ray also ends the processes that it started."""

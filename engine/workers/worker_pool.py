@@ -180,7 +180,10 @@ class WorkerPool:
             return len(self._workers)
 
     def close(self) -> None:
-        """Close the idle workers and end the others; their borrowers get PoolClosed."""
+        """Close the idle workers and end the others; their borrowers get PoolClosed.
+
+        Processes of idle workers that leave nothing in them are kept for other pools.
+        """
         with self._lock:
             if self._closed:
                 return
@@ -189,16 +192,16 @@ class WorkerPool:
         self._idle.put(None)
         if is_head_lost():
             return
-        closing = [worker.begin_close() for worker in idle]
+        closing = {worker: worker.begin_close() for worker in idle}
         for worker in self._workers:
             if worker not in idle:
                 worker.kill()
         for thread in self._opening:  # which ask Ray, and it may end next
             thread.join(_CLOSE_LIMIT_S)
         if closing:
-            ray.wait(closing, num_returns=len(closing), timeout=_CLOSE_LIMIT_S)
-        for worker in idle:
-            worker.kill()
+            ray.wait([*closing.values()], num_returns=len(closing), timeout=_CLOSE_LIMIT_S)
+        for worker, closed in closing.items():
+            worker.end(closed)
 
     def _take_idle(self) -> list[Worker]:
         idle = []

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import resource
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -50,7 +52,10 @@ def current_examined(capture: Path, task: RecordedTask) -> Examined:
 
 
 def examine(
-    capture: Path, keys: Sequence[str], begun: Callable[[str], None] = lambda key: None
+    capture: Path,
+    keys: Sequence[str],
+    begun: Callable[[str], None] = lambda key: None,
+    end_s: float = math.inf,
 ) -> None:
     """Find out about tasks, and keep it beside the capture.
 
@@ -58,6 +63,7 @@ def examine(
         capture: the file.
         keys: of the tasks, which are begun in about this order, on every core.
         begun: called with the key of each task when its turn comes.
+        end_s: when to leave the rest, as `time.monotonic` gives it; of those, nothing is kept.
 
     Raises:
         UserError: if what was found cannot be kept.
@@ -67,35 +73,45 @@ def examine(
     processes = max(1, min(cores(), len(keys) // 2))
     shares = [keys[number::processes] for number in range(processes)]
     with ThreadPoolExecutor(processes) as pool:
-        for ended in [pool.submit(_examine_share, capture, share, begun) for share in shares]:
-            ended.result()
+        running = [pool.submit(_examine_share, capture, share, begun, end_s) for share in shares]
+        for share_ended in running:
+            share_ended.result()
 
 
-def _examine_share(capture: Path, keys: Sequence[str], begun: Callable[[str], None]) -> None:
+def _examine_share(
+    capture: Path, keys: Sequence[str], begun: Callable[[str], None], end_s: float
+) -> None:
     """Find out about tasks one after another; a process that one of them ends is started anew."""
     waiting = list(keys)
     while waiting:
         last = ""
-        for last in _examined_in_child(capture, waiting):
+        for last in _examined_in_child(capture, waiting, end_s):
             begun(last)
+        if time.monotonic() >= end_s:
+            return
         left = waiting[waiting.index(last) :] if last else waiting
         if left[0] not in read_examined(capture):
             _refuse(capture, left[0])
         waiting = left[1:]
 
 
-def _examined_in_child(capture: Path, keys: Sequence[str]) -> Iterator[str]:
+def _examined_in_child(capture: Path, keys: Sequence[str], end_s: float) -> Iterator[str]:
     """The keys of tasks as they are begun; ends with the process that examines them."""
+
+    def ended_in_time(child: subprocess.Popen[str]) -> threading.Timer:
+        left_s = max(0.0, end_s - time.monotonic())
+        timer = threading.Timer(min(_PATIENCE * EXAMINATION_LIMIT_S, left_s), child.kill)
+        timer.start()
+        return timer
+
     command = [sys.executable, "-m", __name__, str(capture), *keys]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
-        timer = threading.Timer(_PATIENCE * EXAMINATION_LIMIT_S, child.kill)
-        timer.start()
+        timer = ended_in_time(child)
         try:
             for line in child.stdout:
                 timer.cancel()
-                timer = threading.Timer(_PATIENCE * EXAMINATION_LIMIT_S, child.kill)
-                timer.start()
+                timer = ended_in_time(child)
                 if line.strip() in keys:
                     yield line.strip()
         finally:

@@ -78,7 +78,8 @@ class KernelFile:
             hint = nearest(spelt, [known for known in others if known != self.name])
             near = f" ({hint})" if hint.endswith("?") else ""
             raise UserError(
-                f"{self.path} has no function {spelt}, {why}{near}: see docs/guides/add_a_kernel.md"
+                f"{self.path} has no function {spelt}, {why}{near}: "
+                "see docs/reference/kernel_file.md"
             )
         return function
 

@@ -7,19 +7,16 @@ compile kernels; and a kernel that is compiled may end its process.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.scratch import scratch_folder
-from kernels.own.kernel_file import read_kernel_file
 from kernels.own.launch import Launch
+from kernels.own.reference_process import ReferenceProcess
 from kernels.own.strides import copied, memory_of, view_of
 
 __all__ = ["REFERENCE_LIMIT_S", "RunFailed", "Way", "runs", "ways_of", "widened"]
@@ -27,6 +24,7 @@ __all__ = ["REFERENCE_LIMIT_S", "RunFailed", "Way", "runs", "ways_of", "widened"
 _LIMIT_S = 120.0
 _NARROW = (torch.bfloat16, torch.float16)
 _KILLED = "the process ended"
+_PROCESS = ReferenceProcess()
 
 
 class RunFailed(Exception):
@@ -112,74 +110,23 @@ def runs(
 
 def _run(job: dict[str, Any], way: Way) -> list[dict[str, torch.Tensor]]:
     with scratch_folder("reference-") as folder:
-        given, found = folder / "given", folder / "found"
+        given, found, errors = folder / "given", folder / "found", folder / "errors"
         torch.save(job, given)
+        environment = {**os.environ, "TRITON_INTERPRET": "1" if way.interprets else "0"}
         try:
-            done = subprocess.run(
-                [sys.executable, "-m", __name__, str(given), str(found)],
-                env={**os.environ, "TRITON_INTERPRET": "1" if way.interprets else "0"},
-                capture_output=True,
-                text=True,
-                timeout=_LIMIT_S,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
+            status = _PROCESS.run(given, found, errors, environment, _LIMIT_S)
+        except TimeoutError:
             raise RunFailed(f"it did not finish within {_LIMIT_S:g} s") from None
-        if done.returncode != 0:
-            lines = done.stderr.strip().splitlines() if done.returncode > 0 else []
-            raise RunFailed((lines or [f"{_KILLED} with status {done.returncode}"])[-1])
+        if status != 0:
+            lines = _lines_of(errors) if status > 0 else []
+            raise RunFailed((lines or [f"{_KILLED} with status {status}"])[-1])
         return list(torch.load(found, weights_only=False))
 
 
-def _run_job(given: Path, found: Path) -> None:
-    """In the separate process: do the runs in `given`, and write their tensors to `found`."""
-    job = torch.load(given, weights_only=False)
-    if os.environ["TRITON_INTERPRET"] == "1":
-        _wrap_floats()
-    elif not any(_is_on_gpu(value) for value in job["runs"][0].values()):
-        import triton_rvv
-
-        triton_rvv.activate("host")
-    kernel = read_kernel_file(Path(job["path"]), job["kernel"]).function
-    for values in job["runs"]:
-        described = {n: TensorDescriptor(values[n], *d) for n, d in job["descriptors"].items()}
-        kernel[job["grid"]](**{**values, **described}, **_not_in(job["constants"], values))
-    torch.save([_tensors(values) for values in job["runs"]], found)
-
-
-def _wrap_floats() -> None:
-    """Have the interpreter pass numbers as what they are in a compiled kernel: `eps.to(...)`."""
-    import numpy as np
-    import triton.language as tl
-    from triton.runtime import interpreter
-
-    convert = interpreter._implicit_cvt
-
-    def wrapped(value: Any) -> Any:
-        if isinstance(value, float):
-            number = np.array([value], dtype=np.float32)
-            return tl.tensor(interpreter.TensorHandle(number, tl.float32), tl.float32)
-        return convert(value)
-
-    interpreter._implicit_cvt = wrapped
-
-
-def _is_on_gpu(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and value.device.type == "cuda"
+def _lines_of(errors: Path) -> list[str]:
+    return errors.read_text(errors="replace").strip().splitlines() if errors.exists() else []
 
 
 def _copied(values: Mapping[str, Any]) -> dict[str, Any]:
     """The values with tensors of their own: what one run changes is no other's start."""
     return {n: copied(v) if isinstance(v, torch.Tensor) else v for n, v in values.items()}
-
-
-def _tensors(values: dict[str, Any]) -> dict[str, torch.Tensor]:
-    return {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
-
-
-def _not_in(constants: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in constants.items() if name not in values}
-
-
-if __name__ == "__main__":
-    _run_job(Path(sys.argv[1]), Path(sys.argv[2]))

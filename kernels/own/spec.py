@@ -41,7 +41,7 @@ _SMALLEST_I64 = 2**31
 
 
 def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
-    """The kernel of a user's file; docs/guides/add_a_kernel.md says what the file must contain.
+    """The kernel of a user's file; docs/reference/kernel_file.md lists what the file may contain.
 
     Args:
         path: of the file.

@@ -22,7 +22,7 @@ _TOPICS: Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, str | None], ...]]
         ("prefetch-late", "prefetch-dropped", "prefetch-ignored"),
         ((_ASKED_4, _FAR), (_ASKED_32, _FAR), (_PAGES_ASKED, _PAGES)),
     ),
-    "L2": (("plain-l2",), ((_HALF, _SMALL), (_TWICE, _SMALL))),
+    "L2": (("wary-l2",), ((_HALF, _SMALL), (_TWICE, _SMALL))),
     "DRAM": (("fast-dram",), ((_FAR, None), (_PAGES, None))),
 }
 # A model that is further off than this, and twice as far as the nearest, is ruled out.

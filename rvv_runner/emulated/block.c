@@ -55,6 +55,7 @@ struct site *block_append(struct block *block, uint32_t word, uint8_t size) {
                                         : (uint8_t)(1u << (funct3_of(word) & 3)),
         .is_store = decoded.is_store,
         .is_vector = decoded.is_vector,
+        .is_contiguous = is_contiguous(word),
     };
     block->site_count++;
     return site;

@@ -32,6 +32,7 @@ struct site {
     uint8_t size_bytes; /* of one element */
     bool is_store;
     bool is_vector;
+    bool is_contiguous; /* a vector access to neighbouring bytes, without a mask */
 };
 
 struct schedule_variant {

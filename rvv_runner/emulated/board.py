@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
-from rvv_runner.cold import CacheTiming, flush_options, with_timing
+from rvv_runner.cold import flush_options
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.family import family_tables, family_text
 from rvv_runner.emulated.plugin import MODEL_VERSION, build_plugin, write_once
@@ -17,12 +17,16 @@ from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
 from rvv_runner.emulated.verdict import measurement_of
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, Measurement
-from triton_rvv.runtime.qemu import QemuError, cpu_option, find_qemu
+from rvv_runner.usage import ONE_CORE, Usage
+from triton_rvv.runtime.qemu import QemuError, cpu_option, environment_options, find_qemu
 from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["EmulatedBoard"]
 
 _COST_TABLES = Path(__file__).parent
+# One thread runs the portions of all cores, which the plug-in tells apart. The warm-up leaves in
+# each core's caches what another run would find there.
+_IN_TURN = ("--in-turn", "--warmup", "1")
 
 
 class EmulatedBoard:
@@ -33,13 +37,14 @@ class EmulatedBoard:
 
     Args:
         board_file: the board to emulate, with any vector length that QEMU supports.
-        timing: how kernels are timed.
+        usage: on how many cores kernels run, and how they are timed.
 
     Raises:
         BoardError: if the board file has no section [emulation], or its cost table is wrong.
+        UserError: if the board has fewer cores.
     """
 
-    def __init__(self, board_file: BoardFile, timing: CacheTiming = "warm") -> None:
+    def __init__(self, board_file: BoardFile, usage: Usage = ONE_CORE) -> None:
         if board_file.emulation is None:
             raise BoardError(
                 f"the board {board_file.name} cannot be emulated: "
@@ -49,6 +54,7 @@ class EmulatedBoard:
         path = _COST_TABLES / self._emulation.cost_table
         try:
             table = read_cost_table(path, board_file.vlen_bits, self._emulation.costs)
+            table = table.for_cores(usage.cores, board_file.cores_per_l2 or board_file.cores)
             family = family_tables(table, self._emulation.ruled_out)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise BoardError(
@@ -65,8 +71,12 @@ class EmulatedBoard:
             deterministic=True,
             estimated=True,
         )
-        self._info = with_timing(info, timing)
-        self._options = flush_options(timing, info.l2_bytes)
+        usage.check(info)
+        self._info = usage.of(info)
+        in_turn = (*usage.launcher_options, *_IN_TURN) if usage.cores > 1 else ()
+        self._options = (*flush_options(usage.timing, info.l2_bytes), *in_turn)
+        library = ("-E", f"TUNED_THREADS={usage.cores}", "-E", "TUNED_IN_TURN=1")
+        self._library_options = library if usage.cores > 1 else ()
         self._emulator: Emulator | None = None
 
     @property
@@ -96,7 +106,8 @@ class EmulatedBoard:
         # One scoreboard for all models cannot be an out-of-order core's.
         plugin = build_plugin("family" if self._in_order else "one")
         costs = write_once(f"costs-{self._costs_key}.txt", self._costs_text)
-        emulator = Emulator(qemu, cpu, plugin, costs)
+        options = (*environment_options(self._target), *self._library_options)
+        emulator = Emulator(qemu, cpu, plugin, costs, options, self._options)
         check_qemu(dataclasses.replace(emulator, cpu=self_test_cpu))
         self._emulator = emulator
 
@@ -125,7 +136,7 @@ class EmulatedBoard:
         if isinstance(elf, Measurement):
             return elf
         try:
-            arguments = (*launcher_arguments(elf), *self._options)
+            arguments = launcher_arguments(self._emulator, elf)
             run = run_in_qemu(self._emulator, elf.elf_path, arguments, timeout_s)
         except OSError as error:
             return failed("board", self._info, f"QEMU could not be run: {error}")
@@ -135,6 +146,10 @@ class EmulatedBoard:
         """Release the board; it can be opened again."""
         self._emulator = None
 
+    @property
+    def _target(self) -> RVVTarget:
+        return RVVTarget.named(self._info.cpu, self._info.vlen_bits)
+
     def _cpu(self, qemu: Path, vlen_bits: int) -> str:
         """The value of QEMU's -cpu.
 
@@ -143,4 +158,4 @@ class EmulatedBoard:
         """
         if self._emulation.qemu_cpu is not None:
             return self._emulation.qemu_cpu.format(vlen_bits=vlen_bits)
-        return cpu_option(qemu, RVVTarget.named(self._info.cpu, vlen_bits))
+        return cpu_option(qemu, dataclasses.replace(self._target, vlen_bits=vlen_bits))

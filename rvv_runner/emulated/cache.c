@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sharing.h"
+#include "streams.h"
+
 bool cache_init(struct cache *cache, uint32_t sets, uint32_t ways) {
     cache->entries = calloc((size_t)sets * ways, sizeof *cache->entries);
     cache->set_mask = sets - 1;
@@ -36,6 +39,7 @@ void memory_forget(struct memory *memory) {
     cache_clear(&memory->l1d);
     cache_clear(&memory->l2);
     memset(memory->stream_lines, 0, sizeof memory->stream_lines);
+    memory->streaming = 0;
     memory->oldest_stream = 0;
     memory->last_stream = 0;
     memory->stores_in_a_row = 0;
@@ -46,6 +50,7 @@ void memory_copy(struct memory *memory, const struct memory *other) {
     memcpy(memory->l1d.entries, other->l1d.entries, cache_bytes(&memory->l1d));
     memcpy(memory->l2.entries, other->l2.entries, cache_bytes(&memory->l2));
     memcpy(memory->stream_lines, other->stream_lines, sizeof memory->stream_lines);
+    memory->streaming = other->streaming;
     memory->oldest_stream = other->oldest_stream;
     memory->last_stream = other->last_stream;
     memory->stores_in_a_row = other->stores_in_a_row;
@@ -73,6 +78,16 @@ uint64_t cache_find(struct cache *cache, uint64_t line, uint64_t flags) {
         }
     }
     return 0;
+}
+
+uint64_t cache_remove(struct cache *cache, uint64_t line) {
+    uint64_t entry = cache_find(cache, line, 0);
+    if (entry != 0) {
+        uint64_t *set = cache_set(cache, line);
+        memmove(&set[0], &set[1], (cache->ways - 1) * sizeof *set);
+        set[cache->ways - 1] = 0;
+    }
+    return entry;
 }
 
 /* Put `line` in front of its set, in the place of the line in `way`. */
@@ -111,31 +126,9 @@ static uint64_t physical_page(uint64_t page) {
     return (page ^ page >> 31) >> 24;
 }
 
-static uint64_t physical_line(const struct memory *memory, uint64_t line) {
+uint64_t memory_physical_line(const struct memory *memory, uint64_t line) {
     uint32_t shift = memory->page_lines_shift;
     return physical_page(line >> shift) << shift | (line & ((1u << shift) - 1));
-}
-
-/* Whether a hardware stream, up or down, foresaw this miss, and whether it is the one of the last
- * miss, which the prefetcher of L1D follows. A miss that none foresaw starts a new stream in the
- * place of the oldest. */
-static bool stream_foresaw(struct memory *memory, uint64_t line, bool *followed) {
-    uint32_t streams = memory->costs->streams;
-    for (uint32_t i = 0; i < streams; i++) {
-        uint64_t distance = line - memory->stream_lines[i];
-        if (distance == 1 || distance == UINT64_MAX) {
-            memory->stream_lines[i] = line;
-            *followed = i == memory->last_stream;
-            memory->last_stream = i;
-            return true;
-        }
-    }
-    if (streams > 0) {
-        memory->stream_lines[memory->oldest_stream] = line;
-        memory->last_stream = memory->oldest_stream;
-        memory->oldest_stream = (memory->oldest_stream + 1) % streams;
-    }
-    return false;
 }
 
 /* What bringing a line into L1D moved. */
@@ -146,24 +139,28 @@ struct fill {
 };
 
 /* L2 resists streams: a new line is the next to leave again unless it is used once more; only one
- * in `l2_keeps_one_in` is taken for a line that will be. */
-static void l2_insert(struct memory *memory, uint64_t physical, bool dirty, struct fill *fill) {
+ * in `l2_keeps_one_in` is taken for a line that will be, and each that `keep` says so of. */
+static void l2_insert(struct memory *memory, uint64_t physical, bool dirty, bool keep,
+                      struct fill *fill) {
     uint64_t *set = cache_set(&memory->l2, physical);
     uint32_t last = memory->l2.ways - 1;
     fill->written += set[last] & ENTRY_DIRTY;
-    if (set[last] == 0 || next_random(memory) % memory->costs->l2_keeps_one_in == 0) {
+    if (keep || set[last] == 0 || next_random(memory) % memory->costs->l2_keeps_one_in == 0) {
         cache_insert(&memory->l2, physical, dirty);
     } else {
         set[last] = (physical + 1) << ENTRY_SHIFT | dirty;
     }
 }
 
-static struct fill fill_from_l2(struct memory *memory, uint64_t line, uint64_t flags) {
+/* Bring a line into L1D. L2 takes one that nothing foresaw for one that is used again. */
+static struct fill fill_from_l2(struct memory *memory, uint64_t line, uint64_t flags,
+                                bool foreseen) {
     struct fill fill = {0};
-    uint64_t physical = physical_line(memory, line);
+    bool keep = !foreseen && memory->costs->l2_keeps_unforeseen;
+    uint64_t physical = memory_physical_line(memory, line);
     fill.l2_hit = cache_find(&memory->l2, physical, 0) != 0;
     if (!fill.l2_hit) {
-        l2_insert(memory, physical, false, &fill);
+        l2_insert(memory, physical, false, keep, &fill);
     }
     uint64_t *set = cache_set(&memory->l1d, line);
     uint32_t last = memory->l1d.ways - 1;
@@ -171,10 +168,10 @@ static struct fill fill_from_l2(struct memory *memory, uint64_t line, uint64_t f
     uint64_t victim = cache_replace(&memory->l1d, line, flags, way);
     fill.evicted_dirty = victim & ENTRY_DIRTY;
     if (fill.evicted_dirty) {
-        uint64_t victim_line = physical_line(memory, (victim >> ENTRY_SHIFT) - 1);
+        uint64_t victim_line = memory_physical_line(memory, (victim >> ENTRY_SHIFT) - 1);
         memory->counts.l1d_dirty_eviction++;
         if (cache_find(&memory->l2, victim_line, ENTRY_DIRTY) == 0) {
-            l2_insert(memory, victim_line, true, &fill);
+            l2_insert(memory, victim_line, true, false, &fill);
         }
     }
     return fill;
@@ -203,9 +200,13 @@ static void await(struct memory *memory, uint64_t line, struct misses *misses) {
 }
 
 /* Add a line to the counts of those lanes in which it was missed. */
-static void add_miss(const struct memory *memory, const struct fill *fill, bool store, bool foreseen,
-                     bool followed, struct misses *misses) {
-    bool read = memory->stores_in_a_row <= memory->costs->write_stream_lines;
+static void add_miss(const struct memory *memory, const struct fill *fill, bool store,
+                     const struct foresight *foresight, struct misses *misses) {
+    /* Further on in a row of stores, whole lines are written without being read. */
+    bool is_read = foresight->foreseen && !fill->l2_hit &&
+                   memory->stores_in_a_row <= memory->costs->write_stream_lines;
+    /* A store that begins within a line leaves it to later ones to fill, in no order. */
+    bool is_unmerged = is_read && store && misses->within_line;
     misses->any = true;
     for (unsigned i = 0; i < BOARDS; i++) {
         lanes_t members = memory->members[i];
@@ -213,16 +214,22 @@ static void add_miss(const struct memory *memory, const struct fill *fill, bool 
         if (fill->written > 0) {
             of->dram_written += members & all_lanes(fill->written);
         }
-        if (!foreseen) {
+        if (!foresight->foreseen || foresight->displaced) {
             const struct lane_times *times = &memory->times[i];
-            of->penalty += members & times->unforeseen[store][fill->l2_hit][fill->evicted_dirty];
-            EXPLAINED(uint32_t random = fill->l2_hit ? 0 : memory->costs->dram_random;)
+            bool in_l2 = fill->l2_hit || foresight->displaced;
+            of->penalty += members & times->unforeseen[store][in_l2][fill->evicted_dirty];
+            EXPLAINED(uint32_t random = in_l2 ? 0 : memory->costs->dram_random;)
             EXPLAINED(of->random += store ? random / memory->costs->store_misses : random;)
         } else if (fill->l2_hit) {
-            lanes_t *lines = followed ? &of->l2_streamed : &of->l2_waited;
+            lanes_t *lines = foresight->followed ? &of->l2_streamed : &of->l2_waited;
             *lines += members & all_lanes(1);
-        } else if (read) { /* further on, whole lines are written without being read */
+        }
+        if (is_read) {
             of->dram_read += members & all_lanes(1);
+        }
+        if (is_unmerged) {
+            of->penalty += members & memory->times[i].dram_unmerged;
+            EXPLAINED(of->random += memory->costs->dram_unmerged;)
         }
     }
 }
@@ -233,14 +240,20 @@ void memory_access_slowly(struct memory *memory, uint64_t line, bool store, stru
         if (found & ENTRY_FRESH) {
             await(memory, line, misses);
         }
+        if (store && !(found & ENTRY_DIRTY) && memory->sharing != NULL) {
+            sharing_claim(memory, line, misses);
+        }
         return;
     }
-    bool followed = false;
-    bool foreseen = stream_foresaw(memory, line, &followed);
-    struct fill fill = fill_from_l2(memory, line, store);
+    if (memory->sharing != NULL) {
+        sharing_ask(memory, line, store, misses);
+    }
+    struct foresight foresight = streams_look_ahead(memory, line);
+    struct fill fill = fill_from_l2(memory, line, store, foresight.foreseen);
     count_miss(&memory->counts, store, fill.l2_hit);
-    memory->stores_in_a_row = foreseen && store ? memory->stores_in_a_row + 1 : 0;
-    add_miss(memory, &fill, store, foreseen, followed, misses);
+    bool in_a_row = store && foresight.foreseen && !misses->within_line;
+    memory->stores_in_a_row = in_a_row ? memory->stores_in_a_row + 1 : 0;
+    add_miss(memory, &fill, store, &foresight, misses);
 }
 
 /* Whether there is a buffer for a prefetch at `now`, which then holds it for `ticks`. */
@@ -263,7 +276,7 @@ static bool is_honoured(struct memory *memory, uint64_t line, bool page_known, t
     if (costs->prefetch_buffers == 0) {
         return true;
     }
-    bool in_l2 = cache_holds(&memory->l2, physical_line(memory, line));
+    bool in_l2 = cache_holds(&memory->l2, memory_physical_line(memory, line));
     return takes_buffer(memory, now, in_l2 ? costs->l2_random : costs->dram_random);
 }
 
@@ -276,7 +289,10 @@ void memory_prefetch(struct memory *memory, uint64_t line, bool page_known, tick
     if (found != 0 || !is_honoured(memory, line, page_known, now)) {
         return;
     }
-    struct fill fill = fill_from_l2(memory, line, memory->any_late ? ENTRY_FRESH : 0);
+    if (memory->sharing != NULL) {
+        sharing_ask(memory, line, false, misses);
+    }
+    struct fill fill = fill_from_l2(memory, line, memory->any_late ? ENTRY_FRESH : 0, true);
     memory->counts.l2_load_access++; /* no load has missed: there was none yet */
     memory->counts.l2_load_miss += !fill.l2_hit;
     misses->any = true;

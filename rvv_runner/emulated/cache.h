@@ -7,6 +7,7 @@
 #define CACHE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "causes.h"
@@ -55,9 +56,12 @@ struct misses {
     bool any;
     uint8_t arrival_count;
     uint16_t stored_lines; /* lines that stores went on to, missed or not */
+    bool within_line;      /* the access begins within a line: memories_within_line */
     struct arrival *arrivals[MAX_ARRIVALS]; /* of a prefetch what it brings, else what it waits for */
     struct lane_misses of[BOARDS];
 };
+
+struct sharing;
 
 /* The caches of those models in which they hold the same. */
 struct memory {
@@ -66,6 +70,7 @@ struct memory {
     lanes_t late[BOARDS];    /* and in those where a prefetched line takes its time */
     bool any_late;
     uint64_t stream_lines[MAX_STREAMS]; /* the last line that each stream missed */
+    uint32_t streaming; /* a bit for each stream that has foreseen a miss */
     uint32_t oldest_stream, last_stream;
     uint32_t stores_in_a_row; /* foreseen store misses since the last other miss */
     uint32_t page_lines_shift;
@@ -73,6 +78,7 @@ struct memory {
     const struct costs *costs; /* of the first of its members */
     unsigned first_member;
     const struct lane_times *times;
+    struct sharing *sharing; /* with other cores, NULL for a lone one */
     ticks_t buffers[MAX_PREFETCH_BUFFERS]; /* until when prefetches hold them */
     struct arrival arrivals[ARRIVAL_SLOTS];
     struct memory_counts counts;
@@ -100,6 +106,12 @@ bool cache_init(struct cache *cache, uint32_t sets, uint32_t ways);
 
 void cache_clear(struct cache *cache);
 
+/* A line's number in L2. */
+uint64_t memory_physical_line(const struct memory *memory, uint64_t line);
+
+/* Let go of a line; returns its entry, 0 where it was absent. */
+uint64_t cache_remove(struct cache *cache, uint64_t line);
+
 /* Whether the cache holds a line; nothing moves. */
 bool cache_holds(const struct cache *cache, uint64_t line);
 
@@ -110,6 +122,9 @@ uint64_t cache_find(struct cache *cache, uint64_t line, uint64_t flags);
 /* Put `line` in front of its set. Returns the entry that fell out, 0 where it was empty. */
 uint64_t cache_insert(struct cache *cache, uint64_t line, uint64_t flags);
 
+/* Take a line away from all other cores, before this one changes it. */
+void sharing_claim(struct memory *memory, uint64_t line, struct misses *misses);
+
 static inline uint64_t *cache_set(const struct cache *cache, uint64_t line) {
     return &cache->entries[(line & cache->set_mask) * cache->ways];
 }
@@ -119,6 +134,9 @@ static inline void memory_access(struct memory *memory, uint64_t line, bool stor
                                  struct misses *misses) {
     uint64_t *set = cache_set(&memory->l1d, line);
     if (__builtin_expect((set[0] & ~(uint64_t)ENTRY_DIRTY) == (line + 1) << ENTRY_SHIFT, 1)) {
+        if (store && !(set[0] & ENTRY_DIRTY) && memory->sharing != NULL) {
+            sharing_claim(memory, line, misses);
+        }
         set[0] |= store;
         return;
     }

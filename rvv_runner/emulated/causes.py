@@ -55,7 +55,9 @@ def explain_run(
         OSError: if QEMU cannot be started.
     """
     explaining = dataclasses.replace(emulator, plugin=build_plugin("explaining"))
-    run = run_in_qemu(explaining, artifact.elf_path, launcher_arguments(artifact), timeout_s)
+    run = run_in_qemu(
+        explaining, artifact.elf_path, launcher_arguments(emulator, artifact), timeout_s
+    )
     measurement = measurement_of(run, info, timeout_s, artifact.kernel)
     if measurement.status != "correct" or run.report is None:
         return measurement, None

@@ -93,6 +93,41 @@ void core_start_region(struct core *core) {
     core->pending = NULL;
     core->branch_misses = 0;
     core->vector_elements = 0;
+    core->waited = 0;
+}
+
+void core_take_over(struct core *core, const struct core *other) {
+    core->type = other->type;
+    core->tracker = other->tracker;
+    core->vector_length = other->vector_length;
+    core->length_read = other->length_read;
+    core->length_changes = other->length_changes;
+    core->last_site = NULL;
+}
+
+/* Let a scoreboard wait, but no longer than its lanes can hold; whether that was long enough. */
+static bool wait_a_while(struct core *core, unsigned number, const ticks_t *times) {
+    enum { MOST = 0x80000000 };
+    struct scoreboard *board = &core->boards[number];
+    bool done = true;
+    lanes_t until = all_lanes(0);
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        unsigned member = member_in(number, lane);
+        ticks_t time = times[member < core->family->count ? member : 0] - board->passed[lane];
+        done &= LANES == 1 || time <= MOST;
+        set_lane(&until, lane, LANES == 1 || time <= MOST ? time : MOST);
+    }
+    scoreboard_wait(board, until);
+    return done;
+}
+
+void core_wait_until(struct core *core, const ticks_t *times) {
+    core->waited += times[0] - core_elapsed(core, 0);
+    for (unsigned i = 0; i < core->board_count; i++) {
+        while (!wait_a_while(core, i, times)) {
+            scoreboard_rebase(&core->boards[i], core->memories.each, core->memories.count);
+        }
+    }
 }
 
 void core_replay(struct core *core, uint32_t end) {
@@ -115,6 +150,7 @@ static ticks_t time_of(const struct core *core, unsigned member) {
 }
 
 void core_prefetch(struct core *core, const struct site *site, uint64_t address) {
+    address = core_address(core, address);
     ticks_t now[MAX_MEMBERS];
     for (unsigned member = 0; member < core->family->count; member++) {
         /* Of the pending block, two instructions a cycle. */

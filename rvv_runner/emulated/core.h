@@ -27,6 +27,7 @@ struct core {
     struct scoreboard boards[BOARDS];
     unsigned board_count;
     struct memories memories;
+    uint64_t private_bytes; /* added to addresses of what each core has for itself */
     struct tracker tracker;
     struct vector_type type;
     struct block *pending; /* entered in a region, and not yet put through the scoreboard */
@@ -43,6 +44,7 @@ struct core {
     uint64_t counts[STATIC_COUNT_COUNT];
     uint64_t branch_misses;
     uint64_t vector_elements;
+    ticks_t waited; /* for other cores, under the default */
     EXPLAINED(struct rows rows;)
     struct misses misses[MAX_SITES]; /* of the pending block; all 0 without one */
     struct misses unmeasured;        /* of no interest */
@@ -51,6 +53,13 @@ struct core {
 
 /* NULL where the host has no memory. */
 struct core *core_new(const struct family *family);
+
+/* Go on where another core's program is: what is in registers is the same. Neither has a pending
+ * block. */
+void core_take_over(struct core *core, const struct core *other);
+
+/* Issue nothing before these times of the members, in ticks since the region started. */
+void core_wait_until(struct core *core, const ticks_t *times);
 
 /* Start counting from nothing; the caches keep what they hold. */
 void core_start_region(struct core *core);
@@ -67,6 +76,14 @@ void core_finish_block(struct core *core, uint64_t next_pc, bool tracking);
 
 /* Cycles since the region started under a model of the family, in ticks. */
 ticks_t core_elapsed(const struct core *core, unsigned member);
+
+/* Where the model has what the program has at an address: a core's own stack and large blocks, which
+ * the cores of a chip use in turn, lie apart. */
+static inline uint64_t core_address(const struct core *core, uint64_t address) {
+    /* Of launchers/places.h: PLACE_STACK, and PLACE_SCRATCH up to PLACE_FLUSH. */
+    bool is_private = address >> 32 == 0xa || (address >= 0xc00000000 && address < 0xe00000000);
+    return is_private ? address + core->private_bytes : address;
+}
 
 /* Enter a block in a measured region. */
 static inline void core_enter_block(struct core *core, struct block *block, bool tracking) {

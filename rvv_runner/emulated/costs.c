@@ -1,5 +1,5 @@
 /* Reads the cost table: lines "param NAME VALUE", for an out-of-order core also "window NAME
- * VALUE", and "cost NAME UNIT CHAINED MASKED_PERCENT MASKED_EXTRA" (CHAINED 0 or 1) followed by
+ * VALUE", for several cores "shared NAME VALUE", and "cost NAME UNIT CHAINED MASKED_PERCENT MASKED_EXTRA" (CHAINED 0 or 1) followed by
  * seven latencies and seven occupancies (mf8 to m8) for each of e8, e16, e32 and e64. "member NAME"
  * begins another model, which is the first one but for the lines that follow. */
 #include "costs.h"
@@ -29,6 +29,16 @@ enum {
     WINDOW_PARAMETERS(X)
 #undef X
 };
+
+enum {
+    SHARED_PARAMETER_COUNT = 0
+#define X(name) +1
+    SHARED_PARAMETERS(X)
+#undef X
+};
+
+/* What lines are counted by. */
+enum line_kind { LINE_cost, LINE_param, LINE_window, LINE_shared, LINE_KINDS };
 
 static int index_of(const char *const *names, int count, const char *name) {
     for (int i = 0; i < count; i++) {
@@ -87,6 +97,7 @@ static bool read_parameter(FILE *file, const char *name, struct costs *costs, un
     }
     COST_PARAMETERS(X)
     WINDOW_PARAMETERS(X)
+    SHARED_PARAMETERS(X)
 #undef X
     return false;
 }
@@ -98,22 +109,29 @@ static bool window_fits(const struct costs *costs, unsigned parameters) {
                                costs->load_misses > 0 && costs->load_misses <= MAX_LOAD_MISSES);
 }
 
+static bool shared_fits(const struct costs *costs, unsigned parameters) {
+    return parameters == 0 || (parameters == SHARED_PARAMETER_COUNT && costs->cores > 1 &&
+                               costs->cores <= MAX_CORES && costs->cores_per_l2 > 0);
+}
+
 /* Read the lines of all members; what is said of the first one is counted. */
 static bool read_lines(FILE *file, struct family *family, char kind[16], char name[32],
-                       unsigned seen[3]) {
+                       unsigned seen[LINE_KINDS]) {
+    static const char *const kinds[LINE_KINDS] = {"cost", "param", "window", "shared"};
     bool good = true;
     while (good && fscanf(file, "%15s %31s", kind, name) == 2) {
         struct costs *costs = &family->members[family->count - 1];
-        unsigned others[3] = {0};
+        unsigned others[LINE_KINDS] = {0};
+        int line = index_of(kinds, LINE_KINDS, kind);
         unsigned *counts = family->count == 1 ? seen : others;
         if (strcmp(kind, "member") == 0) {
             good = family->count < MAX_MEMBERS;
             family->members[family->count] = family->members[0];
             family->count += good;
-        } else if (strcmp(kind, "cost") == 0) {
-            good = read_class(file, name, costs, &counts[0]);
+        } else if (line == LINE_cost) {
+            good = read_class(file, name, costs, &counts[line]);
         } else {
-            good = read_parameter(file, name, costs, &counts[strcmp(kind, "window") ? 1 : 2]);
+            good = line > 0 && read_parameter(file, name, costs, &counts[line]);
         }
     }
     return good;
@@ -150,18 +168,22 @@ bool family_read(const char *path, struct family *family) {
     }
     char kind[16];
     char name[32];
-    unsigned seen[3] = {0}; /* classes, parameters, the window's parameters */
+    unsigned seen[LINE_KINDS] = {0};
     family->count = 1;
     bool good = read_lines(file, family, kind, name, seen);
     fclose(file);
     if (!good) {
         fprintf(stderr, "board plug-in: the cost table is wrong at '%s %s'\n", kind, name);
-    } else if (seen[0] != CLASS_COUNT || seen[1] != PARAMETER_COUNT) {
+    } else if ((seen[LINE_cost] != CLASS_COUNT && seen[LINE_cost] != CLASS_v_matrix) ||
+               seen[LINE_param] != PARAMETER_COUNT) {
         fprintf(stderr, "board plug-in: the cost table has %u of %d classes, %u of %d parameters\n",
-                seen[0], CLASS_COUNT, seen[1], PARAMETER_COUNT);
+                seen[LINE_cost], CLASS_v_matrix, seen[LINE_param], PARAMETER_COUNT);
         good = false;
-    } else if (!window_fits(&family->members[0], seen[2])) {
+    } else if (!window_fits(&family->members[0], seen[LINE_window])) {
         fputs("board plug-in: the window in the cost table is incomplete or too large\n", stderr);
+        good = false;
+    } else if (!shared_fits(&family->members[0], seen[LINE_shared])) {
+        fputs("board plug-in: the cores in the cost table are incomplete or too many\n", stderr);
         good = false;
     }
     if (good) {

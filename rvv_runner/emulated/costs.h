@@ -14,7 +14,8 @@ typedef uint64_t ticks_t;
 enum { LMUL_COUNT = 7, SEW_COUNT = 4 }; /* mf8 mf4 mf2 m1 m2 m4 m8; e8 e16 e32 e64 */
 enum { LMUL_1 = 3 };
 
-/* Every class of instruction that has a cost of its own: name in the table, enumerator. */
+/* Every class of instruction that has a cost of its own: name in the table, enumerator. The last one
+ * is of cores with a matrix unit only. */
 /* clang-format off */
 #define COST_CLASSES(X) \
     X(alu) X(alu_slow) X(multiply) X(divide_word) X(divide) X(load) X(store) X(branch) \
@@ -30,7 +31,7 @@ enum { LMUL_1 = 3 };
     X(v_load_segment_many) X(v_store_segment2) X(v_store_segment3) X(v_store_segment4) \
     X(v_store_segment_many) X(v_load_strided_segment2) X(v_load_strided_segment3) \
     X(v_load_strided_segment4) X(v_store_strided_segment2) X(v_store_strided_segment3) \
-    X(v_store_strided_segment4) X(v_load_whole) X(v_store_whole)
+    X(v_store_strided_segment4) X(v_load_whole) X(v_store_whole) X(v_matrix)
 /* clang-format on */
 
 enum cost_class {
@@ -72,8 +73,10 @@ struct class_cost {
     X(dram_random)                                                                                 \
     X(dram_read)                                                                                   \
     X(dram_write)                                                                                  \
+    X(dram_unmerged)                                                                               \
     X(dram_ahead)                                                                                  \
     X(l2_keeps_one_in)                                                                             \
+    X(l2_keeps_unforeseen)                                                                         \
     X(store_misses)                                                                                \
     X(write_stream_lines)                                                                          \
     X(dirty_eviction)                                                                              \
@@ -90,11 +93,16 @@ struct class_cost {
 /* Of an out-of-order core only; all are 0 for one that issues in order. */
 #define WINDOW_PARAMETERS(X) X(issue_width) X(window_entries) X(load_misses)
 
+/* Of several cores of a chip only; all are 0 for one core. */
+#define SHARED_PARAMETERS(X)                                                                       \
+    X(cores) X(cores_per_l2) X(l2_line) X(bus_read) X(bus_write) X(snoop) X(far_snoop)
+
 struct costs {
     struct class_cost classes[CLASS_COUNT];
 #define X(name) uint32_t name;
     COST_PARAMETERS(X)
     WINDOW_PARAMETERS(X)
+    SHARED_PARAMETERS(X)
 #undef X
 };
 
@@ -108,11 +116,15 @@ struct costs {
     X(dram_random)                                                                                 \
     X(dram_read)                                                                                   \
     X(dram_write)                                                                                  \
+    X(dram_unmerged)                                                                               \
     X(dram_ahead)                                                                                  \
     X(scalar_to_vector)                                                                            \
     X(store_data_late)                                                                             \
     X(store_drain)                                                                                 \
-    X(mispredict)
+    X(mispredict)                                                                                  \
+    X(l2_line)                                                                                     \
+    X(bus_read)                                                                                    \
+    X(bus_write)
 
 struct lane_times {
 #define X(name) lanes_t name;

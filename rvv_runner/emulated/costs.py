@@ -31,12 +31,14 @@ _MEMORY_CYCLES = (
     "dram_random",
     "dram_read",
     "dram_write",
+    "dram_unmerged",
     "dram_ahead",
     "dirty_eviction",
 )
 _MEMORY_COUNTS = (
     "streams",
     "l2_keeps_one_in",
+    "l2_keeps_unforeseen",
     "store_misses",
     "write_stream_lines",
     "prefetch_works",
@@ -57,7 +59,12 @@ _MEMORY_SIZES = (
 )
 # Of out-of-order cores, with the largest that the model takes (window.h).
 _WINDOW_LIMITS = {"issue_width": 16, "window_entries": 1024, "load_misses": 64}
-_CORE_KEYS = {"vlen_bits", "memory", "pipeline", "branches", "scalar", "vector", "vector_memory"}
+_CORE_KEYS = {
+    *("vlen_bits", "memory", "pipeline", "branches", "scalar", "vector", "vector_memory"),
+    "cores",
+}
+# What several cores share, in cycles.
+_SHARED_CYCLES = ("l2_line", "bus_read", "bus_write", "snoop", "far_snoop")
 _POWERS_OF_TWO = ("line_bytes", "l1d_sets", "l2_sets", "page_bytes", "tlb_sets")
 _MAX_STREAMS = 32
 _VECTOR_KEYS = {
@@ -105,12 +112,22 @@ class CostTable:
         classes: by the class names of `costs.h`.
         parameters: sizes, and times in hundredths of a cycle, by the names of `costs.h`.
         window: of an out-of-order core, by the names of `costs.h`; empty for one in order.
+        sharing: times of what several cores share, in hundredths of a cycle, by the names of
+            `costs.h`.
+        cores, cores_per_l2: how many cores there are, and how many share an L2.
     """
 
     vlen_bits: int
     classes: Mapping[str, InstructionCost]
     parameters: Mapping[str, int]
     window: Mapping[str, int] = field(default_factory=dict)
+    sharing: Mapping[str, int] = field(default_factory=dict)
+    cores: int = 1
+    cores_per_l2: int = 1
+
+    def for_cores(self, cores: int, cores_per_l2: int) -> CostTable:
+        """The same costs, for so many cores."""
+        return replace(self, cores=cores, cores_per_l2=cores_per_l2)
 
     def cycles(self, name: str) -> float:
         """A time among `parameters`, in cycles."""
@@ -120,6 +137,11 @@ class CostTable:
         """The table in the format of `costs.c`; times are in hundredths of a cycle."""
         lines = [f"param {name} {value}" for name, value in self.parameters.items()]
         lines += [f"window {name} {value}" for name, value in self.window.items()]
+        if self.cores > 1:
+            counts = {"cores": self.cores, "cores_per_l2": self.cores_per_l2}
+            lines += [
+                f"shared {name} {value}" for name, value in {**counts, **self.sharing}.items()
+            ]
         for name, cost in self.classes.items():
             numbers = [
                 str(_ticks(cycles))
@@ -169,7 +191,8 @@ def read_cost_table(
         relative = relative_vlen("vector_memory", name)
         classes[name] = _memory_cost(name, entry, load_latency, relative)
     window = _window(core.get("out_of_order", {}))
-    return CostTable(vlen_bits, classes, _parameters(table, vlen_bits), window)
+    sharing = _sharing(table["cores"])
+    return CostTable(vlen_bits, classes, _parameters(table, vlen_bits), window, sharing)
 
 
 def _window(entry: Mapping[str, Any]) -> dict[str, int]:
@@ -182,6 +205,13 @@ def _window(entry: Mapping[str, Any]) -> dict[str, int]:
         if not 1 <= entry[name] <= limit:
             raise ValueError(f"{name} is {entry[name]}: make it 1 to {limit}")
     return {name: entry[name] for name in _WINDOW_LIMITS}
+
+
+def _sharing(entry: Mapping[str, Any]) -> dict[str, int]:
+    """What several cores share."""
+    if set(entry) != set(_SHARED_CYCLES):
+        raise ValueError(f"[cores] needs exactly {', '.join(_SHARED_CYCLES)}")
+    return {name: _ticks(entry[name]) for name in _SHARED_CYCLES}
 
 
 def _ticks(cycles: float) -> int:

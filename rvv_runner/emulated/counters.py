@@ -18,7 +18,7 @@ __all__ = [
 
 # The K1's event name -> the plug-in's counts. Events that count cycles are estimates.
 _K1_EVENTS = {
-    "u_mode_cycle": ("cycles",),
+    "u_mode_cycle": ("busy_cycles",),  # of all cores, as perf counts them
     "vector_inst": ("vector_instructions",),
     "vector_load_inst": ("vector_loads",),
     "vector_store_inst": ("vector_stores",),

@@ -212,6 +212,19 @@ static void decode_branch(uint32_t word, struct instruction *out) {
     add_source(out, X_BASE + rs2_of(word), 1);
 }
 
+/* SpacemiT's vmadot: a register of rows and one of columns to the sums of two registers. */
+static void decode_matrix(uint32_t word, struct instruction *out) {
+    enum { E8 = 0, SUM_REGISTERS = 2 };
+    out->cost_class = CLASS_v_matrix;
+    out->is_vector = true;
+    out->sew_index = E8;
+    out->registers = 1;
+    add_source(out, V_BASE + rs1_of(word), 1);
+    add_source(out, V_BASE + rs2_of(word), 1);
+    add_source(out, V_BASE + rd_of(word), SUM_REGISTERS);
+    set_destination(out, V_BASE + rd_of(word), SUM_REGISTERS);
+}
+
 void decode_instruction(uint32_t word, struct vector_type type, struct instruction *out) {
     memset(out, 0, sizeof *out);
     out->lmul_index = LMUL_1;
@@ -247,6 +260,9 @@ void decode_instruction(uint32_t word, struct vector_type type, struct instructi
         return;
     case OPCODE_BRANCH:
         decode_branch(word, out);
+        return;
+    case OPCODE_MATRIX:
+        decode_matrix(word, out);
         return;
     case OPCODE_VECTOR:
         (funct3_of(word) == OPCFG ? decode_vset_registers(word, out)

@@ -116,6 +116,7 @@ enum opcode {
     OPCODE_IMMEDIATE_32 = 0x1b,
     OPCODE_STORE = 0x23,
     OPCODE_STORE_FP = 0x27,
+    OPCODE_MATRIX = 0x2b, /* SpacemiT's: custom-1 */
     OPCODE_ATOMIC = 0x2f,
     OPCODE_REGISTER = 0x33,
     OPCODE_LUI = 0x37,

@@ -15,12 +15,15 @@ __all__ = ["DEFAULT_MODEL", "FAMILY_FILE", "Model", "family_tables", "family_tex
 FAMILY_FILE = Path(__file__).with_name("family.toml")
 DEFAULT_MODEL = "default"
 _MAX_MODELS = 8  # lanes.h
+# Where several cores run, their bus is as much slower or faster as that of one.
+_BUS_OF = {"bus_read": "dram_read", "bus_write": "dram_write"}
 _LOADS = ("v_load", "v_load_whole")
 _FREE = frozenset(  # what may differ between the models of one run: see memories.c and LANE_TIMES
     {
         *("tlb_miss", "l2_random", "l2_streamed", "l2_streamed_scalar", "l2_written"),
-        *("dram_random", "dram_read", "dram_write", "dram_ahead", "dirty_eviction"),
-        *("store_misses", "write_stream_lines", "l2_sets", "l2_ways", "l2_keeps_one_in", "streams"),
+        *("dram_random", "dram_read", "dram_write", "dram_unmerged", "dram_ahead"),
+        *("dirty_eviction", "store_misses", "write_stream_lines", "l2_sets", "l2_ways", "streams"),
+        *("l2_keeps_one_in", "l2_keeps_unforeseen"),
         *("prefetch_works", "prefetch_late", "prefetch_needs_page", "prefetch_buffers"),
     }
 )
@@ -59,7 +62,10 @@ class Model:
         classes = dict(default.classes)
         for name in _LOADS if self.loads != 1 else ():
             classes[name] = _slower(classes[name], self.loads)
-        return replace(default, parameters=parameters, classes=classes)
+        sharing = dict(default.sharing)
+        for name, own in _BUS_OF.items() if default.cores > 1 else ():
+            sharing[name] = max(1, round(sharing[name] * self.times.get(own, 1.0)))
+        return replace(default, parameters=parameters, classes=classes, sharing=sharing)
 
 
 @functools.cache

@@ -14,6 +14,7 @@
 #endif
 
 enum { MAX_MEMBERS = 8, BOARDS = MAX_MEMBERS / LANES };
+enum { MAX_CORES = 64 };
 
 #if LANES == 1
 

@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sharing.h"
+
 /* Whether the caches of two models hold the same for the same accesses. */
 static bool same_lines(const struct costs *a, const struct costs *b) {
     return a->l2_sets == b->l2_sets && a->l2_ways == b->l2_ways && a->streams == b->streams &&
            a->l2_keeps_one_in == b->l2_keeps_one_in &&
+           a->l2_keeps_unforeseen == b->l2_keeps_unforeseen &&
            a->write_stream_lines == b->write_stream_lines;
 }
 
@@ -97,6 +100,30 @@ bool memories_init(struct memories *memories, const struct family *family) {
     return true;
 }
 
+bool memories_share(struct memories *const *cores, unsigned count, unsigned per_cluster,
+                    unsigned own) {
+    struct memories *memories = cores[own];
+    unsigned first = own - own % per_cluster;
+    memories->chip = cores;
+    memories->chip_count = count;
+    for (unsigned i = 0; i < memories->count; i++) {
+        struct sharing *sharing = malloc(sizeof *sharing);
+        if (sharing == NULL) {
+            return false;
+        }
+        *sharing = (struct sharing){.count = count, .per_cluster = per_cluster, .own = own};
+        for (unsigned core = 0; core < count; core++) {
+            sharing->cores[core] = cores[core]->each[i];
+        }
+        memories->each[i]->sharing = sharing;
+        if (own != first) {
+            free(memories->each[i]->l2.entries);
+            memories->each[i]->l2 = cores[first]->each[i]->l2;
+        }
+    }
+    return true;
+}
+
 void memories_forget(struct memories *memories) {
     for (unsigned i = 0; i < memories->awake; i++) {
         memory_forget(memories->each[i]);
@@ -134,6 +161,9 @@ void memories_prefetch(struct memories *memories, uint64_t address, const ticks_
     uint64_t line = address >> memories->line_shift;
     bool page_known = cache_holds(&memories->tlb, line >> memories->page_lines_shift);
     wake(memories);
+    for (unsigned i = 0; i < memories->chip_count; i++) {
+        wake(memories->chip[i]); /* at once, since they share L2 */
+    }
     memories_counts(memories)->software_prefetch++;
     for (unsigned i = 0; i < memories->awake; i++) {
         struct memory *memory = memories->each[i];

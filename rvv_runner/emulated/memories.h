@@ -17,10 +17,17 @@ struct memories {
     uint64_t last_stored_line;
     uint32_t line_shift, page_lines_shift;
     const struct family *family;
+    struct memories *const *chip; /* of all cores, NULL for a lone one */
+    unsigned chip_count;
 };
 
 /* False where there is not enough memory on the host. */
 bool memories_init(struct memories *memories, const struct family *family);
+
+/* Let the cores of a chip keep their caches coherent, and those of a cluster share L2; `own` is the
+ * number of these among `cores`. False where there is not enough memory on the host. */
+bool memories_share(struct memories *const *cores, unsigned count, unsigned per_cluster,
+                    unsigned own);
 
 /* Empty the caches, and decide from now on the same for the same accesses. */
 void memories_forget(struct memories *memories);
@@ -38,6 +45,17 @@ void memories_prefetch(struct memories *memories, uint64_t address, const ticks_
 /* What the default's caches have counted. */
 static inline struct memory_counts *memories_counts(struct memories *memories) {
     return &memories->each[0]->counts;
+}
+
+/* Whether an access at a place leaves the first bytes of a line to a later one. One that goes through
+ * neighbouring bytes does so unless it begins with them; of others, which may go down from element to
+ * element, not one that begins with the last bytes either. */
+static inline bool memories_within_line(const struct memories *memories, uint64_t place,
+                                        bool is_contiguous) {
+    enum { MERGED_BYTES = 16 }; /* that a store buffer collects in any order */
+    uint64_t line_bytes = (uint64_t)1 << memories->line_shift;
+    uint64_t offset = place & (line_bytes - 1);
+    return offset >= MERGED_BYTES && (is_contiguous || offset < line_bytes - MERGED_BYTES);
 }
 
 /* One access of one instruction to one line; adds to `misses`. */

@@ -17,18 +17,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core.h"
+#include "chip.h"
 #include "qemu_api.h"
 #include "registers.h"
 #include "report.h"
+#include "software.h"
 
-/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a5. */
+/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a8. */
 enum {
     REGION_START = 0x5a102013,
     REGION_STOP = 0x5a202013,
     MODEL_PAUSE = 0x5a302013,
     MODEL_RESUME = 0x5a402013,
     MODEL_END = 0x5a502013,
+    NEXT_PORTION = 0x5a602013,
+    ALL_PORTIONS = 0x5a802013,
 };
 enum { MAX_THREADS = 1024 };
 
@@ -37,7 +40,9 @@ PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *in
                                       char **argv);
 
 static struct family family;
-static struct core *cores[MAX_THREADS];
+static struct core *cores[MAX_THREADS]; /* on which each thread of the guest runs */
+static struct chip chip;                /* whose cores one thread has in turn; none for lone cores */
+static uint64_t portion_pc;             /* of the only mark of a portion */
 static struct report *report;
 static const char *report_path;
 static atomic_bool measuring;
@@ -81,7 +86,7 @@ static struct core *core_of(unsigned vcpu) {
     }
     struct core *core = cores[vcpu];
     if (__builtin_expect(core == NULL, 0)) {
-        core = core_new(&family);
+        core = chip.count > 0 ? chip.cores[0] : core_new(&family);
         if (core == NULL) {
             fail("out of memory");
         }
@@ -116,13 +121,17 @@ static void observe(struct core *core, const struct site *site, uint64_t address
     }
 }
 
-/* An instruction goes through neighbouring lines. */
-static void touch(struct core *core, const struct site *site, uint64_t line, uint64_t last_line,
+/* An instruction goes through neighbouring bytes. */
+static void touch(struct core *core, const struct site *site, uint64_t place, uint64_t last_place,
                   bool measured) {
     struct misses *misses = measured ? &core->misses[site->index] : &core->unmeasured;
-    for (; line <= last_line; line++) {
+    uint32_t shift = core->memories.line_shift;
+    misses->within_line =
+        site->is_store && memories_within_line(&core->memories, place, site->is_contiguous);
+    for (uint64_t line = place >> shift; line <= last_place >> shift; line++) {
         memories_access(&core->memories, line, site->is_store, misses);
         memories_count_access(&core->memories, site->is_store);
+        misses->within_line = false;
     }
 }
 
@@ -134,8 +143,9 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
         return;
     }
     core->vector_elements += site->is_vector;
-    uint64_t line = address >> core->memories.line_shift;
-    uint64_t last_line = (address + site->size_bytes - 1) >> core->memories.line_shift;
+    uint64_t place = core_address(core, address);
+    uint64_t last_place = place + site->size_bytes - 1;
+    uint64_t last_line = last_place >> core->memories.line_shift;
     if (site == core->last_site && last_line == core->last_line) {
         return; /* the same instruction goes on in the same line */
     }
@@ -144,8 +154,10 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     if (measured && atomic_load_explicit(&tracking, memory_order_relaxed)) {
         observe(core, site, address);
     }
-    line += site == core->last_site && line == core->last_line; /* the part that is known */
-    touch(core, site, line, last_line, measured);
+    if (site == core->last_site && place >> core->memories.line_shift == core->last_line) {
+        place = last_line << core->memories.line_shift; /* behind the part that is known */
+    }
+    touch(core, site, place, last_place, measured);
     core->last_site = site;
     core->last_line = last_line;
 }
@@ -164,10 +176,9 @@ static void on_contiguous(unsigned vcpu, void *data) {
     uint64_t size_bytes =
         contiguous_bytes(site->word, core->vector_length, family.members[0].vlen_bits / 8);
     if (size_bytes > 0) {
-        uint64_t address = registers_integer(rs1_of(site->word));
+        uint64_t address = core_address(core, registers_integer(rs1_of(site->word)));
         core->vector_elements += size_bytes / site->size_bytes;
-        touch(core, site, address >> core->memories.line_shift,
-              (address + size_bytes - 1) >> core->memories.line_shift, core->pending != NULL);
+        touch(core, site, address, address + size_bytes - 1, core->pending != NULL);
     }
 }
 
@@ -204,8 +215,12 @@ static void on_region_start(unsigned vcpu, void *data) {
     (void)data;
     unpaired_marks += measuring && !whole;
     whole = false;
-    core_of(vcpu);
-    for (unsigned i = 0; i < MAX_THREADS; i++) {
+    struct core *core = core_of(vcpu);
+    if (chip.count > 0) {
+        cores[vcpu] = chip_hand_over(&chip, core, 0);
+        chip_start_region(&chip);
+    }
+    for (unsigned i = 0; chip.count == 0 && i < MAX_THREADS; i++) {
         if (cores[i] != NULL) {
             core_start_region(cores[i]);
         }
@@ -223,7 +238,11 @@ static void stop_region(uint64_t next_pc) {
             core_finish_block(cores[i], next_pc, tracking);
         }
     }
-    report_add_region(&report, cores, MAX_THREADS);
+    if (chip.count > 0) {
+        report_add_region(&report, chip.cores, chip.count);
+    } else {
+        report_add_region(&report, cores, MAX_THREADS);
+    }
 }
 
 static void on_region_stop(unsigned vcpu, void *data) {
@@ -234,12 +253,32 @@ static void on_region_stop(unsigned vcpu, void *data) {
     }
 }
 
+/* A kernel may not begin a portion. */
+static void on_portion(unsigned vcpu, void *data) {
+    uint64_t pc = (uint64_t)(uintptr_t)data;
+    unpaired_marks += portion_pc != 0 && portion_pc != pc;
+    portion_pc = pc;
+    if (chip.count > 0) {
+        cores[vcpu] = chip_next_portion(&chip, core_of(vcpu), pc, measuring, tracking);
+    }
+}
+
+static void on_all_portions(unsigned vcpu, void *data) {
+    if (chip.count > 0) {
+        uint64_t pc = (uint64_t)(uintptr_t)data;
+        cores[vcpu] = chip_join(&chip, core_of(vcpu), pc, tracking);
+    }
+}
+
 /* The first time, the caches become empty: a program that says what they see says so of everything. */
 static void on_pause(unsigned vcpu, void *data) {
     (void)data;
     static atomic_bool again;
     if (!atomic_exchange(&again, true)) {
         memories_forget(&core_of(vcpu)->memories);
+        for (unsigned i = 0; i < chip.count; i++) {
+            memories_forget(chip.memories[i]);
+        }
     }
     paused = true;
 }
@@ -280,7 +319,17 @@ static uint32_t instruction_word(const struct qemu_plugin_insn *insn) {
     return word;
 }
 
+/* Whether the instruction is none that the model times. */
 static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word) {
+    if (software_announced(word, qemu_plugin_insn_haddr(insn)) || software_is_missing(word)) {
+        return true;
+    }
+    if (word == NEXT_PORTION || word == ALL_PORTIONS) {
+        qemu_plugin_register_vcpu_insn_exec_cb(
+            insn, word == NEXT_PORTION ? on_portion : on_all_portions, QEMU_PLUGIN_CB_NO_REGS,
+            (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
+        return true;
+    }
     if (word == MODEL_PAUSE || word == MODEL_RESUME || word == MODEL_END) {
         qemu_plugin_vcpu_udata_cb_t called = word == MODEL_PAUSE    ? on_pause
                                              : word == MODEL_RESUME ? on_resume
@@ -311,7 +360,7 @@ static void instrument(struct qemu_plugin_insn *insn, uint32_t word, struct site
     } else if (readable && takes_type) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_type_from_register, flags,
                                                (void *)(uintptr_t)rs2_of(word));
-    } else if (readable && is_contiguous(word)) {
+    } else if (readable && site != NULL && site->is_contiguous) {
         qemu_plugin_register_vcpu_insn_exec_cb(insn, on_contiguous, flags, site);
     } else if (site != NULL) {
         qemu_plugin_register_vcpu_mem_cb(insn, on_memory, QEMU_PLUGIN_CB_NO_REGS,
@@ -326,11 +375,15 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb) {
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         uint64_t pc = qemu_plugin_insn_vaddr(insn);
+        if (software_holds(pc)) {
+            return; /* all of a block, since jumps lead there and away */
+        }
         uint32_t word = instruction_word(insn);
         if (instrument_marker(insn, word)) {
             block = NULL; /* what follows is a block of its own */
             continue;
         }
+        word = software_replaced(word, pc, qemu_plugin_insn_haddr(insn));
         if (block == NULL) {
             guest_base = (char *)qemu_plugin_insn_haddr(insn) - (char *)(uintptr_t)pc;
             block = block_new(pc, (uint32_t)(count - i));
@@ -383,6 +436,10 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
         return 1;
     }
     if (!family_read(costs_path, &family)) {
+        return 1;
+    }
+    if (family.members[0].cores > 0 && !chip_init(&chip, &family)) {
+        fputs("board plug-in: out of memory\n", stderr);
         return 1;
     }
     whole = argument(argc, argv, "whole") != NULL;

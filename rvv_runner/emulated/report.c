@@ -20,6 +20,7 @@
 
 struct region {
     ticks_t elapsed[MAX_MEMBERS]; /* under each model */
+    ticks_t busy; /* of all cores */
     ticks_t vector_busy, vector_fp_waited;
     uint64_t counts[STATIC_COUNT_COUNT];
     struct memory_counts memory;
@@ -47,7 +48,9 @@ static void add_core(struct region *region, const struct core *core) {
         ticks_t elapsed = core_elapsed(core, i);
         region->elapsed[i] = elapsed > region->elapsed[i] ? elapsed : region->elapsed[i];
     }
-    region->threads += core_elapsed(core, 0) > 0;
+    ticks_t busy = core_elapsed(core, 0) - core->waited;
+    region->busy += busy;
+    region->threads += busy > 0;
     region->vector_busy += core->boards[0].vector_busy;
     region->vector_fp_waited += core->boards[0].vector_fp_waited;
     region->branch_misses += core->branch_misses;
@@ -158,6 +161,7 @@ static void write_region(FILE *file, const struct region *region) {
     };
     fputs("{", file);
     write_ticks(file, "cycles", region->elapsed[0]);
+    write_ticks(file, "busy_cycles", region->busy);
     write_ticks(file, "vector_unit_busy_cycles", region->vector_busy);
     write_ticks(file, "vector_fp_wait_cycles", region->vector_fp_waited);
     for (int i = 0; i < STATIC_COUNT_COUNT; i++) {

@@ -33,20 +33,24 @@ class Emulator:
     Args:
         qemu: the dynamic qemu-riscv64.
         cpu: value of its `-cpu`.
+        options: what else it is told of the core.
         plugin: the compiled plug-in.
         costs: the core's cost table as the plug-in reads it.
+        launcher_options: what launchers are told on this board, besides what they run.
     """
 
     qemu: Path
     cpu: str
     plugin: Path
     costs: Path
+    options: tuple[str, ...] = ()
+    launcher_options: tuple[str, ...] = ()
 
     @property
     def command(self) -> tuple[str, ...]:
         """What starts QEMU, up to the plug-in and the program."""
         reserve = ("-R", _USER_BYTES) if qemu_version(self.qemu) >= _LAYS_OUT_ANEW else ()
-        return str(self.qemu), "-cpu", self.cpu, "-seed", "1", *reserve
+        return str(self.qemu), "-cpu", self.cpu, "-seed", "1", *self.options, *reserve
 
 
 @dataclass(frozen=True)
@@ -62,9 +66,15 @@ class QemuRun:
     report: str | None
 
 
-def launcher_arguments(artifact: ElfArtifact) -> tuple[str | Path, ...]:
+def launcher_arguments(emulator: Emulator, artifact: ElfArtifact) -> tuple[str | Path, ...]:
     """What an artifact's launcher is called with, for one check and one timed run."""
-    return artifact.data_path, *artifact.launcher_options, "--repeats", "1"
+    return (
+        artifact.data_path,
+        *artifact.launcher_options,
+        "--repeats",
+        "1",
+        *emulator.launcher_options,
+    )
 
 
 def run_in_qemu(
@@ -76,9 +86,9 @@ def run_in_qemu(
     """Run `elf` in its own folder; a path among the arguments is a file for the program.
 
     A program's environment, name and arguments determine the addresses of its stack, and so the
-    cache sets that it uses. Therefore the environment is empty, the random seed is fixed, and every
-    file is linked into the folder with a fixed name. Where the system allows it, this machine's
-    addresses are not random either: QEMU places some of the program's by them.
+    cache sets that it uses. Therefore the environment is the emulator's alone, the random seed is
+    fixed, and every file is linked into the folder with a fixed name. Where the system allows it,
+    this machine's addresses are not random either: QEMU places some of the program's by them.
 
     Raises:
         OSError: if QEMU cannot be started or a file cannot be linked.

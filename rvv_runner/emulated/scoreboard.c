@@ -13,6 +13,7 @@ void scoreboard_reset(struct scoreboard *board) {
     board->number = kept.number;
     board->costs = kept.costs;
     board->times = kept.times;
+    board->shared = kept.shared;
     if (HAS_WINDOW(board)) {
         window_reset(board->window);
     }
@@ -106,12 +107,43 @@ struct scheduled schedule(const struct instruction *instruction, const struct fa
     return item;
 }
 
+/* Take ticks of what cores share, from a time in each lane on; returns when that is over. */
+static lanes_t take(struct scoreboard *board, struct calendar *calendar, lanes_t from,
+                    lanes_t amounts) {
+    enum { MOST = 0xc0000000 }; /* so that nothing that is added to it wraps */
+    lanes_t ends = all_lanes(0);
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        uint64_t amount = get_lane(amounts, lane);
+        if (amount == 0) {
+            continue;
+        }
+        ticks_t end = calendar_take(calendar, member_in(board->number, lane),
+                                    board->passed[lane] + get_lane(from, lane), amount);
+        end -= board->passed[lane];
+        set_lane(&ends, lane, LANES > 1 && end > MOST ? MOST : end);
+    }
+    return ends;
+}
+
+/* For how long lines that other cores want as well wait for the cluster's L2. */
+static lanes_t l2_queue(struct scoreboard *board, lanes_t time, const struct lane_misses *of) {
+    if (board->shared == NULL) {
+        return all_lanes(0);
+    }
+    lanes_t amount = (of->l2_streamed + of->l2_waited + of->dram_read) * board->times->l2_line;
+    return minus(take(board, board->shared->l2, time, amount), time + amount);
+}
+
 /* Move lines over DRAM's bus for an access at `time`; streams are known a while ahead. */
 static void dram_transfer(struct scoreboard *board, lanes_t time, const struct lane_misses *of) {
     const struct lane_times *times = board->times;
     lanes_t earliest = minus(time, times->dram_ahead);
-    lanes_t moved = later(board->dram_free, earliest) + of->dram_read * times->dram_read +
-                    of->dram_written * times->dram_write;
+    lanes_t start = later(board->dram_free, earliest);
+    lanes_t moved = start + of->dram_read * times->dram_read + of->dram_written * times->dram_write;
+    if (board->shared != NULL) {
+        lanes_t amount = of->dram_read * times->bus_read + of->dram_written * times->bus_write;
+        moved = later(moved, take(board, board->shared->dram, start, amount));
+    }
     board->dram_free = where(any_of(of->dram_read | of->dram_written), moved, board->dram_free);
 }
 
@@ -162,7 +194,7 @@ static lanes_t load_late(struct scoreboard *board, const struct scheduled *item,
     lanes_t waited = item->is_vector ? times->l2_streamed : times->l2_streamed_scalar;
     lanes_t late = of->penalty + of->l2_streamed * times->l2_streamed + of->l2_waited * waited;
     lanes_t bus = minus(board->dram_free, start) & any_of(of->dram_read);
-    late += bus;
+    late += bus + l2_queue(board, start, of);
     EXPLAINED(explain_late(&board->why.own, of, late, bus);)
     for (unsigned i = 0; i < misses->arrival_count; i++) {
         late = later(late, minus(misses->arrivals[i]->at[board->number], start));
@@ -190,7 +222,7 @@ lanes_t scoreboard_miss(struct scoreboard *board, const struct scheduled *item,
     /* Stores wait in a buffer, and hold up what follows only when it is full. */
     lanes_t l2_lines = of->l2_streamed + of->l2_waited;
     lanes_t written = later(board->l2_write_free, minus(start, times->dram_ahead)) +
-                      l2_lines * times->l2_written;
+                      l2_lines * times->l2_written + l2_queue(board, start, of);
     board->l2_write_free = where(any_of(l2_lines), written, board->l2_write_free);
     lanes_t buffered = start + times->dram_ahead;
     lanes_t bus = minus(board->dram_free, buffered) & any_of(of->dram_read | of->dram_written);

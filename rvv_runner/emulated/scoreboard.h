@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "cache.h"
+#include "calendar.h"
 #include "decode.h"
 #include "window.h"
 
@@ -73,6 +74,7 @@ struct scoreboard {
     unsigned number;       /* among the scoreboards */
     const struct costs *costs;       /* of the model in lane 0 */
     const struct lane_times *times;
+    const struct shared *shared; /* with other cores, NULL for a lone one */
     lanes_t ready[REGISTER_COUNT];
     lanes_t length_ready;
     lanes_t unit_free[UNIT_COUNT][2]; /* the second only of the unit with two servers */
@@ -106,6 +108,20 @@ void scoreboard_prefetch(struct scoreboard *board, const struct misses *moved);
 
 /* Count times from later on, where they have become large. `memories` are all of the core's. */
 void scoreboard_rebase(struct scoreboard *board, struct memory *const *memories, unsigned count);
+
+/* Issue nothing before a time; what is there is ready then. */
+static inline void scoreboard_wait(struct scoreboard *board, lanes_t until) {
+#if LANES == 1
+    if (board->window != NULL) {
+        board->window->enters = later(board->window->enters, until);
+        board->window->last_left = later(board->window->last_left, until);
+        return;
+    }
+#endif
+    board->last_issue = later(board->last_issue, until);
+    board->issue_before_last = later(board->issue_before_last, until);
+    EXPLAINED(board->why.explained = later(board->why.explained, until);)
+}
 
 /* Whether scoreboard_rebase has to be called before the next instruction that may wait for misses. */
 static inline bool scoreboard_is_late(const struct scoreboard *board) {

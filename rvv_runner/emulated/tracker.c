@@ -118,6 +118,7 @@ void tracker_step(struct tracker *tracker, uint32_t word, uint64_t pc, uint32_t 
     case OPCODE_FMSUB:
     case OPCODE_FNMSUB:
     case OPCODE_FNMADD:
+    case OPCODE_MATRIX: /* registers of vectors only */
         return;
     case OPCODE_FP:
         if (bits(word, 31, 27) == 0x14 || bits(word, 31, 27) == 0x18 ||

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
-from rvv_runner.cold import CacheTiming, flush_options, with_timing
+from rvv_runner.cold import flush_options
 from rvv_runner.conditions import doubt
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
@@ -21,14 +21,16 @@ from rvv_runner.program_counts import ProgramCounts
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
-from rvv_runner.ssh.facts import BoardFacts, ask_facts, processor_numbers
+from rvv_runner.ssh.facts import BoardFacts, ask_facts
 from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan, no_lock
 from rvv_runner.ssh.link import PATIENCE_S, Link
+from rvv_runner.ssh.processors import chosen_processors
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
 from rvv_runner.ssh.route import Address, find_route
 from rvv_runner.ssh.session import Session
 from rvv_runner.ssh.verdict import measurement_of
+from rvv_runner.usage import ONE_CORE, Usage
 
 __all__ = ["SshBoard"]
 
@@ -49,7 +51,7 @@ class _Ready:
     facts: BoardFacts
     counting: Counting
     script: str
-    core: int | None
+    processors: tuple[int, ...]
 
 
 class SshBoard:
@@ -60,7 +62,11 @@ class SshBoard:
         board_file: its board file, with the section [ssh].
         patience_s: how long to wait for a known board that does not answer.
         system: folder in which the board's kernel shows its devices.
-        timing: how kernels are timed.
+        usage: on how many cores kernels run, and how they are timed.
+
+    Raises:
+        BoardError: if the board file does not say how to reach the board.
+        UserError: if the board cannot be used so.
     """
 
     def __init__(
@@ -69,7 +75,7 @@ class SshBoard:
         board_file: BoardFile,
         patience_s: float = PATIENCE_S,
         system: str = "/sys",
-        timing: CacheTiming = "warm",
+        usage: Usage = ONE_CORE,
     ) -> None:
         if board_file.ssh is None:
             raise BoardError(
@@ -85,8 +91,11 @@ class SshBoard:
         self._link: Link | None = None
         self._ready: _Ready | None = None
         self._done_with: list[str] = []  # reports that are still on the board
-        self._info = with_timing(board_file.info(name), timing)
-        self._options = flush_options(timing, board_file.l3_bytes or board_file.l2_bytes)
+        described = board_file.info(name)
+        usage.check(described)
+        self._info = usage.of(described)
+        flush = flush_options(usage.timing, board_file.l3_bytes or board_file.l2_bytes)
+        self._options = (*flush, *usage.launcher_options)
 
     @property
     def info(self) -> BoardInfo:
@@ -209,38 +218,8 @@ class SshBoard:
         if self._settings.governor is not None:
             self._set_governor(session, self._settings.governor, facts)
         counting = self._counting(session, facts)
-        core = self._settings.core
-        if core is not None and core not in facts.processors:
-            raise ValueError(f"it has no processor {core}: change core in the board file")
-        bound = core is not None or self._board_file.enter is None
-        if core is None:
-            core = self._last_processor(facts)
-        return _Ready(facts, counting, script, core if facts.has_taskset and bound else None)
-
-    def _last_processor(self, facts: BoardFacts) -> int:
-        """The last processor of the board's kind of core.
-
-        Raises:
-            ValueError: if it has none, or processes cannot be bound to it.
-        """
-        if self._board_file.processors is None:
-            return facts.processors[-1]
-        own = set(processor_numbers(self._board_file.processors))
-        found = [number for number in facts.processors if number in own]
-        if not found:
-            raise ValueError(
-                f"none of its processors {self._board_file.processors} is online: "
-                "change processors in the board file"
-            )
-        if not facts.has_taskset:
-            raise ValueError("it lacks taskset, which chooses the kind of core: install it there")
-        wanted, told = self._board_file.marchid, facts.marchids.get(found[-1])
-        if None not in (wanted, told) and wanted != told:
-            raise ValueError(
-                f"its processor {found[-1]} has the marchid {told}, and {self._board_file.kind} "
-                f"has {wanted}: change processors in the board file"
-            )
-        return found[-1]
+        processors = chosen_processors(self._board_file, facts, self._info.used_cores)
+        return _Ready(facts, counting, script, processors)
 
     def _counting(self, session: Session, facts: BoardFacts) -> Counting:
         events = self._board_file.events
@@ -336,7 +315,7 @@ class SshBoard:
             repeats=repeats,
             limit_s=limit_s,
             deadline_s=limit_s + _JOB_GRACE_S,
-            core=self._ready.core,
+            processors=self._ready.processors,
             system=self._system,
             events=events,
             done_with=tuple(self._done_with),

@@ -40,7 +40,7 @@ class JobPlan:
         repeats: timed runs of a launcher; None for any other program, which runs once.
         limit_s: time limit of the timed run.
         deadline_s: time limit of the whole job.
-        core: the processor to run on, None for any.
+        processors: numbers of those to run on; empty for any.
         system: root of the board's /sys.
         events: groups of perf's events; for a program that is no launcher at most one.
         done_with: paths of earlier jobs' reports, which this job removes.
@@ -56,7 +56,7 @@ class JobPlan:
     repeats: int | None
     limit_s: int
     deadline_s: int
-    core: int | None
+    processors: Sequence[int]
     system: str
     events: Sequence[Sequence[str]]
     done_with: Sequence[str] = ()
@@ -132,7 +132,7 @@ class Job:
             str(plan.limit_s),
             str(plan.limit_s),
             str(plan.deadline_s),
-            "" if plan.core is None else str(plan.core),
+            ",".join(map(str, plan.processors)),
             "" if plan.repeats is None else str(plan.repeats),
             plan.system,
             " ".join(",".join(group) for group in plan.events),

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one measurement on a board and reports it; also finds and ends the processes of one.
 #
-#   sh job.sh run ID LOCK WAIT LIMIT DEADLINE CORE REPEATS SYS EVENTS -- COMMAND...
+#   sh job.sh run ID LOCK WAIT LIMIT DEADLINE CORES REPEATS SYS EVENTS -- COMMAND...
 #   sh job.sh alive ID        exit status 0 while anything of the measurement is running
 #   sh job.sh kill ID         end all of it
 #   sh job.sh queue ID LOCK   print who has the lock and who waits for it, or "no-lock" if it cannot be
@@ -9,8 +9,8 @@
 #
 # The environment holds TRITON_RVV_TUNER, who measures; TRITON_RVV_COOL, the thousandths of a degree
 # below which a run begins, or nothing; and TRITON_RVV_ENTER, the file into which a process writes its
-# number to get to its kind of core, or nothing. WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORE and EVENTS may
-# be empty; EVENTS are groups for perf, with spaces between them and commas within. COMMAND is the
+# number to get to its kind of core, or nothing. WAIT for the lock, LIMIT of one run and DEADLINE of the whole are in seconds. CORES and EVENTS may
+# be empty; CORES are numbers of processors with commas between them, EVENTS are groups for perf, with spaces between them and commas within. COMMAND is the
 # launcher with its data and grid, without its numbers of runs; or, where REPEATS is empty, a program
 # that runs once, while the only group of EVENTS is counted. It is run in the folder of jobs. The
 # report is printed, and stays in ../jobs/ID.report for whoever lost the link; it is whole where its
@@ -73,8 +73,9 @@ condition() {
         [ -r "$device/type" ] && read -r type <"$device/type" || continue
         case $type in *cpu*) note "$1.cooling" "$device/cur_state" ;; esac
     done
+    first=${cores%%,*}
     for value in scaling_governor scaling_cur_freq scaling_max_freq; do
-        note "$1.$value" "$sys/devices/system/cpu/cpu${core:-0}/cpufreq/$value"
+        note "$1.$value" "$sys/devices/system/cpu/cpu${first:-0}/cpufreq/$value"
     done
 }
 
@@ -299,7 +300,7 @@ cool_down() {
 }
 
 run() {
-    lock=$1 wait=$2 limit=$3 deadline=$4 core=$5 repeats=$6 sys=$7 groups=$8
+    lock=$1 wait=$2 limit=$3 deadline=$4 cores=$5 repeats=$6 sys=$7 groups=$8
     queue=$lock.queue ticket=
     shift 9
     exec 5>&1 >"$id.report"
@@ -319,7 +320,7 @@ run() {
     echo "waited $waited"
     echo "cooled $cooled"
     echo "limit $limit"
-    [ -z "$core" ] || set -- taskset -c "$core" "$@"
+    [ -z "$cores" ] || set -- taskset -c "$cores" "$@"
     # The number stays the same from here to the program, which has not used vectors yet.
     [ -z "$TRITON_RVV_ENTER" ] || set -- sh -c 'echo $$ >"$0" && exec "$@"' "$TRITON_RVV_ENTER" "$@"
     if [ -z "$repeats" ]; then

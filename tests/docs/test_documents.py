@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import importlib
 import json
 import re
@@ -16,6 +17,7 @@ from documents import DOCUMENTS, REPOSITORY, code_blocks, links, paths_named
 
 import rvv_runner.__main__
 from engine import new
+from engine.__main__ import COMMANDS
 from engine.arguments.problem import complete_config
 from engine.search.samplers.registry import SAMPLERS
 from kernels.registry import is_kernel_file, kernel_names, load_kernel, make_problem
@@ -61,14 +63,31 @@ BOARD_COMMANDS = [
 ]
 
 
+SUBCOMMANDS = [
+    words for document in DOCUMENTS for words in commands(document) if words[0] == "rvv-tune"
+]
+
+
 def test_there_are_commands_to_check() -> None:
     assert len(PYTHON_COMMANDS) >= 7
     assert len(BOARD_COMMANDS) >= 4
+    assert len(SUBCOMMANDS) >= 10
 
 
 @pytest.mark.parametrize("words", BOARD_COMMANDS, ids=" ".join)
 def test_a_command_about_boards_is_accepted(words: list[str]) -> None:
     assert rvv_runner.__main__._parse(words[3:]).command == words[3]
+
+
+@pytest.mark.parametrize("words", SUBCOMMANDS, ids=" ".join)
+def test_a_subcommand_is_accepted(words: list[str]) -> None:
+    command = COMMANDS[words[1]]
+    if words[1] == "tune":  # the reader's own program is not here either
+        words = [word.replace("block.capture", "vector_add") for word in words]
+    if words[1] == "boards":
+        assert rvv_runner.__main__._parse(words[2:]).command == words[2]
+    else:
+        test_a_command_is_accepted(["python", "-m", command.module, *words[2:]])
 
 
 @pytest.mark.parametrize("words", PYTHON_COMMANDS, ids=" ".join)
@@ -78,7 +97,8 @@ def test_a_command_is_accepted(words: list[str]) -> None:
         # The page's own kernel; the example's test runs it.
         words = [word.replace("axpy", "vector_add") for word in words]
     # The user's own boards; `test_devices.py` has one.
-    words = [re.sub(r"\b(laptop|desk|shelf)\b", "emulated", word) for word in words]
+    own_board = r"\b(emulated:)?(laptop|desk|shelf)(-measured|-checked)?\b"
+    words = [re.sub(own_board, "emulated", word) for word in words]
     arguments = module._parse(words[3:])
     kernel = getattr(arguments, "kernel", None)
     if kernel is None or is_kernel_file(kernel):
@@ -121,6 +141,23 @@ def test_the_index_lists_every_page() -> None:
     assert listed == pages - {"README.md"}
 
 
+# Turns of phrase that readers stumbled over, and matrix products, which the field calls GEMMs.
+STUMBLING = re.compile(
+    r"\b(of which|says? so|nobody|anybody|so many|whoever|quickest|matrix products?)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [p for p in DOCUMENTS if p.parent == REPOSITORY or p.parent.name in ("start", "guides")],
+    ids=lambda path: path.name,
+)
+def test_pages_for_users_read_plainly(document: Path) -> None:
+    if document.name not in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        assert STUMBLING.findall(document.read_text()) == []
+
+
 def test_quoted_code_stands_in_the_file_named_before_it() -> None:
     quoted = [
         block
@@ -140,11 +177,32 @@ def test_quoted_code_stands_in_the_file_named_before_it() -> None:
         assert any(block.text in source for source in sources), block.text
 
 
-def test_the_readme_names_every_kernel_and_sampler() -> None:
-    readme = (REPOSITORY / "README.md").read_text()
-    rows = dict(re.findall(r"^\| (\S+) \| (.*) \|$", readme, re.MULTILINE))
+def test_the_page_of_options_names_every_kernel_and_sampler() -> None:
+    page = (REPOSITORY / "docs/reference/options.md").read_text()
+    rows = dict(re.findall(r"^\| (\S+) \| (.*) \|$", page, re.MULTILINE))
     assert set(re.findall(r"`(\w+)`", rows["kernel"])) == set(kernel_names())
     assert set(re.findall(r"`(\w+)`", rows["`--sampler`"])) == set(SAMPLERS)
+
+
+def test_the_readme_has_the_speed_of_the_time_in_its_picture() -> None:
+    readme = (REPOSITORY / "README.md").read_text()
+    drawn = re.sub(r"<[^>]+>", " ", (REPOSITORY / "docs/pictures/tune.svg").read_text())
+    drawn = html.unescape(drawn).replace("\xa0", " ")
+    times_ms = [
+        float(re.search(rf"\s{row} +\w*M=\d+ .*?([\d.]+) ms", drawn)[1]) for row in ("1", "default")
+    ]
+    shown = [float(figure) for figure in re.findall(r"([\d.]+) GFLOP/s", readme)]
+    for time_ms in times_ms:
+        assert round(2 * 256 * 512 * 256 / time_ms / 1e6, 1) in shown
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/concepts/emulated_board.md"])
+def test_shares_of_the_emulated_board_are_those_of_its_note(page: str) -> None:
+    note = (REPOSITORY / "docs/notes/emulated_board_accuracy.md").read_text()
+    text = (REPOSITORY / page).read_text()
+    for row in ("all routines", "all GEMM kernels"):
+        points, share = re.search(rf"^\| {row} \| [^|]+ \| (\d+) \| (\d+%)", note, re.M).groups()
+        assert f"{share} of {int(points):,}" in text
 
 
 def test_the_table_of_operations_is_the_compilers() -> None:
@@ -164,7 +222,7 @@ def test_the_table_of_refusals_is_the_compilers() -> None:
 
 
 def test_the_example_of_a_kernel_runs(tmp_path: Path) -> None:
-    page = REPOSITORY / "docs/guides/add_a_kernel.md"
+    page = REPOSITORY / "docs/contributing/add_a_kernel.md"
     for package in PACKAGES:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(REPOSITORY / package, tmp_path / package, ignore=ignored)

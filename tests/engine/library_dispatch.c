@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "portions.c"
 #include "runtime.c"
 
 uint32_t tuned_machine_vlen = 256;
@@ -27,19 +28,26 @@ static void large(const int64_t *sizes, int64_t grid[3]) {
 }
 
 static const struct tuned_variant variants[] = {
-    {kernel, one, 128, 1 << 20, {1, 1}},   {kernel, large, 256, 256, {16, 256}},
-    {kernel, one, 256, 256, {1024, 256}},  {kernel, one, 256, 64, {16, 64}},
-    {kernel, large, 256, 64, {1024, 64}},
+    {kernel, one, 128, 1 << 20, {1, 1}, 1},   {kernel, large, 256, 256, {16, 256}, 1},
+    {kernel, one, 256, 256, {1024, 256}, 1},  {kernel, one, 256, 64, {16, 64}, 1},
+    {kernel, large, 256, 64, {1024, 64}, 1},
 };
 static const struct tuned_function function = {variants, 5, 2, 1};
 
-/* rows columns threads: prints the status, and what its programs added up to. */
+static const struct tuned_variant of_cores[] = {
+    {kernel, one, 256, 0, {64, 64}, 1},
+    {kernel, large, 256, 0, {64, 64}, 4},
+};
+static const struct tuned_function tuned_on_cores = {of_cores, 2, 2, -1};
+
+/* FUNCTION rows columns threads: prints the status, and what its programs added up to. */
 int main(int argc, char **argv) {
-    if (argc != 4)
+    if (argc != 5)
         return 2;
-    const int64_t sizes[] = {atoll(argv[1]), atoll(argv[2])};
-    const struct tuned_call call = {sizes, NULL, 0, NULL, atoi(argv[3])};
-    int status = tuned_run(&function, &call);
+    const struct tuned_function *called = argv[1][0] == 'c' ? &tuned_on_cores : &function;
+    const int64_t sizes[] = {atoll(argv[2]), atoll(argv[3])};
+    const struct tuned_call call = {sizes, NULL, 0, NULL, atoi(argv[4])};
+    int status = tuned_run(called, &call);
     printf("%d %lld\n", status, (long long)programs);
     return 0;
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pairs import in_turn
 
 from engine.c_library.expressions import Expression, c_text
 from engine.export import main
@@ -117,8 +118,7 @@ def saved(path):
     return found
 
 
-@pytest.mark.parametrize("vlen", [128, 256])
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("language", "vlen"), in_turn([*LANGUAGES], [128, 256]))
 def test_results_are_right_at_ragged_sizes(programs, tmp_path, language, vlen):
     done = run(programs / language, tmp_path / "saved", vlen=vlen)
     assert (done.returncode, done.stderr) == (0, "")

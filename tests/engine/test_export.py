@@ -223,5 +223,5 @@ def test_a_format_that_is_not_there(storage):
 
 
 def test_each_format_is_in_the_documents():
-    page = (REPOSITORY / "docs" / "guides" / "exports.md").read_text()
+    page = (REPOSITORY / "docs" / "reference" / "export_formats.md").read_text()
     assert [name for name in format_names() if f"`{name}`" not in page] == []

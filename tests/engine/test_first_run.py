@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import shlex
 import subprocess
@@ -23,7 +22,6 @@ from engine.run.events import Event, RunStarted, StageStarted, StudyOpened, Tria
 from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
 from engine.run.tuning import TuningResult, tune
 
-LIMIT_S = 200
 SHAPE = {"M": 8, "N": 8, "K": 8}  # seven configurations are valid
 TUNE = "matmul --shape M=8,N=8,K=8 --jobs 1"
 
@@ -41,27 +39,12 @@ class Finished:
         return [line.partition("=")[2] for line in self.stdout if line.startswith(f"{name}=")]
 
 
-def run(folder: Path, words: list[str]) -> Finished:
-    done = subprocess.run(
-        words,
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-        timeout=LIMIT_S,
-        check=False,
-    )
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, ray_for_tests: None) -> Finished:
+    folder = tmp_path_factory.mktemp("tuned")
+    done = run_here(folder, "tune", *TUNE.split(), "--until", "converged")
     assert done.returncode == 0, done.stderr
     return Finished(folder, done.stdout.splitlines(), done.stderr.splitlines())
-
-
-def tuned(folder: Path, *arguments: str) -> Finished:
-    return run(folder, [sys.executable, "-m", "engine.tune", *TUNE.split(), *arguments])
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    return tuned(tmp_path_factory.mktemp("tuned"), "--until", "converged")
 
 
 def test_each_stage_is_told_from_the_imports_on(finished: Finished) -> None:

@@ -1,4 +1,4 @@
-"""A few kills of the campaign whose tally is in docs/concepts/reliability.md."""
+"""A few kills of the campaign whose tally is in docs/notes/reliability_campaigns.md."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 from search_helpers import IDENTITY
 
-from engine.repeats.comparison import MOST_ROUNDS, Comparison, compare
+from engine.repeats.comparison import Comparison, compare
+from engine.repeats.rounds import MOST_ROUNDS
 from engine.results.leaders import comparison_sentences, leader_lines
 from engine.run.leader_rounds import LeaderRounds
 from engine.run.loop import Budget, TuningLoop

@@ -11,6 +11,7 @@ from triton_rvv.codegen.zig import run_zig_cc
 
 SOURCE = Path(__file__).with_name("library_dispatch.c")
 LIBRARY = Path(__file__).parents[2] / "engine" / "c_library"
+LAUNCHERS = Path(__file__).parents[2] / "launchers"
 HEADER = "enum { TUNED_OK, TUNED_WRONG_MACHINE, TUNED_BAD_SIZE, TUNED_BAD_STRIDE, "
 HEADER += "TUNED_NULL_ARRAY, TUNED_TOO_LARGE, TUNED_OVERLAP, TUNED_OUT_OF_MEMORY };\n"
 HEADER += "int tuned_status(void);\nconst char *tuned_message(int status);\n"
@@ -25,7 +26,8 @@ TOO_LARGE = 5
 def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("dispatch")
     (folder / "tuned.h").write_text(HEADER)
-    command = ["-O1", f"-I{folder}", f"-I{LIBRARY}", str(SOURCE), "-o", str(folder / "program")]
+    folders = [f"-I{each}" for each in (folder, LIBRARY, LAUNCHERS)]
+    command = ["-O1", *folders, str(SOURCE), "-o", str(folder / "program")]
     run_zig_cc(command, timeout_s=200, backend="host")
     return folder / "program"
 
@@ -50,8 +52,16 @@ def program(tmp_path_factory):
 def test_the_nearest_that_covers_runs_every_program_once(
     program, rows, columns, status, ran, threads
 ):
-    command = [str(program), str(rows), str(columns), str(threads)]
-    printed = subprocess.run(
+    assert called(program, "sizes", rows, columns, threads) == [str(status), str(ran)]
+
+
+@pytest.mark.parametrize(("threads", "ran"), [(1, ONE), (2, ONE), (3, LARGE), (8, LARGE)])
+def test_a_call_takes_what_was_tuned_on_the_nearest_number_of_cores(program, threads, ran):
+    assert called(program, "cores", 64, 64, threads) == ["0", str(ran)]
+
+
+def called(program: Path, *arguments: object) -> list[str]:
+    command = [str(program), *map(str, arguments)]
+    return subprocess.run(
         command, capture_output=True, text=True, check=True, timeout=200
-    ).stdout
-    assert printed.split() == [str(status), str(ran)]
+    ).stdout.split()

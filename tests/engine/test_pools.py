@@ -42,7 +42,11 @@ def wait_until_ended(pid: int) -> None:
         time.sleep(0.05)
 
 
-def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(tmp_path: Path) -> None:
+def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # On a busy machine, a build that hangs may get a small share too.
+    monkeypatch.setattr(builders, "was_starved", lambda cpu_s, limit_s: cpu_s < 0.02 * limit_s)
     log = tmp_path / "log"
     pool = BuilderPool(functools.partial(FakeBuilder, log), jobs=1, limit_s=2)
     try:

@@ -8,8 +8,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from engine.repeats.comparison import CONFIDENCE, Comparison, compare, leaders
-from engine.repeats.racing import Race, noise_of
+from engine.repeats.comparison import (
+    Comparison,
+    compare,
+    leaders,
+)
+from engine.repeats.racing import Race, noise_of, stands_out
+from engine.repeats.rounds import CONFIDENCE, NO_ROUNDS, Rounds
 from engine.repeats.signed_rank import centre, fewest_values
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
@@ -191,3 +196,45 @@ def test_ties_are_rarely_significant(drift: float) -> None:
 def test_a_board_that_fails_leaves_no_verdict() -> None:
     rounds = iter([[1.0, 2.0]] * 4)
     assert compare([Config({"i": 0}), Config({"i": 1})], lambda _: next(rounds, None), 0) is None
+
+
+@pytest.mark.parametrize(
+    ("rounds", "round_s", "begun"),
+    [
+        (Rounds(), 1.0, 12),
+        (Rounds(6), 1.0, 6),
+        (Rounds(12, 9.0), 1.0, 9),
+        (Rounds(12, 5.0), 1.0, 1),  # a verdict needs six
+        (Rounds(12, 0.0), 1.0, 0),
+        (Rounds(0), 1.0, 0),
+    ],
+)
+def test_rounds_end_in_time(rounds: Rounds, round_s: float, begun: int) -> None:
+    done = 0
+    while rounds.allow_one_more(done, done * round_s):
+        done += 1
+    assert done == begun
+
+
+def test_rounds_too_few_for_a_verdict_give_none() -> None:
+    configs = [Config({"i": 0}), Config({"i": 1})]
+    asked = []
+
+    def measure(order: Sequence[Config]) -> list[float]:
+        asked.append(order)
+        return [1.0 for _ in order]
+
+    assert compare(configs, measure, 0, rounds=Rounds(6)) is not None
+    assert len(asked) == 6
+    assert compare(configs, measure, 0, rounds=NO_ROUNDS) is None
+    assert len(asked) == 6
+
+
+def test_a_configuration_stands_out_beyond_noise_and_drift() -> None:
+    runs = (1.0, 1.01, 1.0, 1.02)
+    slower = [tuple(1.5 * run for run in runs), tuple(2.0 * run for run in runs)]
+    assert stands_out(runs, slower)
+    assert not stands_out(runs, [*slower, tuple(1.05 * run for run in runs)])
+    noisy = (0.5, 0.6, 1.6, 1.6, 1.0, 1.0)
+    assert not stands_out(noisy, [tuple(1.3 * run for run in noisy)])
+    assert not stands_out((1.0, 1.0), [(1.5, 1.5)])  # one job each shows no noise

@@ -201,3 +201,36 @@ def test_what_a_killed_command_found_is_kept(
     _, (first, _) = tune(capture, capsys, "--trials", "7")
     assert first["tried"] >= 5
     assert first["time_s"] <= kept.time_s
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_the_budget_covers_the_examination(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_to(capture)
+    command = [str(capture.path), "--budget", "0.01s", "--jobs", "1", "--json"]
+    assert tune_command.main(command) == 1
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert task["tried"] == 0
+    assert task["refusal"].endswith("before its turn to be examined: run the command again")
+    assert not read_examined(capture.path)
+    assert not read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("ray_for_tests")
+def test_a_budget_is_for_trials_and_for_the_comparison(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the host, whose times vary."""
+    add_to(capture, n=1 << 20, launches=1000)
+    add_to(capture, n=1 << 16)  # a thousandth of the program
+    _, (heavy, light) = tune(capture, capsys, "--budget", "60s", "--device", "host")
+    assert heavy["tried"] > 5
+    storage = str(capture.path.parent / "studies" / "tuner.journal")
+    compared = {
+        study.study_name.split("-")[1]: study.attribute("comparison") is not None
+        for study in read_studies(storage)
+    }
+    assert compared.get("x_i65536", False) is False
+    assert light["time_s"] > 0 or light["tried"] == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from kernel_runs import BOARD, HOST, run_kernel
-from pairs import pairwise
+from pairs import in_turn
 
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
@@ -73,7 +73,7 @@ BLOCKS: tuple[dict[str, int], ...] = ({}, {"BLOCK_M": 16}, {"BLOCK_N": 32})
 
 @pytest.mark.parametrize(
     ("target", "dtype", "shape", "blocks"),
-    pairwise((BOARD, HOST), ("fp32", "fp16", "bf16"), SIZES, BLOCKS),
+    in_turn((BOARD, HOST), ("fp32", "fp16", "bf16"), SIZES, BLOCKS),
 )
 def test_a_product_with_blocks_from_a_hook(
     tmp_path: Path, target: Target, dtype: str, shape: dict[str, int], blocks: dict[str, int]
@@ -84,7 +84,7 @@ def test_a_product_with_blocks_from_a_hook(
 
 @pytest.mark.parametrize(
     ("target", "padding", "shape", "rows", "columns"),
-    pairwise(
+    in_turn(
         (BOARD, HOST),
         ("zero", "nan"),
         ({}, {"A": 1, "B": 1, "C": 4}, {"B": 8, "C": 36}),

@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 from kernel_runs import HOST, run_kernel
-from warm_references import in_warm_processes
 
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
-
-__all__ = ["in_warm_processes"]  # a fixture
-
-pytestmark = pytest.mark.usefixtures("in_warm_processes")
 
 HEAD = """import torch
 import triton

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
+from _pytest.mark import ParameterSet
 from kernel_runs import BOARD, HOST, run_kernel
+from pairs import in_turn
 from small_shapes import EVEN, RAGGED
 
 from kernels.registry import kernel_names, load_kernel, make_problem
@@ -21,10 +25,20 @@ STEPS = {
     "decode_attention": {"SPLITS": 2},
     "add_rms_norm": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_N": 32},
 }
-TYPES = [(name, dtype) for name in kernel_names() for dtype in load_kernel(name).dtypes]
+# Products have code of their own for each type.
+IN_EVERY_TYPE = ("matmul", "gemm_a8w8_blockscale")
 
 
-@pytest.mark.parametrize(("name", "dtype"), TYPES)
+def types() -> Iterator[ParameterSet]:
+    """Every kernel in every type; the usual one and one other, in turn, are short."""
+    for number, name in enumerate(kernel_names()):
+        usual, *others = load_kernel(name).dtypes
+        for place, dtype in enumerate((usual, *others)):
+            is_short = name in IN_EVERY_TYPE or place in (0, 1 + number % max(len(others), 1))
+            yield pytest.param(name, dtype, marks=() if is_short else pytest.mark.long)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [*types()])
 def test_ragged_shape_on_the_board(name, dtype, tmp_path):
     problem = make_problem(load_kernel(name), RAGGED[name], dtype)
     run_kernel(problem, STEPS.get(name, {}), tmp_path, BOARD)
@@ -44,7 +58,9 @@ def test_both_shapes_on_the_host(name, shapes, tmp_path):
     run_kernel(make_problem(load_kernel(name), shapes[name]), STEPS.get(name, {}), tmp_path, HOST)
 
 
-@pytest.mark.parametrize("block_rows", [4, 8, 16, 32, 64])
+@pytest.mark.parametrize(
+    "block_rows", [4, *(pytest.param(n, marks=pytest.mark.long) for n in (8, 16, 32)), 64]
+)
 def test_fused_moe_follows_its_block_of_rows(block_rows, tmp_path):
     """Arguments and grid depend on BLOCK_SIZE_M, all the way through build and run."""
     problem = make_problem(load_kernel("fused_moe"), RAGGED["fused_moe"])
@@ -57,16 +73,14 @@ def test_split_k_with_parts_that_are_empty(parts, tmp_path):
     run_kernel(problem, {"SPLIT_K": parts, "BLOCK_SIZE_K": 32}, tmp_path, BOARD)
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
-        {"NUM_KSPLIT": 3, "B_COLUMN_MAJOR": True, "BLOCK_SIZE_K": 128, "cache_modifier": ".cg"},
-        {"NUM_KSPLIT": 2, "BLOCK_SIZE_K": 128},
-        {"NUM_KSPLIT": 4, "B_COLUMN_MAJOR": True},  # more parts than scales: some are empty
-    ],
-    ids=lambda asked: ",".join(f"{name}={value}" for name, value in asked.items()),
-)
-@pytest.mark.parametrize("target", [BOARD, HOST], ids=["board", "host"])
+PARTS = [
+    {"NUM_KSPLIT": 3, "B_COLUMN_MAJOR": True, "BLOCK_SIZE_K": 128, "cache_modifier": ".cg"},
+    {"NUM_KSPLIT": 2, "BLOCK_SIZE_K": 128},
+    {"NUM_KSPLIT": 4, "B_COLUMN_MAJOR": True},  # more parts than scales: some are empty
+]
+
+
+@pytest.mark.parametrize(("asked", "target"), in_turn(PARTS, [BOARD, HOST]))
 def test_scaled_product_in_parts(asked, target, tmp_path):
     shape = {"M": 17, "N": 150, "K": 300}
     problem = make_problem(load_kernel("gemm_a8w8_blockscale"), shape, "fp8e4nv")

@@ -24,11 +24,14 @@ RunKernel = Callable[..., subprocess.CompletedProcess[str]]
 
 # A kernel as the compiler exports it, around the statements of one program.
 KERNEL_TEMPLATE = """
+#define _GNU_SOURCE
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "kernel_abi.h"
 const char triton_rvv_kernel_name[] = "tiny_kernel";
 const uint32_t triton_rvv_vlen_bits = 256;
@@ -80,10 +83,13 @@ def run() -> Run:
     """Runs an executable under QEMU, by default on a core with vectors of 256 bits."""
 
     def run_elf(
-        elf: Path, *arguments: str, cpu: str = "rv64,v=true,vlen=256,vext_spec=v1.0"
+        elf: Path,
+        *arguments: str,
+        cpu: str = "rv64,v=true,vlen=256,vext_spec=v1.0",
+        before: Sequence[str] = (),
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["qemu-riscv64", "-cpu", cpu, str(elf), *arguments],
+            [*before, "qemu-riscv64", "-cpu", cpu, str(elf), *arguments],
             capture_output=True,
             text=True,
             timeout=RUN_TIMEOUT_S,

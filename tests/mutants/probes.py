@@ -7,10 +7,13 @@ from pathlib import Path
 
 from mutants import Mutant
 
-__all__ = ["insert_probes", "reaching_tests", "write_probe_module"]
+__all__ = ["PROBE_MODULE", "insert_probes", "reaching_tests", "write_probe_module"]
+
+PROBE_MODULE = "mutant_probe"
 
 # Notes the first time that a process reaches a mutant in a test. pytest keeps the name of the test
-# in the environment, so processes that a test starts know it too.
+# in the environment, so processes that a test starts know it too. As a plug-in of pytest, it notes
+# how long each test takes.
 _MODULE = """
 import os
 
@@ -23,6 +26,11 @@ def reached(number):
         _noted.add((number, test))
         with open({notes!r}, "a") as file:
             file.write(f"{{number}}\\t{{test}}\\n")
+
+
+def pytest_runtest_logreport(report):
+    with open({notes!r}, "a") as file:
+        file.write(f"{{report.duration:.3f}} s\\t{{report.nodeid}}\\n")
 """
 
 
@@ -33,7 +41,7 @@ def write_probe_module(packages: Path, notes: Path) -> None:
         packages: the folder of the environment's packages.
         notes: the file that it appends to.
     """
-    (packages / "mutant_probe.py").write_text(_MODULE.format(notes=str(notes)))
+    (packages / f"{PROBE_MODULE}.py").write_text(_MODULE.format(notes=str(notes)))
 
 
 def insert_probes(mutants: Sequence[Mutant], root: Path) -> None:
@@ -65,13 +73,17 @@ def _longer_inside(of_file: Sequence[tuple[int, Mutant]], outer: Mutant) -> int:
 
 
 def reaching_tests(notes: Path, number: int) -> list[str]:
-    """Tests that reached a mutant, one of each file in turn, so that different tests come early."""
+    """Tests that reached a mutant, the fastest of each file in turn: different ones come early."""
     of_files: dict[str, dict[str, None]] = {}
+    times_s: dict[str, float] = {}
     for line in notes.read_text().splitlines():
         reached, _, test = line.partition("\t")
-        if int(reached) == number and test:
+        if reached.endswith(" s"):
+            times_s[test] = max(float(reached[:-2]), times_s.get(test, 0.0))
+        elif int(reached) == number and test:
             of_files.setdefault(test.partition("::")[0], {})[test] = None
-    rounds = [
-        (place, file, test) for file, tests in of_files.items() for place, test in enumerate(tests)
-    ]
+    rounds = []
+    for tests in of_files.values():
+        in_order = sorted(tests, key=lambda test: times_s.get(test, 0.0))
+        rounds += [(place, times_s.get(test, 0.0), test) for place, test in enumerate(in_order)]
     return [test for _, _, test in sorted(rounds)]

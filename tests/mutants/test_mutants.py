@@ -66,7 +66,10 @@ def test_probes_note_the_test_and_change_nothing(tmp_path: Path) -> None:
     }
 
 
-def test_tests_of_different_files_come_in_turns(tmp_path: Path) -> None:
+def test_fast_tests_of_different_files_come_in_turns(tmp_path: Path) -> None:
     notes = tmp_path / "reached.tsv"
     notes.write_text("0\ta.py::x\n0\ta.py::y\n1\tb.py::q\n0\tb.py::z\n0\ta.py::x\n0\t\n")
     assert reaching_tests(notes, 0) == ["a.py::x", "b.py::z", "a.py::y"]
+    with notes.open("a") as file:
+        file.write("0.100 s\ta.py::x\n2.000 s\ta.py::x\n0.500 s\ta.py::y\n0.200 s\tb.py::z\n")
+    assert reaching_tests(notes, 0) == ["b.py::z", "a.py::y", "a.py::x"]

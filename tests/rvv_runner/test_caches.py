@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import OrderedDict
 
 import pytest
 
 LINE_BYTES = 64
+STREAM_POINTERS = ("t3", "t4", "t5", "t6", "a1", "a2")
 
 
 class Cache:
@@ -112,6 +114,34 @@ def test_l2_keeps_a_part_of_what_streams_through_it(run_regions):
     assert 0.35 * 16384 < region.counters["l2_miss"] < 0.75 * 16384
 
 
+def test_l2_keeps_lines_that_no_stream_brings(run_regions):
+    # Lines in steps of three, and before and after them 1 MiB in order.
+    step = "li t2, {lines}\nli t4, {step}\n{n}: lw t1, 0(t3)\nadd t3, t3, t4\n"
+    step += "addi t2, t2, -1\nbnez t2, {n}b\n"
+    scattered = "mv t3, a0\n" + step.format(lines=2048, step=192, n=7)
+    passing = "li t3, 0x80000\nadd t3, t3, a0\n" + step.format(lines=16384, step=64, n=8)
+    (region,) = run_regions((passing + scattered + passing, scattered))
+    assert region.counters["l2_miss"] < 0.15 * 2048
+
+
+def _cycles_of_six_streams(run_regions, apart_bytes: int) -> float:
+    """Cycles a line for six arrays in L2 that are read side by side."""
+    touch = "li t2, 4096\nmv t3, a0\n8: lw t1, 0(t3)\naddi t3, t3, 64\naddi t2, t2, -1\nbnez t2, 8b"
+    starts = f"li t1, {apart_bytes}\nmv t3, a0\n"
+    starts += "\n".join(f"add {q}, {p}, t1" for p, q in itertools.pairwise(STREAM_POINTERS))
+    loads = "\n".join(f"vle32.v v8, ({p})\naddi {p}, {p}, 64" for p in STREAM_POINTERS)
+    body = f"{starts}\nli t2, 64\nvsetvli t0, x0, e32, m2, ta, ma\n"
+    body += f"9: {loads}\naddi t2, t2, -1\nbnez t2, 9b"
+    (region,) = run_regions((touch, body))
+    assert region.counters["l2_miss"] == 0
+    return region.cycles / (6 * 64)
+
+
+def test_streams_at_the_same_place_of_their_pages_push_each_other_out_of_l1d(run_regions):
+    same, different = (_cycles_of_six_streams(run_regions, 4096 + 64 * n) for n in (0, 9))
+    assert same - different == pytest.approx(35 - 6.5, rel=0.15)
+
+
 def test_full_lines_are_written_without_being_read(run_regions):
     store = "li t2, {size}\nmv t3, a0\n{n}: vsetvli t0, t2, e8, m8, ta, ma\nvse8.v v8, (t3)\n"
     store += "add t3, t3, t0\nsub t2, t2, t0\nbnez t2, {n}b"
@@ -119,6 +149,25 @@ def test_full_lines_are_written_without_being_read(run_regions):
     (region,) = run_regions((store.format(size=3 << 20, n=8), body))
     lines = (3 << 20) / LINE_BYTES
     assert region.cycles / lines == pytest.approx(14.2, rel=0.2)  # rvv-bench, memset of 16 MB
+
+
+def _cycles_of_stores(run_regions, store: str, step_bytes: int) -> float:
+    """Cycles a line to write 1 MiB of DRAM by stores at t3, each of them a step from the last."""
+    count = (1 << 20) // abs(step_bytes)
+    start = 0x200000 if step_bytes > 0 else 0x300000 + step_bytes
+    body = f"li t3, {start}\nadd t3, t3, a0\nli t2, {count}\nvsetvli t0, x0, e64, m1, ta, ma\n"
+    body += f"9: {store}\naddi t3, t3, {step_bytes}\naddi t2, t2, -1\nbnez t2, 9b"
+    (region,) = run_regions(("", body))
+    return region.cycles / ((1 << 20) / LINE_BYTES)
+
+
+def test_lines_that_stores_fill_out_of_order_are_read_first(run_regions):
+    # tinymembench on a BPI-F3 (ThomasKaiser/sbc-bench, results/8to7qX.txt): 660 MB/s at 1.6 GHz for
+    # words out of order within 32 bytes, 7180 for those in order.
+    second_half_first = _cycles_of_stores(run_regions, "vse64.v v8, (t3)", -32)
+    assert second_half_first == pytest.approx(155, rel=0.1)
+    assert _cycles_of_stores(run_regions, "vse64.v v8, (t3)", 32) < 20
+    assert _cycles_of_stores(run_regions, "sd x0, 0(t3)", -8) < 20
 
 
 def test_a_software_prefetch_hides_a_miss(run_regions):

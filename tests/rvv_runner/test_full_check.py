@@ -66,7 +66,7 @@ def test_a_page_names_what_prefetches_do_whatever_the_boards_clock(estimated, mo
     assert set(found.ruled_out) == others
 
 
-@pytest.mark.parametrize(("model", "topic"), [("plain-l2", "L2"), ("fast-dram", "DRAM")])
+@pytest.mark.parametrize(("model", "topic"), [("wary-l2", "L2"), ("fast-dram", "DRAM")])
 def test_a_page_names_what_memory_does(estimated, model, topic):
     found = {each.topic: each for each in findings(page_of(estimated, model), estimated)}
     assert found[topic].nearest == model
@@ -112,7 +112,7 @@ def test_the_command_measures_writes_and_narrows(boards, capsys):
     # Another user imports the file, under a name that is free.
     (boards / "mine.toml").unlink()
     assert importlib.import_module("engine.import").main(["mine.check.json"]) == 0
-    assert "plain-l2" in (boards / "x60-checked.toml").read_text()
+    assert "wary-l2" in (boards / "x60-checked.toml").read_text()
 
 
 def test_a_name_that_is_taken_is_refused_before_anything_is_measured(boards, capsys):

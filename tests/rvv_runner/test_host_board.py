@@ -96,10 +96,10 @@ def test_a_disturbed_run_says_so(host_board, build):
 
 
 def test_a_program_that_sleeps_disturbs_nobody():
-    watch = HostWatch(max(os.sched_getaffinity(0)))
+    watch = HostWatch([max(os.sched_getaffinity(0))])
     subprocess.run(["sleep", "0.2"], check=True)
     watch.stop()
-    assert "took its core" not in watch.doubt
+    assert "took its cores" not in watch.doubt
 
 
 def test_builds_and_measurements_keep_apart(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ from launchers.objects import launcher_object
 from launchers.output import LauncherReport, parse_launcher_output
 from triton_rvv.codegen.link import link_elf
 from triton_rvv.pipeline import compile_kernel
-from triton_rvv.runtime.qemu import cpu_option, find_qemu
+from triton_rvv.runtime.qemu import cpu_option, environment_options, find_qemu
 from triton_rvv.targets.host_target import host_target
 from triton_rvv.targets.target import RVVTarget
 
@@ -118,7 +118,7 @@ class KernelRunner:
         size = ",".join(map(str, (*grid, 1, 1)[:3]))
         launched = [str(elf), str(data), "--grid", size, "--repeats", "0"]
         done = subprocess.run(
-            [str(qemu), "-cpu", cpu_option(qemu, target), *launched],
+            [str(qemu), "-cpu", cpu_option(qemu, target), *environment_options(target), *launched],
             capture_output=True,
             text=True,
             timeout=RUN_TIMEOUT_S,

@@ -9,7 +9,7 @@ from elftools.elf.elffile import ELFFile
 
 from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
-from triton_rvv.codegen.matrix_instruction import assemble_object
+from triton_rvv.codegen.assembler import assemble_object
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.targets.target import RVVTarget
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 _FUNCTIONS = (np.log, np.log2, np.exp, np.exp2)
@@ -65,8 +66,10 @@ def sums_kernel(x_ptr, sums_ptr, N, BLOCK: tl.constexpr):
     tl.store(sums_ptr + 3 * row + 2, tl.sum(tl.where(mask, x, 0.0), axis=0))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("columns", [1, 31, 64, 100, 256])
+@pytest.mark.parametrize(
+    ("vlen_bits", "columns"),
+    in_turn([128, 256, 512], [1, 31, 64, 100, 256]),
+)
 def test_sums_that_runs_of_a_row_share(run, vlen_bits, columns):
     rows = 8
     x = np.random.default_rng(columns).normal(size=(rows, columns)).astype(np.float32)

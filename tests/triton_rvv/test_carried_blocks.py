@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 
@@ -44,8 +45,10 @@ def exchanged_kernel(x_ptr, out_ptr, n, N: tl.constexpr):
     tl.store(out_ptr + N + offsets, b)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3])
-@pytest.mark.parametrize("size", [8, 256])
+@pytest.mark.parametrize(
+    ("n", "size"),
+    in_turn([0, 1, 2, 3], [8, 256]),
+)
 def test_exchanged_blocks(run, size, n):
     x = numbers(2, size)
     run(exchanged_kernel, x_ptr=x, out_ptr=Expected(np.roll(x, n, axis=0)), n=n, N=size)

@@ -7,6 +7,7 @@ import pytest
 import triton
 import triton.language as tl
 from element_values import FLOATS, INTEGERS, N, check, floats, integers
+from pairs import in_turn
 from qemu_kernels import Expected
 
 
@@ -41,9 +42,15 @@ def truncation_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     tl.store(out_ptr + offsets, tl.load(x_ptr + offsets).to(out_ptr.dtype.element_ty))
 
 
-@pytest.mark.parametrize("source", [np.float32, np.float64])
-@pytest.mark.parametrize("target", [np.int16, np.int32, np.int64, np.uint32, np.uint64])
-@pytest.mark.parametrize("block", [1, 8])
+@pytest.mark.parametrize(
+    ("source", "target", "block"),
+    in_turn(
+        [np.float32, np.float64],
+        [np.int16, np.int32, np.int64, np.uint32, np.uint64],
+        [1, 8],
+        rounds=2,
+    ),
+)
 def test_floats_to_integers_go_toward_zero(run, source, target, block):
     x = np.linspace(-1000.3, 1000.3, N).astype(source)
     x[:7] = 0.99, -0.99, 0.5, -0.5, 1.5, -1.5, -2.5

@@ -7,6 +7,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv import CompileError, RVVTarget, compile_kernel
@@ -81,8 +82,10 @@ def extremes_kernel(
     tl.store(index_ptr + 2 * size + kept, tl.argmin(x, AXIS))
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int64, np.float16, np.float32])
-@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(
+    ("dtype", "axis"),
+    in_turn([np.int8, np.int16, np.int64, np.float16, np.float32], [0, 1]),
+)
 def test_positions_of_extremes(run, axis, dtype):
     x = np.random.default_rng(2).integers(-5, 5, (16, 64)).astype(dtype)
     first = [x.argmax(axis=axis), x.argmin(axis=axis), x.argmin(axis=axis)]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 
@@ -27,8 +28,10 @@ def scalars_kernel(out_ptr, n, STEP: tl.constexpr):
     tl.store(out_ptr + 3, (product * 16).to(tl.int32))
 
 
-@pytest.mark.parametrize("n", [-3, 0, 1, 2, 9])
-@pytest.mark.parametrize("step", [1, 3])
+@pytest.mark.parametrize(
+    ("n", "step"),
+    in_turn([-3, 0, 1, 2, 9], [1, 3]),
+)
 def test_carried_scalars(run, n, step):
     a, b, total, product = 0, 1, 0, 1.0
     for i in range(0, n, step):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from pairs import pairwise
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
 from triton_rvv import RVVTarget, compile_kernel
@@ -21,8 +21,10 @@ def digits_kernel(q_ptr, r_ptr, s_ptr, base, K: tl.constexpr, LOG: tl.constexpr,
     tl.store(s_ptr + i, (at >> LOG).to(tl.int64))
 
 
-@pytest.mark.parametrize("base", [0, 8, 3, -37, 2**31 - 100])
-@pytest.mark.parametrize("log", [1, 3])
+@pytest.mark.parametrize(
+    ("base", "log"),
+    in_turn([0, 8, 3, -37, 2**31 - 100], [1, 3]),
+)
 def test_values(run: KernelRunner, base: int, log: int) -> None:
     at, k = (base + np.arange(256)).astype(np.int32), 1 << log
     q = np.sign(at) * (np.abs(at.astype(np.int64)) // k)
@@ -50,7 +52,7 @@ def line_kernel(x_ptr, y_ptr, width, first, total, K: tl.constexpr, N: tl.conste
 
 @pytest.mark.parametrize(
     ("width", "k", "dtype"),
-    pairwise([100, 64, 33, 7, 1, 400], [2, 4], [np.float32, np.uint8, np.int64]),
+    in_turn([100, 64, 33, 7, 1, 400], [2, 4], [np.float32, np.uint8, np.int64]),
 )
 def test_lines_by_turns(run: KernelRunner, width: int, k: int, dtype: type) -> None:
     total, first = 611, 6
@@ -89,7 +91,7 @@ def plane_kernel(
 
 @pytest.mark.parametrize(
     ("rows", "columns", "k", "block"),
-    pairwise(
+    in_turn(
         [(5, 70), (16, 128), (1, 1), (9, 33), (17, 131)],
         [2, 4],
         [((8, 64),), ((1, 256),), ((4, 8),)],

@@ -193,8 +193,10 @@ def outer_operand_kernel(
     store_block(out_ptr + M * N, a, M, K)
 
 
-@pytest.mark.parametrize("shape", [(4, 8, 4), (32, 64, 8)])
-@pytest.mark.parametrize(("turns", "flag"), [(0, 0), (0, 1), (2, 0), (2, 1)])
+@pytest.mark.parametrize(
+    ("shape", "turns", "flag"),
+    in_turn([((4, 8, 4),), ((32, 64, 8),)], [(0, 0), (0, 1), (2, 0), (2, 1)]),
+)
 def test_operands_used_after_a_loop_or_branch_that_may_not_run(run, shape, turns, flag):
     m, n, k = shape
     a, b, _ = matrices(m, n, k)
@@ -291,8 +293,10 @@ OPERANDS = [
 ]
 
 
-@pytest.mark.parametrize(("operand", "total"), OPERANDS, ids=str)
-@pytest.mark.parametrize("shape", [(4, 8, 4), (16, 64, 32), (64, 32, 64)], ids=str)
+@pytest.mark.parametrize(
+    ("operand", "total", "shape"),
+    in_turn([*OPERANDS], [((4, 8, 4),), ((16, 64, 32),), ((64, 32, 64),)]),
+)
 def test_element_types(run, shape, operand, total):
     m, n, k = shape
     random = torch.Generator().manual_seed(m)

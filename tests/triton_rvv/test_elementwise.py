@@ -7,6 +7,7 @@ import pytest
 import triton
 import triton.language as tl
 from element_values import FLOATS, INTEGERS, N, check, floats, integers
+from pairs import in_turn
 from qemu_kernels import Expected
 
 
@@ -28,8 +29,10 @@ def integer_kernel(x_ptr, y_ptr, out_ptr, N: tl.constexpr):
     tl.store(out + 10 * N, x * 3 + 7)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
-@pytest.mark.parametrize("dtype", [*INTEGERS, np.uint8, np.uint32, np.uint64])
+@pytest.mark.parametrize(
+    ("vlen_bits", "dtype"),
+    in_turn([128, 256], [*INTEGERS, np.uint8, np.uint32, np.uint64]),
+)
 def test_integer_arithmetic_wraps(run, dtype, vlen_bits):
     x, y = integers(dtype, 1), integers(dtype, 2)
     with np.errstate(over="ignore"):

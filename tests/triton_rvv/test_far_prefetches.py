@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pairs import in_turn
 
 from triton_rvv.codegen.far_prefetches import without_far_prefetches
 from triton_rvv.codegen.llvm import assemble, generate
@@ -27,8 +28,10 @@ def module(distance_bytes: int, half_bytes: int) -> str:
     return MODULE.replace("HALF", str(half_bytes)).replace("REST", str(rest))
 
 
-@pytest.mark.parametrize("distance_bytes", [4032, 4063, 4064, 4065, 4066, 4096])
-@pytest.mark.parametrize("half_bytes", [0, 64, 2016, 5000])
+@pytest.mark.parametrize(
+    ("distance_bytes", "half_bytes"),
+    in_turn([4032, 4063, 4064, 4065, 4066, 4096], [0, 64, 2016, 5000]),
+)
 def test_llvm_selects_them(distance_bytes, half_bytes):
     """Without the change, two of the distances end the process."""
     code = generate(module(distance_bytes, half_bytes), TARGET)

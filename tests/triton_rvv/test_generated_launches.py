@@ -10,8 +10,6 @@ import pytest
 import torch
 import triton
 import triton.language as tl
-from torch._inductor.runtime.hints import DeviceProperties, HeuristicType
-from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 
 from triton_rvv.launches.overlay import Overlay, Rule
 from triton_rvv.launches.source import kernel_digest
@@ -28,7 +26,11 @@ def other(x_ptr, size, XBLOCK: tl.constexpr):
     tl.store(x_ptr, size)
 
 
-def tuner_of(*blocks: int) -> CachingAutotuner:
+def tuner_of(*blocks: int) -> Any:
+    # Inductor takes seconds to import, which every process of tests would spend.
+    from torch._inductor.runtime.hints import DeviceProperties, HeuristicType
+    from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+
     device = DeviceProperties.create(torch.device("cpu"))
     signature = {"x_ptr": "*fp32", "size": "i32", "XBLOCK": "constexpr"}
     return CachingAutotuner(

@@ -10,6 +10,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 from test_ragged_products import Case, product_kernel, wide_mask_kernel
 
 import triton_rvv
@@ -47,8 +48,10 @@ def total_dtype(dtype):
     return torch.int32 if dtype == "i8" else torch.float32
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("number", range(CASES))
+@pytest.mark.parametrize(
+    ("dtype", "number"),
+    in_turn([*DTYPES], range(CASES)),
+)
 def test_ragged_products(dtype, number):
     case = Case.drawn(np.random.default_rng([number, LIMITS[dtype]]))
     (m, n, k), (block_m, block_n, _) = case.sizes, case.blocks
@@ -91,10 +94,21 @@ def turned_kernel(
     tl.store(c_ptr + m[:, None] * N + n[None, :], c + once)
 
 
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize(
-    "shape", [(4, 4, 2), (4, 4, 4), (8, 128, 16), (16, 8, 1), (64, 16, 256), (128, 64, 8)], ids=str
+    ("turned", "dtype", "shape"),
+    in_turn(
+        [False, True],
+        [*DTYPES],
+        [
+            ((4, 4, 2),),
+            ((4, 4, 4),),
+            ((8, 128, 16),),
+            ((16, 8, 1),),
+            ((64, 16, 256),),
+            ((128, 64, 8),),
+        ],
+        rounds=2,
+    ),
 )
 def test_blocks(shape, dtype, turned):
     m, n, k = shape

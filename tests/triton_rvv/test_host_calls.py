@@ -12,6 +12,7 @@ import torch
 import triton
 import triton.language as tl
 from host_calls import axpy_kernel, count_kernel
+from pairs import in_turn
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 import triton_rvv
@@ -116,8 +117,10 @@ def assembly_kernel(x_ptr, N: tl.constexpr):
 # -- grids and threads -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("shape", [(1,), (7, 5, 3), (1, 4000), (0,)])
+@pytest.mark.parametrize(
+    ("threads", "shape"),
+    in_turn([1, 3], [((1,),), ((7, 5, 3),), ((1, 4000),), ((0,),)]),
+)
 def test_every_program_runs_once(shape, threads):
     triton_rvv.set_num_threads(threads)
     counts = torch.zeros(int(np.prod(shape)), dtype=torch.int32)

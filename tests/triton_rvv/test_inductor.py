@@ -67,8 +67,8 @@ else:
 """
 
 
-def run(tmp_path, settings, checks):
-    program = PROGRAM.format(settings=settings, checks=checks)
+def run(tmp_path, settings):
+    program = PROGRAM.format(settings=settings, checks=CHECKS)
     places = {"TRITON_CACHE_DIR": "triton", "TORCHINDUCTOR_CACHE_DIR": "inductor"}
     folders = {name: str(tmp_path / folder) for name, folder in places.items()}
     return subprocess.run(
@@ -81,16 +81,20 @@ def run(tmp_path, settings, checks):
     )
 
 
-def test_compiled_functions_run_as_triton_kernels_with_right_results(tmp_path):
-    done = run(tmp_path, "config.compile_threads = 1", CHECKS)
-    assert done.stdout == "as expected\n", done.stderr
-
-
-def test_worker_processes_compile_for_the_host(tmp_path):
-    settings = """
+WORKERS = """
 config.compile_threads = 2
 from torch._inductor.async_compile import AsyncCompile
 AsyncCompile.wait_pool_ready()
 """
-    done = run(tmp_path, settings, "check(pointwise, x, y)")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param(WORKERS, id="in worker processes"),
+        pytest.param("config.compile_threads = 1", id="here", marks=pytest.mark.long),
+    ],
+)
+def test_compiled_functions_run_as_triton_kernels_with_right_results(tmp_path, settings):
+    done = run(tmp_path, settings)
     assert done.stdout == "as expected\n", done.stderr

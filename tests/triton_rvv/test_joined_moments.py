@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv.lowering.ttir.algebra import are_equal
@@ -35,10 +36,12 @@ def moments_kernel(
     tl.store(count_ptr + out, count, mask=out < rows)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
 @pytest.mark.parametrize(
-    ("rows", "columns", "M", "N"),
-    [(1, 1, 1, 64), (1, 500, 1, 512), (3, 333, 4, 1024), (2, 512, 2, 512), (5, 65, 8, 128)],
+    ("vlen_bits", "rows", "columns", "M", "N"),
+    in_turn(
+        [128, 256, 512],
+        [(1, 1, 1, 64), (1, 500, 1, 512), (3, 333, 4, 1024), (2, 512, 2, 512), (5, 65, 8, 128)],
+    ),
 )
 def test_means_and_squares(run, rows, columns, M, N, vlen_bits):
     random = np.random.default_rng(columns)

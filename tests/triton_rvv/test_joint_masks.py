@@ -27,7 +27,7 @@ def flat_kernel(
 
 @pytest.mark.parametrize(
     ("n", "vlen_bits"),
-    in_turn([0, 1, 63, 64, 65, 300, 511, 512, 513, 2000], [128, 256, 512], rounds=2),
+    in_turn([0, 1, 63, 64, 65, 300, 511, 512, 513, 2000], [128, 256, 512]),
 )
 def test_flat_indices(run, n, vlen_bits):
     random = np.random.default_rng(n)
@@ -56,8 +56,10 @@ def wrapping_kernel(out_ptr, wide_ptr, first, n, ROWS: tl.constexpr, COLUMNS: tl
     tl.store(wide_ptr + at, 1.0 + at, mask=number.to(tl.int64) < n)
 
 
-@pytest.mark.parametrize("first", [0, 2**31 - 100, 2**31 - 512, -(2**31), -300])
-@pytest.mark.parametrize("n", [2**31 - 1, 0, 64, -(2**31) + 10])
+@pytest.mark.parametrize(
+    ("first", "n"),
+    in_turn([0, 2**31 - 100, 2**31 - 512, -(2**31), -300], [2**31 - 1, 0, 64, -(2**31) + 10]),
+)
 def test_indices_that_wrap(run, first, n):
     at = np.arange(SIZE)
     with np.errstate(over="ignore"):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 
@@ -83,8 +84,10 @@ STRIDES = {
 }
 
 
-@pytest.mark.parametrize("specialised", [False, True])
-@pytest.mark.parametrize("name", STRIDES)
+@pytest.mark.parametrize(
+    ("specialised", "name"),
+    in_turn([False, True], [*STRIDES]),
+)
 def test_strides(run, name, specialised):
     m, n = 37, 45
     (xm, xn), (om, on) = STRIDES[name]

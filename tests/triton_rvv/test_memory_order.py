@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 
@@ -296,8 +297,10 @@ def kept_kernel(x_ptr, row_ptr, column_ptr, out_ptr, M: tl.constexpr, N: tl.cons
     tl.store(out_ptr + at, costly + 1)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize(("m", "n"), [(1, 512), (4, 4), (64, 2), (8, 256)])
+@pytest.mark.parametrize(
+    ("vlen_bits", "m", "n"),
+    in_turn([128, 256, 512], [(1, 512), (4, 4), (64, 2), (8, 256)]),
+)
 def test_a_costly_block_is_kept_while_it_is_summed(run, vlen_bits, m, n):
     x = np.abs(numbers(m, n))
     costly = x // 7

@@ -318,7 +318,6 @@ def known_rows_kernel(
     in_turn(
         [("fp32", 128), ("fp32", 256), ("fp16", 512), ("i8", 256), ("fp32", 512)],
         (1, 2, 3, 5, 6, 7, 11, 13, 31),
-        rounds=2,
     ),
 )
 def test_every_number_of_rows(run: KernelRunner, dtype: str, vlen_bits: int, rows: int) -> None:
@@ -513,8 +512,10 @@ def wide_mask_kernel(a_ptr, b_ptr, kept_ptr, depths_ptr, c_ptr, BLOCK_K: tl.cons
     tl.store(c_ptr + rows * 32 + columns, tl.dot(a, b))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("depth", [3, 35, 49])
+@pytest.mark.parametrize(
+    ("vlen_bits", "depth"),
+    in_turn([128, 256, 512], [3, 35, 49]),
+)
 def test_steps_behind_the_end_are_zero_under_a_wide_mask(
     run: KernelRunner, depth: int, vlen_bits: int
 ) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from pairs import pairwise
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv.pipeline import compile_kernel
@@ -64,7 +64,7 @@ def _scanned(pairs: list[np.ndarray]) -> list[np.ndarray]:
 
 @pytest.mark.parametrize(
     ("shape", "axis", "vlen_bits"),
-    pairwise([((4, 8, 64),), ((16, 4, 2),)], [0, 1, 2], [128, 256, 1024]),
+    in_turn([((4, 8, 64),), ((16, 4, 2),)], [0, 1, 2], [128, 256, 1024]),
 )
 def test_maps_are_composed_in_order(run, shape, axis, vlen_bits):
     random = np.random.default_rng(6)

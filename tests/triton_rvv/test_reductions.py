@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from pairs import pairwise
+from pairs import in_turn
 from qemu_kernels import Expected
 
 
@@ -23,7 +23,7 @@ def reduce_kernel(
 
 @pytest.mark.parametrize(
     ("rows", "columns", "axis", "dtype"),
-    pairwise(
+    in_turn(
         [(1, 1), (1, 64), (64, 1), (4, 8), (16, 128)],
         [0, 1],
         [np.int32, np.int64, np.float32, np.float64],

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
-from pairs import in_turn, pairwise
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
 TYPES = (np.float32, np.int8, np.float64, np.int16)
@@ -29,7 +29,7 @@ def rolled_kernel(x_ptr, y_ptr, W, SHIFT, N, BLOCK: tl.constexpr):
 
 @pytest.mark.parametrize(
     ("height", "width", "shift", "dtype", "vlen_bits", "known"),
-    pairwise(
+    in_turn(
         [(40, 9, 4), (11, 50, 49), (3, 170, 97)],
         [*zip(TYPES, (256, 512, 128, 256), strict=True)],
         [((),), (("W", "N"),)],
@@ -127,8 +127,10 @@ def quotients_kernel(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
     tl.store(y_ptr + row * N + at, 100 // x, mask=at < N)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
-@pytest.mark.parametrize("size", [1, 17, 50, 127])
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    in_turn([np.int8, np.int16, np.int32, np.int64], [1, 17, 50, 127]),
+)
 def test_rows(run: KernelRunner, dtype: type, size: int) -> None:
     x = (np.abs(_numbers(5 * size, np.int32)) % 100 + 1).astype(dtype)
     y = (100 // x.astype(np.int32)).astype(dtype)

@@ -100,7 +100,6 @@ def tile_kernel(x_ptr, y_ptr, H, W, D: tl.constexpr, BLOCK_H: tl.constexpr, BLOC
     in_turn(
         [(1, 1), (5, 7), (9, 64), (3, 129)],
         [(np.float32, 1), (np.int8, 2), (np.float64, 3), (np.int64, 1)],
-        rounds=2,
     ),
 )
 def test_tiles(run: KernelRunner, height: int, width: int, dtype: type, distance: int) -> None:
@@ -125,18 +124,20 @@ def wrapping_kernel(x_ptr, y_ptr, base, low, high, N: tl.constexpr):
 
 
 @pytest.mark.parametrize(
-    ("base", "low", "high"),
-    [
-        (2**31 - 100, -5, 2**31 - 50),
-        (2**31 - 100, -(2**31), 2**31 - 1),
-        (-(2**31), -(2**31) + 40, 7),
-        (2**31 - 300, 2**31 - 290, 2**31 - 60),
-        (0, 300, 200),
-        (10, -(2**31), -(2**31)),
-        (10, 2**31 - 1, 2**31 - 1),
-    ],
+    ("base", "low", "high", "size"),
+    in_turn(
+        [
+            (2**31 - 100, -5, 2**31 - 50),
+            (2**31 - 100, -(2**31), 2**31 - 1),
+            (-(2**31), -(2**31) + 40, 7),
+            (2**31 - 300, 2**31 - 290, 2**31 - 60),
+            (0, 300, 200),
+            (10, -(2**31), -(2**31)),
+            (10, 2**31 - 1, 2**31 - 1),
+        ],
+        [8, 256],
+    ),
 )
-@pytest.mark.parametrize("size", [8, 256])
 def test_sums_that_wrap(run: KernelRunner, base: int, low: int, high: int, size: int) -> None:
     values = np.arange(size, dtype=np.int32)
     at = (base + np.arange(size)).astype(np.int32)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 
@@ -35,9 +36,10 @@ def scan_kernel(
     tl.store(count_ptr + offsets, count)
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("shape", [(4, 2), (2, 64), (16, 16)], ids=str)
+@pytest.mark.parametrize(
+    ("reverse", "axis", "shape"),
+    in_turn([False, True], [0, 1], [((4, 2),), ((2, 64),), ((16, 16),)], rounds=2),
+)
 def test_two_dimensions(run, shape, axis, reverse):
     x = np.random.default_rng(1).integers(-99, 99, shape).astype(np.int32)
 

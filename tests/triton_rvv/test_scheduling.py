@@ -7,9 +7,9 @@ import triton
 import triton.language as tl
 
 from triton_rvv import RVVTarget, compile_kernel
+from triton_rvv.codegen.assembler import assemble_object
 from triton_rvv.codegen.llvm import assemble
 from triton_rvv.codegen.loop_estimate import estimated_cycles
-from triton_rvv.codegen.matrix_instruction import assemble_object
 from triton_rvv.codegen.vector_code import Reload, Vector, innermost_loops
 from triton_rvv.lowering import SCHEDULED_BY_LLVM
 from triton_rvv.targets.host_target import host_target

@@ -9,6 +9,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import KernelRunner
 
 import triton_rvv
@@ -209,8 +210,10 @@ def numbers(count):
     return np.random.default_rng(1).integers(-99, 99, count).astype(np.float32)
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("is_small", [True, False])
+@pytest.mark.parametrize(
+    ("name", "is_small"),
+    in_turn([*CASES], [True, False]),
+)
 def test_views_of_one_array(name, is_small):
     kernel, what, size = CASES[name]
     size = 16 if is_small else size

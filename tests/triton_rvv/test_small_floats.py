@@ -7,6 +7,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
@@ -77,8 +78,10 @@ def test_widening_is_exact(run, dtype):
         run(convert_kernel, x_ptr=codes, out_ptr=expected, N=block, grid=(len(codes) // block,))
 
 
-@pytest.mark.parametrize("source", [torch.float32, torch.float64], ids=str)
-@pytest.mark.parametrize("dtype", SMALL, ids=str)
+@pytest.mark.parametrize(
+    ("source", "dtype"),
+    in_turn([torch.float32, torch.float64], [*SMALL]),
+)
 def test_narrowing_rounds_once_to_nearest(run, dtype, source):
     values = near_every_code(dtype).to(source)
     values = values[: len(values) // 64 * 64]

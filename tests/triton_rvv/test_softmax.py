@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pairs import pairwise
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from kernels.registry import load_kernel
@@ -49,7 +49,7 @@ def normal(rows, columns):
 
 @pytest.mark.parametrize(
     ("rows", "columns", "block_rows", "vlen_bits"),
-    pairwise([(1, 1), (5, 3), (7, 100), (4, 1025), (3, 64)], [1, 4], [128, 256, 512]),
+    in_turn([(1, 1), (5, 3), (7, 100), (4, 1025), (3, 64)], [1, 4], [128, 256, 512]),
 )
 def test_ragged_rows(run, rows, columns, block_rows, vlen_bits):
     run_softmax(run, normal(rows, columns), block_rows, vlen_bits=vlen_bits)

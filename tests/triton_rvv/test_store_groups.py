@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from pairs import pairwise
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv import RVVTarget, compile_kernel
@@ -25,7 +25,7 @@ def pair_kernel(x_ptr, out_ptr, n, apart, BLOCK: tl.constexpr):
 
 
 @pytest.mark.parametrize(
-    ("vlen_bits", "n", "apart"), pairwise([128, 256, 512], [N, 100, 1], [1, 3, 0, 4])
+    ("vlen_bits", "n", "apart"), in_turn([128, 256, 512], [N, 100, 1], [1, 3, 0, 4])
 )
 def test_pairs_wherever_they_lie(run, vlen_bits, n, apart):
     x = np.arange(N, dtype=np.int8)
@@ -125,7 +125,7 @@ def planes_kernel(x_ptr, out_ptr, n, first, COUNT: tl.constexpr, BLOCK: tl.const
 
 @pytest.mark.parametrize(
     ("vlen_bits", "count", "n", "first"),
-    pairwise([128, 256, 512, 1024], [3, 4, 5], [(N, 0), (100, 0), (N, 1)]),
+    in_turn([128, 256, 512, 1024], [3, 4, 5], [(N, 0), (100, 0), (N, 1)]),
 )
 def test_planes_become_pixels(run, vlen_bits, count, n, first):
     """Where they begin elsewhere, the planes are not in turn."""

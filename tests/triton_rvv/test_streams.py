@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
-from pairs import pairwise
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
 from triton_rvv import RVVTarget, compile_kernel
@@ -28,7 +28,7 @@ def streams_kernel(
 
 @pytest.mark.parametrize(
     ("stride", "a", "b", "n", "dtype"),
-    pairwise(
+    in_turn(
         [(2, 0, 1), (2, 1, 0), (2, 0, 0), (3, 0, 2), (3, 2, 1), (4, 3, 0)],
         [1, 100, 256, 300],
         [np.float32, np.uint8, np.int16, np.int64],
@@ -68,9 +68,10 @@ def all_kernel(x_ptr, y_ptr, row, n, STRIDE: tl.constexpr, N: tl.constexpr):
     tl.store(y_ptr + tl.arange(0, N), tl.load(x_ptr + at * STRIDE, mask=mask) + 1, mask=mask)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.float32])
-@pytest.mark.parametrize("n", [64, 61])
-@pytest.mark.parametrize("stride", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("dtype", "n", "stride"),
+    in_turn([np.uint8, np.float32], [64, 61], [2, 3, 4], rounds=2),
+)
 def test_all_streams_of_a_row(run: KernelRunner, stride: int, n: int, dtype: type) -> None:
     x: npt.NDArray[Any] = np.random.default_rng(4).integers(0, 10, (2, n, stride)).astype(dtype)
     total: npt.NDArray[Any] = np.zeros(n, dtype)
@@ -93,7 +94,7 @@ def reversed_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
 
 @pytest.mark.parametrize(
     ("n", "dtype", "vlen_bits"),
-    pairwise([1, 256, 777], [np.uint8, np.float16, np.float32, np.int64], [128, 256, 512]),
+    in_turn([1, 256, 777], [np.uint8, np.float16, np.float32, np.int64], [128, 256, 512]),
 )
 def test_reversed(run: KernelRunner, n: int, dtype: type, vlen_bits: int) -> None:
     x: npt.NDArray[Any] = np.random.default_rng(5).integers(0, 200, n).astype(dtype)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
 BLOCK = 128
@@ -28,8 +29,10 @@ def looked_up_kernel(x_ptr, at_ptr, by_ptr, y_ptr, W, N, BLOCK: tl.constexpr):
     tl.store(y_ptr + place, x // tl.load(by_ptr + place, mask=mask), mask=mask)
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64])
-@pytest.mark.parametrize("size", [1, 100, 300])
+@pytest.mark.parametrize(
+    ("dtype", "size"),
+    in_turn([np.int8, np.int16, np.int32, np.int64], [1, 100, 300]),
+)
 def test_divided(run: KernelRunner, size: int, dtype: type) -> None:
     x, by = _numbers(50, dtype), _numbers(size, dtype)
     at = np.random.default_rng(1).integers(0, 50, 7).astype(np.int32)
@@ -56,8 +59,12 @@ def seen_kernel(x_ptr, at_ptr, y_ptr, all_ptr, sum_ptr, N, M, BLOCK: tl.constexp
     tl.store(sum_ptr, tl.sum(x, axis=0))
 
 
-@pytest.mark.parametrize(("count", "stored"), [(20, 100), (100, 20), (77, 77), (0, 128), (128, 5)])
-@pytest.mark.parametrize("dtype", [np.int16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("count", "stored", "dtype"),
+    in_turn(
+        [(20, 100), (100, 20), (77, 77), (0, 128), (128, 5)], [np.int16, np.float32, np.float64]
+    ),
+)
 def test_seen_elsewhere(run: KernelRunner, count: int, stored: int, dtype: type) -> None:
     x = _numbers(60, dtype)
     at = np.random.default_rng(count).integers(0, 60, BLOCK).astype(np.int32)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from kernels.registry import load_kernel
@@ -24,8 +25,10 @@ def vectors(n, dtype=np.float32):
     return x, y, Expected(expected, start=start)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512, 1024])
-@pytest.mark.parametrize("block", [1, 2, 16, 64, 1024])
+@pytest.mark.parametrize(
+    ("vlen_bits", "block"),
+    in_turn([128, 256, 512, 1024], [1, 2, 16, 64, 1024]),
+)
 def test_sizes(run, block, vlen_bits):
     for n in (1, 7, 64, 1000):
         x, y, output = vectors(n)

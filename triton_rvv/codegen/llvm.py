@@ -12,10 +12,11 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from triton_rvv.codegen.assembler import assemble_object
 from triton_rvv.codegen.far_prefetches import without_far_prefetches
 from triton_rvv.codegen.llvm_passes import run_passes
 from triton_rvv.codegen.loop_estimate import estimated_cycles
-from triton_rvv.codegen.matrix_instruction import assemble_object, spacemit_assembly
+from triton_rvv.codegen.matrix_tile import tile_functions
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import BY_ESTIMATE, SCHEDULED_BY_LLVM
 from triton_rvv.targets.cores import CORES
@@ -52,13 +53,7 @@ def generate(llir: str, target: Target) -> MachineCode:
         LinkError: where a matrix unit needs an assembler and there is none that works.
     """
     machine = target_machine(target)
-    code = _faster_order(_optimised(llir, machine), machine)
-    if not target.has_matrix_unit:
-        return code
-    module = llvm.parse_assembly(code.llir)
-    with _scheduling(code.llir):
-        text = spacemit_assembly(machine.emit_assembly(module))
-    return MachineCode(code.llir, assemble_object(text))
+    return _faster_order(_optimised(llir, machine), machine)
 
 
 def commented_assembly(llir: str, target: Target) -> str:
@@ -75,7 +70,7 @@ def commented_assembly(llir: str, target: Target) -> str:
     with _scheduling(optimised):
         machine.set_asm_verbosity(True)
         try:
-            return str(machine.emit_assembly(module))
+            return str(machine.emit_assembly(module)) + tile_functions(optimised)
         finally:
             machine.set_asm_verbosity(False)
 
@@ -99,7 +94,11 @@ def _optimised(llir: str, machine: Any) -> str:
 def _translated(optimised: str, machine: Any) -> MachineCode:
     module = llvm.parse_assembly(optimised)
     with _scheduling(optimised):
-        return MachineCode(optimised, machine.emit_object(module))
+        tiles = tile_functions(optimised)
+        if not tiles:
+            return MachineCode(optimised, machine.emit_object(module))
+        text = machine.emit_assembly(module)
+    return MachineCode(optimised, assemble_object(text + tiles))
 
 
 def _faster_order(optimised: str, machine: Any) -> MachineCode:
@@ -148,7 +147,7 @@ def assemble(llir: str) -> str:
     chosen = [match[1] if match else "" for match in found]
     machine = _machine(str(module.triple), *chosen)
     with _scheduling(llir):
-        return spacemit_assembly(machine.emit_assembly(module))
+        return str(machine.emit_assembly(module)) + tile_functions(llir)
 
 
 # How a function in LLVM's IR says what it was compiled for.

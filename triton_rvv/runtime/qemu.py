@@ -12,9 +12,18 @@ from foundation.errors import CommandError
 from foundation.programs import python_command
 from foundation.user_folders import cache_folder
 from triton_rvv.targets.cores import DEFAULT_EXTENSIONS
+from triton_rvv.targets.matrix_unit import MATRIX_EXTENSION
 from triton_rvv.targets.target import RVVTarget
 
-__all__ = ["BUILT_VERSION", "QemuError", "built_qemu", "cpu_option", "find_qemu", "qemu_version"]
+__all__ = [
+    "BUILT_VERSION",
+    "QemuError",
+    "built_qemu",
+    "cpu_option",
+    "environment_options",
+    "find_qemu",
+    "qemu_version",
+]
 
 BUILT_VERSION = "10.0.13"  # of Debian 13
 
@@ -62,15 +71,25 @@ def cpu_option(qemu: Path, target: RVVTarget) -> str:
         QemuError: if this QEMU is too old for the target.
     """
     core = f"rv64,v=true,vlen={target.vlen_bits},elen=64,vext_spec=v1.0"
+    extensions = [name for name in target.extensions if name != MATRIX_EXTENSION]
     if qemu_version(qemu) >= _NAMES_EXTENSIONS:
-        return ",".join([core, *map(_named, target.extensions)])
-    lacking = [name[1:] for name in target.extensions if name not in DEFAULT_EXTENSIONS]
+        return ",".join([core, *map(_named, extensions)])
+    lacking = [name[1:] for name in extensions if name not in DEFAULT_EXTENSIONS]
     if lacking:
         raise QemuError(
             f"{qemu} is too old for code with {', '.join(lacking)}: run "
             f"{python_command('rvv_runner')} qemu, which builds a newer one"
         )
     return f"{core},{_OLD_NAMES}"
+
+
+def environment_options(target: RVVTarget) -> tuple[str, ...]:
+    """QEMU's options for what a program has to find in its environment.
+
+    No QEMU of Debian's knows the matrix instructions, so the program computes them itself
+    (launchers/matrix_unit.h).
+    """
+    return ("-E", "TRITON_RVV_MATRIX_UNIT=software") if target.matrix_unit else ()
 
 
 def _named(extension: str) -> str:

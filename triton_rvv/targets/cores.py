@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from triton_rvv.targets.machine import MACHINES, X60, Machine
+from triton_rvv.targets.matrix_unit import MATRIX_EXTENSION
 
 __all__ = [
     "CORES",
     "DEFAULT_EXTENSIONS",
-    "MATRIX_EXTENSION",
-    "MATRIX_INTRINSIC",
-    "MATRIX_STAND_IN",
-    "MATRIX_VLEN_BITS",
     "Core",
 ]
 
@@ -27,11 +24,6 @@ DEFAULT_EXTENSIONS = ("+zba", "+zbb", "+zbs", "+zfh", "+zvfh", "+zicbop", "-zico
 # floats these are conversions only.
 _RVA23 = ("+zba", "+zbb", "+zbs", "+zfhmin", "+zvfhmin", "+zicbop", "+zicond", "+zfa", "+zvbb")
 _BF16 = ("+zfbfmin", "+zvfbfmin", "+zvfbfwma")
-
-# LLVM's name of SpacemiT's matrix instructions, on vectors of one length only, and of SiFive's, for
-# which code is generated first (`triton_rvv.codegen.matrix_instruction`).
-MATRIX_EXTENSION, MATRIX_STAND_IN, MATRIX_VLEN_BITS = "+xsmtvdot", "+xsfvqmaccqoq", 256
-MATRIX_INTRINSIC = "llvm.riscv.sf.vqmacc.4x8x4.nxv4i32.nxv8i8"
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class Core:
 CORES: Mapping[str, Core] = {
     # SpacemiT K1: datasheet, and LLVM 22's model of the core.
     "x60": Core("spacemit-x60", 256),
-    # The same with its matrix unit, which four of the K1's eight cores have and no emulator knows.
+    # The same with its matrix unit, which four of the K1's eight cores have.
     "x60-ime": Core("spacemit-x60", 256, (*DEFAULT_EXTENSIONS, MATRIX_EXTENSION)),
     # T-Head C908, as in the Kendryte K230: Linux, k230.dtsi.
     "c908": Core("generic-rv64", 128, machine=MACHINES["c908"]),

@@ -9,12 +9,10 @@ from typing import Literal, Protocol
 from triton_rvv.targets.cores import (
     CORES,
     DEFAULT_EXTENSIONS,
-    MATRIX_EXTENSION,
-    MATRIX_STAND_IN,
-    MATRIX_VLEN_BITS,
     Core,
 )
 from triton_rvv.targets.machine import MACHINES, X60, Machine, Prefetch
+from triton_rvv.targets.matrix_unit import MatrixUnit, matrix_unit_of
 
 __all__ = [
     "SUPPORTED_VLEN_BITS",
@@ -90,8 +88,8 @@ class Target(Protocol):
         ...
 
     @property
-    def has_matrix_unit(self) -> bool:
-        """Whether SpacemiT's instruction multiplies small matrices of 8-bit integers."""
+    def matrix_unit(self) -> MatrixUnit | None:
+        """What multiplies small matrices of 8-bit integers; None without such."""
         ...
 
     @property
@@ -182,11 +180,7 @@ class RVVTarget:
                 f"a vector length of {self.vlen_bits} bits is not supported: "
                 f"choose one of {', '.join(map(str, SUPPORTED_VLEN_BITS))}"
             )
-        if self.has_matrix_unit and self.vlen_bits != MATRIX_VLEN_BITS:
-            raise ValueError(
-                f"the matrix unit of x60-ime works on vectors of {MATRIX_VLEN_BITS} bits, not of "
-                f"{self.vlen_bits}: leave out the vector length"
-            )
+        matrix_unit_of(self.extensions, self.vlen_bits)
 
     @property
     def backend(self) -> Literal["rvv"]:
@@ -199,12 +193,11 @@ class RVVTarget:
     @property
     def features(self) -> str:
         """LLVM's feature string: rv64gcv, the vector length and the extensions."""
-        matrix = (MATRIX_STAND_IN,) if self.has_matrix_unit else ()
-        return ",".join((f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b", *self.extensions, *matrix))
+        return ",".join((f"+m,+a,+f,+d,+c,+v,+zvl{self.vlen_bits}b", *self.extensions))
 
     @property
-    def has_matrix_unit(self) -> bool:
-        return MATRIX_EXTENSION in self.extensions
+    def matrix_unit(self) -> MatrixUnit | None:
+        return matrix_unit_of(self.extensions, self.vlen_bits)
 
     @property
     def converts_bf16(self) -> bool:
@@ -337,8 +330,8 @@ class HostTarget:
         return X60
 
     @property
-    def has_matrix_unit(self) -> bool:
-        return False
+    def matrix_unit(self) -> None:
+        return None
 
     @property
     def converts_bf16(self) -> bool:

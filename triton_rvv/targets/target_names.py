@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triton_rvv.targets.cores import CORES, MATRIX_EXTENSION
+from triton_rvv.targets.cores import CORES
+from triton_rvv.targets.matrix_unit import MATRIX_EXTENSION
 from triton_rvv.targets.target import SUPPORTED_VLEN_BITS, RVVTarget, Target
 
 if TYPE_CHECKING:  # Triton imports this module while it is being imported itself

@@ -22,6 +22,7 @@ from rvv_runner.board_file import BoardFile
 from rvv_runner.devices import is_emulated, load_board
 from rvv_runner.event_costs import event_costs
 from rvv_runner.ssh.board import SshBoard
+from rvv_runner.usage import Usage
 
 # Less than any second-level cache holds.
 LINES = 1000
@@ -53,7 +54,9 @@ def logged(tmp_path: Path, board_file: BoardFile) -> BoardFile:
 @pytest.fixture(params=["emulated", "host", "ssh"])
 def cold_board(request: pytest.FixtureRequest) -> Iterator[Board]:
     if request.param == "ssh":
-        board: Board = SshBoard("desk", request.getfixturevalue("logged"), timing="cold")
+        board: Board = SshBoard(
+            "desk", request.getfixturevalue("logged"), usage=Usage(timing="cold")
+        )
     else:
         board = load_board(f"{request.param}@cold")
     board.open()

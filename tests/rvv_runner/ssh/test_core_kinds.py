@@ -11,7 +11,9 @@ import pytest
 
 import engine.tune as tune_command
 from engine.find import main as find
+from engine.run.identity import identity_of
 from foundation.errors import CommandError, UserError
+from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import read_board_file, user_board_folder
 from rvv_runner.check import check
@@ -58,11 +60,14 @@ def board(server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+TUNE = ["vector_add", "--shape", "N=4096", "--device", "desk", "--trials", "2"]
+TUNE += ["--jobs", "1", "--json", "--no-report"]
+
+
+@pytest.mark.long
 def test_one_command_tunes_each_kind_into_its_own_study(board, capfd):
-    words = ["vector_add", "--shape", "N=4096", "--device", "desk", "--trials", "2"]
-    words += ["--jobs", "1", "--json", "--no-report"]
     # In a process of its own: another test's Ray would look for boards in that test's home.
-    command = [sys.executable, "-m", "engine.tune", *words]
+    command = [sys.executable, "-m", "engine.tune", *TUNE]
     tuned = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert tuned.returncode == 0, tuned.stderr
     results = json.loads(tuned.stdout)["results"]
@@ -75,8 +80,18 @@ def test_one_command_tunes_each_kind_into_its_own_study(board, capfd):
         found = json.loads(capfd.readouterr().out)
         assert found["config"] == result["winner"]["config"]
         assert load_board(device).info.vlen_bits == vlen
+
+
+def test_each_kind_has_a_study_of_its_own(board):
+    problem = make_problem(load_kernel("vector_add"), {"N": 4096})
+    infos = [load_board(name).info for name in every_core_kind("desk")]
+    kinds = ["k3:x100-under-core", "k3:a100-under-core"]
+    assert [info.kind for info in infos] == kinds
+    assert [info.vlen_bits for info in infos] == [256, 1024]
+    for info, kind in zip(infos, kinds, strict=True):
+        assert f"-{kind}-" in identity_of(problem, info, "auto").name
     with pytest.raises(UserError, match=r"there is a study for each of .*: leave out --study"):
-        tune_command.main([*words, "--study", "one"])
+        tune_command.main([*TUNE, "--study", "one"])
     with pytest.raises(CommandError, match="desk stands for 2 boards: name one, such as desk:x100"):
         find(["vector_add", "--device", "desk"])
 

@@ -2,51 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
 import pytest
 from ssh_cases import SCALE, TIMEOUT_S, doubled, set_path
-
-# A perf for three counters of a monitor with two: r1 and r2 fit together, r3 not with another; r9
-# is unknown to the core. It counts 1000 for a program and 70 for each timed run.
-FAKE_PERF = """#!/bin/sh
-while [ "$1" != -- ]; do
-    case $1 in -e) events=$2 ;; -o) exec 8>"$2" ;; --log-fd) exec 8>&"$2" ;; esac
-    shift
-done
-shift
-"$@" || exit
-count=1000
-for word in "$@"; do last=$word; done
-[ "$last" != 1 ] || count=1070
-number=0
-{
-    echo "# started on a day"
-    echo
-    for event in $(echo "$events" | tr , ' '); do
-        number=$((number + 1))
-        case $event in
-            r9) echo "<not supported>;;r9:u;0;100.00;;" ;;
-            *) if [ "$number" -le 2 ]; then echo "$count;;$event:u;5000;100.00;;"
-               else echo "$count;;$event:u;2500;50.00;;"; fi ;;
-        esac
-    done
-} >&8
-"""
-
-
-@pytest.fixture
-def fake_perf(server, tmp_path: Path) -> Path:
-    """A perf that the board's users find first."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    (folder / "perf").write_text(FAKE_PERF)
-    (folder / "perf").chmod(0o755)
-    set_path(server, f"{folder}:{os.environ['PATH']}")
-    return folder
-
 
 EVENTS = {"first": 1, "second": 2, "unknown": 9, "third": 3}
 

@@ -73,7 +73,7 @@ def multiply(
     sum_type = _sum_type(operation, start.element)
     result = _destination(context, operation, start)
     if fits_matrix_unit(context.target, left, right, sum_type):
-        multiply_int8(context, left, right, start, result)
+        multiply_int8(context, operation, (left, right), start, result)
         context.bind(operation.result, result)
         return
     start = converted(start, sum_type)

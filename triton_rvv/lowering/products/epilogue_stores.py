@@ -71,6 +71,19 @@ class EpilogueStore:
     is_now: Val = NEVER
     is_taken: bool = False
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it stores the total itself."""
+        return self.block.value is self.total
+
+    def place(self, builder: Builder, point: VectorIndex) -> tuple[Val, Val]:
+        """Where a run goes, and the bytes from there to the same run of the next row."""
+        addresses = self.block.addresses
+        *_, rows, _ = addresses.components
+        stride = builder.resize(rows.linear_stride(builder, addresses.index_type), "i64")
+        start = run_address(builder, addresses, replace(point, version=PLAIN_VERSION))
+        return start, builder.mul(stride, integer(addresses.pointee.size_bytes))
+
     def prefetch(self, builder: Builder, points: Sequence[VectorIndex]) -> None:
         """Ask for the cache lines where runs go."""
         addresses = self.block.addresses

@@ -1,0 +1,45 @@
+/* Which misses the hardware's prefetcher foresees. */
+#include "streams.h"
+
+/* Whether so many streams are at the same place of their pages that the lines prefetched for them push
+ * each other out of L1D before they are used. Which of L1D's sets a page's lines go to is taken to
+ * depend on their place in it alone. */
+static bool is_crowded(const struct memory *memory, uint64_t line, uint64_t before) {
+    if ((uint32_t)__builtin_popcount(memory->streaming) <= memory->l1d.ways) {
+        return false;
+    }
+    uint64_t in_page = ((uint64_t)1 << memory->page_lines_shift) - 1;
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < memory->costs->streams; i++) {
+        uint64_t other = memory->stream_lines[i];
+        bool near = ((other ^ line) & in_page) == 0 || ((other ^ before) & in_page) == 0;
+        others += near && other != before && (memory->streaming >> i & 1);
+    }
+    return others >= memory->l1d.ways;
+}
+
+struct foresight streams_look_ahead(struct memory *memory, uint64_t line) {
+    uint32_t streams = memory->costs->streams;
+    for (uint32_t i = 0; i < streams; i++) {
+        uint64_t before = memory->stream_lines[i];
+        if (line - before + 1 > 2) {
+            continue; /* neither this line nor one of its neighbours */
+        }
+        if (line == before) {
+            return (struct foresight){0};
+        }
+        struct foresight found = {.foreseen = true, .followed = i == memory->last_stream};
+        found.displaced = is_crowded(memory, line, before);
+        memory->stream_lines[i] = line;
+        memory->streaming |= 1u << i;
+        memory->last_stream = i;
+        return found;
+    }
+    if (streams > 0) {
+        memory->stream_lines[memory->oldest_stream] = line;
+        memory->streaming &= ~(1u << memory->oldest_stream);
+        memory->last_stream = memory->oldest_stream;
+        memory->oldest_stream = (memory->oldest_stream + 1) % streams;
+    }
+    return (struct foresight){0};
+}

@@ -1,0 +1,18 @@
+/* The sequential streams that the hardware's prefetcher follows. */
+#ifndef STREAMS_H
+#define STREAMS_H
+
+#include "cache.h"
+
+/* What the hardware's prefetcher knew of a miss. */
+struct foresight {
+    bool foreseen;  /* a stream had come to this line */
+    bool followed;  /* the one of the last miss, which the prefetcher of L1D follows */
+    bool displaced; /* L1D has lost the line again to those of other streams */
+};
+
+/* Look for a stream, up or down, that foresaw this miss. A miss that none foresaw starts a new one in
+ * the place of the oldest, but not where L1D has lost the last line of a stream. */
+struct foresight streams_look_ahead(struct memory *memory, uint64_t line);
+
+#endif

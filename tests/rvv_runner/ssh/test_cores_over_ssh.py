@@ -1,0 +1,91 @@
+"""Kernels on several cores of a board over SSH, whose threads are real: bound, counted, ended."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ssh_cases import WRAPPER, processes_with
+
+from foundation.errors import UserError
+from launchers import Argument
+from rvv_runner import BoardError, ElfArtifact
+from rvv_runner.board_file import BoardFile
+from rvv_runner.ssh.board import SshBoard
+from rvv_runner.usage import Usage
+
+# Both of two programs run at once, each on a processor of its own; else this never ends.
+TOGETHER = """
+    uint32_t *there = (uint32_t *)args[0];
+    __atomic_fetch_add(&there[x], 1, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&there[1 - x], __ATOMIC_RELAXED) == 0) ;
+"""
+ENDLESS = "((uint32_t *)args[0])[x] = 1; if (num_x == 2) for (;;) ;"
+GRID = (2, 1, 1)
+needs_two = pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="it takes two processors")
+
+
+def there() -> list[Argument]:
+    return [Argument("there", "*u32", np.zeros(2, np.uint32), np.ones(2, np.uint32))]
+
+
+@pytest.fixture
+def two_cores(tmp_path: Path, board_file: BoardFile, fake_perf: Path) -> Iterator[SshBoard]:
+    """A board on two cores that logs what it runs, and on what; it counts one event."""
+    wrapper = tmp_path / "wrapper"
+    wrapper.write_text(
+        f'#!/bin/sh\necho "$(taskset -pc $$) $*" >>"{tmp_path}/log"\n'
+        f'exec {" ".join(WRAPPER)} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    assert board_file.ssh is not None
+    ssh = dataclasses.replace(board_file.ssh, wrapper=(str(wrapper),))
+    board = SshBoard(
+        "desk", dataclasses.replace(board_file, ssh=ssh, events={"first": 1}), usage=Usage(2)
+    )
+    board.open()
+    yield board
+    board.close()
+
+
+@needs_two
+def test_programs_run_at_once_on_processors_of_their_own(
+    two_cores: SshBoard, build_kernel: Callable[..., ElfArtifact], tmp_path: Path
+) -> None:
+    artifact = dataclasses.replace(build_kernel(TOGETHER, there(), GRID), ordered=True)
+    measurement = two_cores.measure(artifact, 2, 60)
+    assert (measurement.status, measurement.reason) == ("correct", "")
+    assert (len(measurement.times_s), measurement.board) == (2, "desk@2cores")
+    first, last = sorted(os.sched_getaffinity(0))[-2:]
+    logged = (tmp_path / "log").read_text()
+    assert f"affinity list: {first},{last}" in logged or f"list: {first}-{last}" in logged
+    assert logged.count("--cores 2") == len(logged.splitlines()) == 3  # two of them counted
+    assert measurement.counters == {"first": 70}
+
+
+@needs_two
+def test_all_threads_are_ended_with_the_time(
+    two_cores: SshBoard, build_kernel: Callable[..., ElfArtifact]
+) -> None:
+    artifact = build_kernel(ENDLESS, there(), GRID)
+    measurement = two_cores.measure(artifact, 1, 2)
+    assert measurement.status == "timeout"
+    assert not processes_with("--cores")
+
+
+def test_a_core_that_is_missing_is_told_before_anything_runs(
+    board_file: BoardFile, tmp_path: Path
+) -> None:
+    system = tmp_path / "sys"
+    (system / "devices/system/cpu").mkdir(parents=True)
+    (system / "devices/system/cpu/online").write_text("0-2,5\n")
+    board = SshBoard("desk", board_file, patience_s=0, system=str(system), usage=Usage(6))
+    expected = "6 cores are asked for and of its processors only 0, 1, 2, 5 can be used: give --c"
+    with pytest.raises(BoardError, match=expected):
+        board.open()
+    with pytest.raises(UserError, match="desk has 8 cores and --cores asks for 9"):
+        SshBoard("desk", board_file, usage=Usage(9))

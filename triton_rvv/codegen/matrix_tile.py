@@ -1,0 +1,202 @@
+"""Functions in assembly that compute one tile of a product by a matrix unit.
+
+LLVM's code generator knows neither the instruction nor which registers such a loop has to use. So a
+kernel calls these functions, and they are put behind its assembly.
+
+A tile of R x C operands keeps 2 x R x C registers of sums. Each step along K takes R + C loads and
+R x C instructions; both go on at once, so that neither waits where loads come early enough:
+
+    columns come in halves of two; the next half is loaded while one is multiplied
+    the first two operands of A are loaded as a pair, as soon as the last step is done with them
+    a third one is loaded for two steps at once
+
+Behind the last step, sums are put into rows: an instruction's sums are a few columns of several
+rows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+
+from triton_rvv.targets.matrix_unit import MatrixUnit, TileShape
+
+__all__ = ["tile_functions"]
+
+_SUMS_AT = 8  # the first register of the sums; operands are before it
+_LEFT_AT, _THIRD_AT = 4, 6  # the first registers of A
+_LINE_BYTES = 64
+_LOADED = {1: "vl1re8.v", 2: "vl2re8.v"}
+# Arguments: where the operands lie, turns of two steps along K, and where rows go, so many bytes
+# apart; in a function that adds, also where the sums before are.
+_PAIR, _THIRD, _COLUMNS, _TURNS = "a0", "a1", "a2", "a3"
+_OUT, _OUT_STRIDE, _START, _START_STRIDE = "a4", "a5", "a6", "a7"
+_LENGTH, _SECOND_OUT, _SECOND_START = "t0", "t1", "t2"
+_LATER_OUT, _ROWS_LEFT = "t3", "t4"  # rows whose lines have not been asked for
+
+
+def tile_functions(llir: str) -> str:
+    """The functions for tiles that a module declares, in assembly; nothing where it has none."""
+    names = sorted(set(re.findall(r"^declare void @(\S+)\(", llir, re.MULTILINE)))
+    return "".join(
+        _function(name, *known) for name in names if (known := TileShape.of_function(name))
+    )
+
+
+def _function(name: str, unit: MatrixUnit, shape: TileShape) -> str:
+    lines = "".join(
+        f"\t{line}\n" if line[-1] != ":" else f"{line}\n" for line in _tile(unit, shape)
+    )
+    mark = f"\t.type {name},@function\n{name}:\n"
+    return f"\t.text\n\t.p2align 2\n{mark}{lines}\t.size {name}, .-{name}\n"
+
+
+def _sums(shape: TileShape, row: int, column: int) -> int:
+    """The first of the two registers of a pair of operands' sums."""
+    return _SUMS_AT + 2 * (shape.columns * row + column)
+
+
+def _tile(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
+    yield f"vsetvli {_LENGTH}, zero, e32, m8, ta, ma"
+    # In half the time of a move.
+    last = _sums(shape, shape.rows, 0)
+    yield from (f"vsub.vv v{v}, v{v}, v{v}" for v in range(_SUMS_AT, last, 8))
+    yield f"vsetvli {_LENGTH}, zero, e8, m1, ta, ma"
+    yield from _load_left(unit, shape, 0)
+    yield from _load_columns(unit, shape, 0)
+    if shape.is_single_step:
+        yield from _step(unit, shape, 0)
+    else:
+        yield from (f"mv {_LATER_OUT}, {_OUT}", f"li {_ROWS_LEFT}, {shape.rows * unit.side}")
+        yield "1:"
+        yield from _step(unit, shape, 0)
+        if shape.prefetches:
+            yield from _prefetch_row()
+        yield from _step(unit, shape, 1)
+        yield f"addi {_TURNS}, {_TURNS}, -1"
+        yield f"bnez {_TURNS}, 1b"
+    yield from _write_rows(unit, shape)
+    yield "ret"
+
+
+def _step(unit: MatrixUnit, shape: TileShape, step: int) -> Iterator[str]:
+    """One step along K, the first or the second of a turn, and the loads for the next one."""
+    for part in range(shape.halves):
+        buffer = step * shape.halves + part
+        columns = range(part * shape.half, (part + 1) * shape.half)
+        pairs = [(row, column) for row in range(shape.rows) for column in columns]
+        brings_third = shape.rows == 3 and step == 0 and part == 0
+        is_last = part == shape.halves - 1
+        for place, (row, column) in enumerate(pairs):
+            left, right = _left_register(shape, row, step), 2 * (buffer % 2) + column % shape.half
+            yield f"{unit.instruction} v{_sums(shape, row, column)}, v{left}, v{right}"
+            if place == 0 and brings_third:
+                yield from _load(_THIRD_AT, 2, _THIRD, unit, shape)
+            # A unit that is taken holds up what is behind it: the third operand's load comes first.
+            if place == (2 * shape.half if brings_third else 0):
+                yield from _load_columns(unit, shape, buffer + 1)
+            if shape.rows < 3 and place == 0 and part == 0:
+                yield from _load_left(unit, shape, step + 1)
+            if shape.rows == 3 and is_last and place == 2 * shape.half - 1:
+                yield from _load_left(unit, shape, step + 1)
+
+
+def _left_register(shape: TileShape, row: int, step: int) -> int:
+    if shape.rows == 3:
+        return _THIRD_AT + step if row == 2 else _LEFT_AT + row
+    return (_LEFT_AT if step % 2 == 0 else _THIRD_AT) + row
+
+
+def _load_left(unit: MatrixUnit, shape: TileShape, step: int) -> Iterator[str]:
+    first = _LEFT_AT if shape.rows == 3 or step % 2 == 0 else _THIRD_AT
+    return _load(first, shape.pairs, _PAIR, unit, shape)
+
+
+def _load_columns(unit: MatrixUnit, shape: TileShape, buffer: int) -> Iterator[str]:
+    return _load(2 * (buffer % 2), shape.half, _COLUMNS, unit, shape)
+
+
+def _load(
+    first: int, count: int, pointer: str, unit: MatrixUnit, shape: TileShape
+) -> Iterator[str]:
+    size_bytes = count * unit.register_bytes
+    yield f"{_LOADED[count]} v{first}, ({pointer})"
+    for line in range(0, size_bytes, _LINE_BYTES) if shape.prefetches else ():
+        yield f"prefetch.r {unit.loads_ahead * size_bytes + line}({pointer})"
+    yield f"addi {pointer}, {pointer}, {size_bytes}"
+
+
+def _prefetch_row() -> Iterator[str]:
+    """Ask for the line where the next row goes: of all at once, some would be forgotten."""
+    yield f"beqz {_ROWS_LEFT}, 2f"
+    yield f"prefetch.w 0({_LATER_OUT})"
+    yield f"add {_LATER_OUT}, {_LATER_OUT}, {_OUT_STRIDE}"
+    yield f"addi {_ROWS_LEFT}, {_ROWS_LEFT}, -1"
+    yield "2:"
+
+
+def _write_rows(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
+    """Put sums into rows and write these, one part at a time: while one is written, the next is
+    put into rows."""
+    half = unit.register_bytes // 4 // 2
+    yield f"vsetvli {_LENGTH}, zero, e32, m1, ta, ma"
+    yield f"li {_LENGTH}, {(1 << half) - 1:#x}"
+    yield f"vmv.s.x v0, {_LENGTH}"  # the lower half
+    parts = list(itertools.product(range(shape.rows), range(2)))
+    spares = itertools.cycle((1, 2, 3))
+    yield from _to_rows(shape, parts[0], half, spares)
+    for number, part in enumerate(parts):
+        following = parts[number + 1 : number + 2]
+        others = [line for each in following for line in _to_rows(shape, each, half, spares)]
+        written = list(_write_part(unit, shape, part))
+        for lines in itertools.zip_longest(written, others):
+            yield from (line for line in lines if line is not None)
+
+
+def _to_rows(
+    shape: TileShape, part: tuple[int, int], half: int, spares: Iterator[int]
+) -> Iterator[str]:
+    """Squares of halves of registers change places across their diagonals.
+
+    Two registers of sums of neighbouring columns hold a few columns of two rows each; afterwards,
+    each holds all of these columns of one row.
+    """
+    row, place = part
+    for column in range(0, shape.columns, 2):
+        first, second = (_sums(shape, row, column + n) + place for n in range(2))
+        spare = next(spares)
+        yield f"vslidedown.vi v{spare}, v{first}, {half}"
+        yield f"vslideup.vi v{first}, v{second}, {half}"
+        yield f"vmerge.vvm v{second}, v{second}, v{spare}, v0"
+
+
+def _write_part(unit: MatrixUnit, shape: TileShape, part: tuple[int, int]) -> Iterator[str]:
+    """Two rows of a part; where a function adds, to what was before."""
+    row, place = part
+    runs = range(shape.columns // 2)
+    temporaries = itertools.cycle((4, 5, 6, 7))
+    for within in range(2):
+        registers = [_sums(shape, row, 2 * run + within) + place for run in runs]
+        if shape.adds:
+            yield from _added(unit, registers, temporaries)
+        yield from _at_runs(unit, "vse32.v", registers, (_OUT, _SECOND_OUT))
+        yield f"add {_OUT}, {_OUT}, {_OUT_STRIDE}"
+
+
+def _added(unit: MatrixUnit, registers: Sequence[int], temporaries: Iterator[int]) -> Iterator[str]:
+    loaded = [next(temporaries) for _ in registers]
+    yield from _at_runs(unit, "vle32.v", loaded, (_START, _SECOND_START))
+    yield f"add {_START}, {_START}, {_START_STRIDE}"
+    for register, before in zip(registers, loaded, strict=True):
+        yield f"vadd.vv v{register}, v{register}, v{before}"
+
+
+def _at_runs(
+    unit: MatrixUnit, access: str, registers: Sequence[int], pointers: tuple[str, str]
+) -> Iterator[str]:
+    """Access one run of a row behind the other."""
+    if len(registers) == 2:
+        yield f"addi {pointers[1]}, {pointers[0]}, {unit.register_bytes}"
+    for register, pointer in zip(registers, pointers, strict=False):
+        yield f"{access} v{register}, ({pointer})"

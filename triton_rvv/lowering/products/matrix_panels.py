@@ -1,0 +1,244 @@
+"""Operands of a matrix unit in the order in which its tiles read them.
+
+An operand of the instruction is a register: a few rows of A, or a few columns of B, with some steps
+along K of each. A tile reads, for each of these steps, the operands of its columns one after
+another, those of its first two groups of rows, and that of the third apart (see
+`triton_rvv.codegen.matrix_tile`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import ANY_VERSION, PLAIN_VERSION, VectorIndex
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.vectors import in_turn
+from triton_rvv.lowering.llvm.vp_memory import load_first_by_stride
+from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.memory.load_recipe import Load
+from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
+
+__all__ = ["MatrixOperand", "RowTiles", "packed_columns", "packed_rows", "row_tiles"]
+
+
+@dataclass(frozen=True)
+class MatrixOperand:
+    """All of A or of B, in the unit's order.
+
+    Args:
+        pointer: where it begins.
+        depth: its steps along K, in elements.
+    """
+
+    pointer: Val
+    depth: int
+
+    def panel(self, builder: Builder, first: Val) -> Val:
+        """Where the row of A, or the column of B, with that number begins that begins a panel."""
+        return builder.element_pointer("i8", self.pointer, builder.mul(first, integer(self.depth)))
+
+    def plane(self, builder: Builder, position: Val, lines: int) -> MatrixOperand:
+        """That of one position in a batch, of so many rows or columns each."""
+        first = builder.mul(position, integer(lines))
+        return replace(self, pointer=self.panel(builder, first))
+
+
+@dataclass(frozen=True)
+class RowTiles:
+    """Tiles of one height, one below the other.
+
+    Args:
+        first, end: the first row, and the first one below them all.
+        operands: of A in each of them.
+    """
+
+    first: int
+    end: int
+    operands: int
+
+
+def row_tiles(unit: MatrixUnit, rows: int) -> list[RowTiles]:
+    """Tiles that cover all rows: as high as fit, and two of middle height in place of a low one."""
+    operands, most = rows // unit.side, unit.tile[0]
+    whole, rest = divmod(operands, most)
+    if rest == 1 and whole and most > 2:
+        whole, rest = whole - 1, most + 1
+    split = whole * most * unit.side
+    tiles = [RowTiles(0, split, most)] if whole else []
+    height = rest // 2 if rest > most else rest
+    return [*tiles, RowTiles(split, rows, height)] if rest else tiles
+
+
+def packed_rows(context: Context, unit: MatrixUnit, left: Tensor) -> MatrixOperand:
+    """A, whose rows are a multiple of those of an operand."""
+    builder = context.builder
+    materialise.prepare(context, [left])
+    *batch, rows, depth = left.shape
+    packed = _room(context, left.type.elements, depth, unit)
+
+    def pack(source: Buffer | Load) -> None:
+        for plane in loop_nests.positions(context, batch, unrolled=False):
+            operand = packed
+            if plane:
+                operand = packed.plane(builder, plane[0], rows)
+            for tiles in row_tiles(unit, rows):
+                _pack_tiles(context, unit, _Rows(builder, source, plane), operand, tiles, depth)
+
+    if not isinstance(left, Load) or left.materialised is not None or left.uses > 1 or batch:
+        pack(materialise.materialise(context, left))
+        return packed
+    guards = left.guards_in_place(builder, [None] * len(left.shape))
+    start, stride = (builder.resize(each, "i64") for each in _place(builder, left))
+    _, rest = builder.split(builder.binary("or", start, stride), unit.depth)
+    aligned = builder.compare("eq", rest, integer(0))
+    in_place = loop_versioning.all_of(context, [*guards, aligned])
+    builder.branches(
+        in_place, lambda: pack(left), lambda: _by_a_copy(context, left, pack), likely=True
+    )
+    return packed
+
+
+def _by_a_copy(context: Context, tensor: Tensor, pack: Callable[[Buffer], None]) -> None:
+    with context.region():
+        array = context.buffer(tensor.type, tensor.panel_bits)
+        materialise.copy(context, tensor, array)
+        pack(array)
+
+
+def _place(builder: Builder, left: Load) -> tuple[Val, Val]:
+    start, stride = left.rows_in_place(builder, integer(0))
+    address = builder.emit("i64", f"ptrtoint {start} to i64")
+    return address, stride
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Where rows of A lie: in an array, or in the program's memory."""
+
+    builder: Builder
+    source: Buffer | Load
+    plane: tuple[Val, ...]
+
+    def prefetch(self, row: Val, k: Val, count: int) -> None:
+        """Ask for the lines of so many rows."""
+        if isinstance(self.source, Load):
+            start, stride = self.source.rows_in_place(self.builder, row)
+            address = self.builder.element_pointer("i8", start, k)
+            for _ in range(count):
+                self.builder.prefetch(address)
+                address = self.builder.element_pointer("i8", address, stride)
+
+    def words(self, row: Val, k: Val, count: int, depth: int) -> Val:
+        """So many rows' elements from `k` on, `depth` of each, as 64-bit integers."""
+        builder = self.builder
+        if isinstance(self.source, Load):
+            start, stride = self.source.rows_in_place(builder, row)
+            address = builder.element_pointer("i8", start, k)
+            distance = builder.resize(stride, "i64")
+        else:
+            address = self.source.address(builder, (*self.plane, row, k))
+            distance = integer(self.source.panel)
+        type_ = f"<{count} x i{8 * depth}>"
+        return load_first_by_stride(builder, type_, address, distance, integer(count), depth)
+
+
+def _pack_tiles(
+    context: Context, unit: MatrixUnit, rows: _Rows, packed: MatrixOperand, tiles: RowTiles,
+    depth: int,
+) -> None:  # fmt: skip
+    """The operands of some tiles."""
+    builder, height = context.builder, tiles.operands * unit.side
+    pairs = min(tiles.operands, 2) * unit.side
+    with builder.loop(integer(tiles.first), integer(tiles.end), integer(height)) as row:
+        panel = packed.panel(builder, row)
+        below = builder.add(row, integer(pairs))
+        third = packed.panel(builder, below)
+        line = min(depth, context.target.machine.line_bytes)
+        for begin in loop_nests.steps(context, depth, line, unrolled=False):
+            rows.prefetch(builder.add(row, integer(height)), begin, height)
+            for offset in range(0, line, unit.depth):
+                k = builder.add(begin, integer(offset))
+                words = rows.words(row, k, pairs, unit.depth)
+                to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
+                builder.store(words, to, unit.depth)
+                if height > pairs:
+                    words = rows.words(below, k, unit.side, unit.depth)
+                    to = builder.element_pointer("i8", third, builder.mul(k, integer(unit.side)))
+                    builder.store(words, to, unit.depth)
+
+
+def packed_columns(context: Context, unit: MatrixUnit, right: Tensor, panel: int) -> MatrixOperand:
+    """B in panels of so many columns, which the block may have fewer than."""
+    builder = context.builder
+    materialise.prepare(context, [right])
+    *batch, depth, columns = right.shape
+    padded = max(columns, panel)
+    packed = _room(context, math.prod(batch) * depth * padded, depth, unit)
+
+    def pack(source: Tensor) -> None:
+        version, width = PLAIN_VERSION, min(columns, context.target.lanes(8))
+        if isinstance(source, Buffer):
+            version, width = ANY_VERSION, min(width, source.panel)
+        for plane in loop_nests.positions(context, batch, unrolled=False):
+            operand = packed.plane(builder, plane[0], padded) if plane else packed
+            for k in loop_nests.steps(context, depth, unit.depth, unrolled=False):
+                for column in loop_nests.steps(context, columns, width, unrolled=False):
+                    steps = [builder.add(k, integer(step)) for step in range(unit.depth)]
+                    points = [VectorIndex((*plane, s), column, width, version) for s in steps]
+                    rows = [source.at(builder, point) for point in points]
+                    _store_columns(builder, operand, rows, (k, column), panel)
+
+    guards = None
+    if not isinstance(right, Buffer) and right.materialised is None and right.uses <= 1:
+        guards = right.plain_guards(builder)
+    if guards is None:
+        pack(materialise.materialise(context, right))
+    else:
+        builder.branches(
+            loop_versioning.all_of(context, guards),
+            lambda: pack(right),
+            lambda: _by_a_copy(context, right, pack),
+            likely=True,
+        )
+    return packed
+
+
+def _store_columns(
+    builder: Builder, packed: MatrixOperand, rows: Sequence[Val], place: tuple[Val, Val], panel: int
+) -> None:
+    """A few rows of B, as whole columns of operands."""
+    k, column = place
+    words = _columns_of(builder, rows)
+    width, at_once = rows[0].width, min(rows[0].width, panel)
+    for first in range(0, width, at_once):
+        part = words if at_once == width else builder.lanes(words, first, at_once)
+        start, within = builder.split(builder.add(column, integer(first)), panel)
+        offset = builder.mul(k, integer(panel))
+        offset = builder.add(offset, builder.mul(within, integer(len(rows))))
+        to = builder.element_pointer("i8", packed.panel(builder, start), offset)
+        builder.store(part, to, len(rows))
+
+
+def _columns_of(builder: Builder, rows: Sequence[Val]) -> Val:
+    """The columns of a few rows of bytes, as one integer each."""
+    parts = list(rows)
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=True)
+        joined = [in_turn(builder, pair) for pair in pairs]
+        bits = 2 * int(parts[0].element[1:])
+        type_ = f"<{rows[0].width} x i{bits}>"
+        parts = [builder.emit(type_, f"bitcast {each} to {type_}") for each in joined]
+    return parts[0]
+
+
+def _room(context: Context, elements: int, depth: int, unit: MatrixUnit) -> MatrixOperand:
+    """An array for an operand, and for what loads ahead of the last step read."""
+    line = TensorType((elements + OPERANDS_AHEAD * unit.register_bytes,), ScalarType("i8"))
+    return MatrixOperand(context.buffer(line).pointer, depth)
