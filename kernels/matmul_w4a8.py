@@ -76,8 +76,8 @@ def matmul_w4a8_kernel(
     """Y = X W: BLOCK_SIZE_M rows of a tile of BLOCK_SIZE_N columns.
 
     x: (M, groups * GROUP), int8, with the scale and the sum of each group in x_scale and x_sum,
-    both (M, groups). w and w_scale hold tiles of BLOCK_SIZE_N columns, one behind the other. 8 is taken
-    off the weights behind the products, by the sums of x.
+    both (M, groups). w and w_scale hold tiles of BLOCK_SIZE_N columns, one behind the other. 8 is
+    taken off the weights behind the products, by the sums of x.
     """
     tile = tl.program_id(axis=0)
     lanes = tl.arange(0, BLOCK_SIZE_N)

@@ -37,8 +37,8 @@ def swiglu_kernel(gate_ptr, up_ptr, y_ptr, n_elements, BLOCK_SIZE: tl.constexpr)
 
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
-    shape = (problem.shape["M"], problem.shape["N"])
-    gate, up = (seeded_normal(shape, seed, problem.dtype) for seed in (0, 1))
+    n = problem.shape["N"]
+    gate, up = (seeded_normal((n,), seed, problem.dtype) for seed in (0, 1))
     expected = (torch.nn.functional.silu(gate.double()) * up.double()).to(gate.dtype)
     smallest = torch.finfo(gate.dtype).smallest_normal * torch.finfo(gate.dtype).eps
     tolerance = Tolerance(
@@ -48,27 +48,23 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
         input_array("gate_ptr", gate),
         input_array("up_ptr", up),
         output_array("y_ptr", expected, tolerance),
-        *sizes(n_elements=_elements(problem)),
+        *sizes(n_elements=n),
     )
 
 
-def _elements(problem: Problem) -> int:
-    return problem.shape["M"] * problem.shape["N"]
-
-
 def _grid(problem: Problem, config: Config) -> Grid:
-    return (triton.cdiv(_elements(problem), int(config["BLOCK_SIZE"])), 1, 1)
+    return (triton.cdiv(problem.shape["N"], int(config["BLOCK_SIZE"])), 1, 1)
 
 
 SPEC = KernelSpec(
     name="swiglu",
     kernel=swiglu_kernel,
-    default_shape={"M": 16, "N": 2048},
+    default_shape={"N": 32768},
     default_config=Config({"BLOCK_SIZE": 1024}),
     dtypes=("fp32", "fp16", "bf16"),
     arguments=_arguments,
     grid=_grid,
     # An exponential, a sum, a division and two products per element.
-    flops=lambda problem: 5 * _elements(problem),
-    traffic_bytes=lambda problem: 3 * size_bytes(problem.dtype) * _elements(problem),
+    flops=lambda problem: 5 * problem.shape["N"],
+    traffic_bytes=lambda problem: 3 * size_bytes(problem.dtype) * problem.shape["N"],
 )

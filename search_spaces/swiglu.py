@@ -15,10 +15,9 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
     """Blocks of BLOCK_SIZE elements of gate, up and result."""
     size_bytes = rules.element_bytes(problem.dtype)
     lanes = rules.lanes_in_register(board.vlen_bits, size_bytes)
-    elements = problem.shape["M"] * problem.shape["N"]
     pruning = [
         rules.rows_fill_registers("BLOCK_SIZE", lanes),
-        rules.block_within_problem("BLOCK_SIZE", "M * N", elements, at_least=lanes),
+        rules.block_within_problem("BLOCK_SIZE", "N", problem.shape["N"], at_least=lanes),
         *cache_rules(board, elements_of("BLOCK_SIZE", copies=3), size_bytes),
     ]
     return pruned(problem, parameters(BLOCK_SIZE=rules.powers_of_two(16, 16384)), pruning)

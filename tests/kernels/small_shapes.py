@@ -27,7 +27,7 @@ RAGGED = {
     "rope_fwd": {"TOKENS": 7, "HEADS": 3, "HEAD_SIZE": 20},
     "softmax": {"M": 5, "N": 77},
     "split_k_matmul": {"M": 5, "N": 17, "K": 165},
-    "swiglu": {"M": 5, "N": 77},
+    "swiglu": {"N": 1500},
     "vector_add": {"N": 1500},
     "warp": {"C": 2, "H": 7, "W": 37},
 }
@@ -54,7 +54,7 @@ EVEN = {
     "rope_fwd": {"TOKENS": 8, "HEADS": 4, "HEAD_SIZE": 32},
     "softmax": {"M": 8, "N": 64},
     "split_k_matmul": {"M": 16, "N": 32, "K": 256},
-    "swiglu": {"M": 8, "N": 64},
+    "swiglu": {"N": 2048},
     "vector_add": {"N": 2048},
     "warp": {"C": 2, "H": 8, "W": 32},
 }
