@@ -1,10 +1,12 @@
 """What kernels gain by several cores, and what the winner on one core costs on four and on eight:
-python benchmarks/bench_cores.py [--drawn] [--kernels NAME,...] [--device BOARD --out FILE].
+python benchmarks/bench_cores.py [--drawn] [--kernels NAME,...] [--device BOARD --out FILE]
+or --bandwidth.
 
 Of each kernel, the default and some configurations of its space on one core, drawn by a written
 seed, are measured on one, four and eight cores of a board, by default an emulated X60. The fastest
 of them are the winners here; a search finds better ones. The file has every time, so that a board's
-can be compared with the model's.
+can be compared with the model's. With --bandwidth, the sum of two vectors that no cache holds says
+how much all cores together move.
 """
 
 from __future__ import annotations
@@ -29,9 +31,11 @@ from rvv_runner.devices import load_board, on_cores
 __all__ = ["Case", "Tried", "drawn_cases", "measured_case"]
 
 CORES = (1, 4, 8)
-CONFIGS = 14
+CONFIGS = 8
 SEED = 20261126
 REPEATS = 5  # on a board whose times vary
+BANDWIDTH_N = 1 << 21
+BANDWIDTH_CORES = (1, 2, 4, 8)
 DRAWN = 8
 _LIMIT_S = 300.0
 
@@ -104,6 +108,23 @@ def measured_case(case: Case, boards: Mapping[int, Board], store: ArtifactStore)
     return tried
 
 
+def _print_bandwidth(device: str, store: ArtifactStore) -> None:
+    spec = load_kernel("vector_add")
+    problem = make_problem(spec, {"N": BANDWIDTH_N})
+    print("| cores | GB/s, each array counted once |\n|---|---|")
+    for cores in BANDWIDTH_CORES:
+        board = load_board(on_cores(device, cores))
+        board.open()
+        builder = KernelBuilder(
+            BuildRequest("vector_add", problem.shape, "fp32", board.info.target, store)
+        )
+        built = builder.build(problem.default_config)
+        if isinstance(built, BuildFailure):
+            raise SystemExit(f"the kernel does not build: {built.reason}")
+        time_s = board.measure(built, REPEATS, _LIMIT_S).time_s or math.nan
+        print(f"| {cores} | {spec.traffic_bytes(problem) / time_s / 1e9:.1f} |", flush=True)
+
+
 def _best(tried: Sequence[Tried], cores: int) -> Tried:
     return min(tried, key=lambda one: one.times_s[cores])
 
@@ -123,7 +144,8 @@ def _line(case: Case, tried: Sequence[Tried]) -> str:
     best = {cores: _best(tried, cores) for cores in CORES}
     cells = [str(case), str(len(tried))]
     for cores in CORES:
-        cells.append(f"{best[cores].config}: {best[cores].programs} programs")
+        config = str(best[cores].config).replace("BLOCK_SIZE_", "")
+        cells.append(f"{config}: {best[cores].programs} programs")
     cells += [_loss(best[1], best[4], 4), _loss(best[1], best[8], 8), _loss(best[4], best[1], 1)]
     one_s = best[1].times_s[1]
     cells += [f"{one_s / best[cores].times_s[cores]:.1f}" for cores in CORES[1:]]
@@ -142,15 +164,19 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the table of the cases worked on, or of the drawn ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--drawn", action="store_true", help="the held-out half")
+    parser.add_argument("--bandwidth", action="store_true", help="bytes a second, no kernels")
     parser.add_argument("--kernels", default="", help="only these of them")
     parser.add_argument("--device", default="emulated", help="the board (default: %(default)s)")
     parser.add_argument("--out", type=Path, help="a JSON file of all times")
     arguments = parser.parse_args(argv)
+    store = ArtifactStore(Path("studies/builds").resolve())
+    if arguments.bandwidth:
+        _print_bandwidth(arguments.device, store)
+        return
     wanted = set(filter(None, arguments.kernels.split(",")))
     boards = {cores: load_board(on_cores(arguments.device, cores)) for cores in CORES}
     for board in boards.values():
         board.open()
-    store = ArtifactStore(Path("studies/builds").resolve())
     print(f"| {' | '.join(_HEADINGS)} |\n|{'---|' * len(_HEADINGS)}")
     records: list[dict[str, object]] = []
     for case in drawn_cases() if arguments.drawn else WORKED_ON:

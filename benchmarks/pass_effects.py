@@ -1,8 +1,9 @@
-"""What each pass of the compiler is worth: python benchmarks/pass_effects.py [KERNEL ...]
+"""What each pass and rule of the compiler is worth: python benchmarks/pass_effects.py [KERNEL ...]
 
 Every row of `code_speed.toml` on the emulated X60, so all cycles are estimates: with all passes,
-and without each of those that changed something. Of a row's configurations, the default and the one
-that is fastest with all passes are measured. It takes half an hour on two cores.
+and without each of those that changed something, and each of the rules in `compiler_rules.py` that
+changes the code. Of a row's configurations, the default and the one that is fastest with all are
+measured. It takes an hour on two cores.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import statistics
 import sys
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,11 +21,13 @@ from typing import Any
 from unittest import mock
 
 from bench_code_speed import LIMIT_S, Row, read_rows
+from compiler_rules import RULES, without_rule
 
 from engine.workers import kernel_builder
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from foundation.config import Config
 from foundation.shapes import shape_text
+from rvv_runner import ElfArtifact
 from rvv_runner.devices import load_board
 from triton_rvv.lowering import PASSES
 from triton_rvv.pipeline import CompiledKernel, compile_kernel
@@ -34,17 +37,17 @@ __all__ = ["RowEffects", "effects_of"]
 # A row, and for each pass the cycles without it over those with all.
 _Effects = tuple[Row, Mapping[str, float]]
 
-# A pass is to pay so much on at least two kernels of different files.
+# A pass or rule is to pay so much on at least two kernels of different files.
 WORTH = 1.03
 
 
 @dataclass(frozen=True)
 class RowEffects:
-    """A row's passes.
+    """A row's passes and rules.
 
     Args:
         row: which it is.
-        default: for each pass that changed something in the default configuration, the cycles
+        default: for each that changed something in the default configuration, the cycles
             without it over those with all.
         fastest: the same in the fastest configuration.
     """
@@ -60,57 +63,82 @@ def effects_of(row: Row) -> RowEffects:
     Raises:
         SystemExit: for a kernel that does not build, or whose output is wrong.
     """
-    default, *others = row.configs
-    effects = {default: _without_each(row, default)}
-    fastest = min([default, *others], key=lambda config: _cycles(row, config, ())[0])
-    if fastest != default:
-        effects[fastest] = _without_each(row, fastest)
-    return RowEffects(row, effects[default], effects[fastest])
+    configs = row.configs
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        builds = [_build(row, config, "", folder / str(n)) for n, config in enumerate(configs)]
+        cycles = [_cycles(build) for build in builds]
+        fastest = cycles.index(min(cycles))
+        effects = {
+            n: _without_each(row, configs[n], builds[n], cycles[n], folder / f"without{n}")
+            for n in {0, fastest}
+        }
+    return RowEffects(row, effects[0], effects[fastest])
 
 
-def _without_each(row: Row, config: Config) -> dict[str, float]:
-    every, fired = _cycles(row, config, ())
-    names = [name for name, count in fired.items() if count]
-    return {name: _cycles(row, config, (name,))[0] / every for name in names}
+@dataclass(frozen=True)
+class _Build:
+    """A configuration's executable, and what the compiler made on the way.
+
+    Args:
+        what: which it is, for messages.
+        elf: the executable.
+        compiled: the kernel.
+    """
+
+    what: str
+    elf: ElfArtifact
+    compiled: CompiledKernel
 
 
-def _cycles(row: Row, config: Config, skipped: Collection[str]) -> tuple[float, Mapping[str, int]]:
-    """Cycles of a configuration without some passes, and how many places the others changed."""
-    problem, fired = row.problem, dict[str, int]()
+def _without_each(
+    row: Row, config: Config, every: _Build, cycles: float, folder: Path
+) -> dict[str, float]:
+    """For each pass or rule without which the code is another, the cycles over those with all."""
+    fired = [each.name for each in every.compiled.passes if each.count]
+    effects = {}
+    for number, name in enumerate((*fired, *RULES)):
+        other = _build(row, config, name, folder / str(number))
+        if other.compiled.object != every.compiled.object:
+            effects[name] = _cycles(other) / cycles
+    return effects
 
-    compiling = functools.partial(compile_kernel, skipped_passes=skipped)
+
+def _build(row: Row, config: Config, without: str, folder: Path) -> _Build:
+    """A configuration without a pass or rule; all of them where `without` is empty."""
+    problem, made = row.problem, list[CompiledKernel]()
+    compiling = functools.partial(compile_kernel, skipped_passes=[without])
 
     def compiled(*arguments: Any, **options: Any) -> CompiledKernel:
-        made = compiling(*arguments, **options)
-        fired.update((each.name, each.count) for each in made.passes)
-        return made
+        made.append(compiling(*arguments, **options))
+        return made[-1]
 
-    board = load_board("emulated")
-    board.open()
-    with (
-        tempfile.TemporaryDirectory() as name,
-        mock.patch.object(kernel_builder, "compile_kernel", compiled),
-    ):
-        folder = Path(name).resolve()
+    with mock.patch.object(kernel_builder, "compile_kernel", compiled), without_rule(without):
         request = kernel_builder.BuildRequest(
             problem.spec.load_name,
             problem.shape,
             problem.dtype,
-            board.info.target,
+            load_board("emulated").info.target,
             ArtifactStore(folder),
         )
         built = kernel_builder.KernelBuilder(request).build(config)
-        what = f"{row.kernel} without {', '.join(skipped) or 'nothing'}"
-        if isinstance(built, BuildFailure):
-            raise SystemExit(f"{what} does not build: {built.reason}")
-        measurement = board.measure(built, 1, LIMIT_S)
-        if measurement.status != "correct":
-            raise SystemExit(f"{what} is {measurement.status}: {measurement.reason}")
-        return measurement.counters["u_mode_cycle"], fired
+    what = f"{row.kernel} without {without or 'nothing'}"
+    if isinstance(built, BuildFailure):
+        raise SystemExit(f"{what} does not build: {built.reason}")
+    return _Build(what, built, made[-1])
+
+
+def _cycles(build: _Build) -> float:
+    board = load_board("emulated")
+    board.open()
+    measurement = board.measure(build.elf, 1, LIMIT_S)
+    if measurement.status != "correct":
+        raise SystemExit(f"{build.what} is {measurement.status}: {measurement.reason}")
+    return measurement.counters["u_mode_cycle"]
 
 
 _HEADER = """\
-| pass | configurations | rows | 3% slower without | kernels, files | least | most | mean |
+| pass or rule | configurations | rows | 3% slower without | kernels, files | least | most | mean |
 |---|---|---|---|---|---|---|---|"""
 
 
@@ -139,7 +167,7 @@ def main() -> None:
     """Print a line for each row as it is measured, then the table."""
     rows = [row for row in read_rows() if not sys.argv[1:] or row.kernel in sys.argv[1:]]
     effects = []
-    print("cycles without a pass over cycles with all, on one emulated X60 core, all estimates")
+    print("cycles without a pass or rule over cycles with all, all estimates of the emulated X60")
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for each in pool.map(effects_of, rows):
             effects.append(each)
@@ -149,13 +177,13 @@ def main() -> None:
             )
             shape = shape_text(each.row.problem.shape)
             print(f"{each.row.kernel} {each.row.dtype} {shape}: {', '.join(parts)}", flush=True)
-    print(f"\n{len(rows)} rows, cycles without a pass over cycles with all\n\n{_HEADER}")
-    for each_pass in PASSES:
+    print(f"\n{len(rows)} rows, cycles without a pass or rule over cycles with all\n\n{_HEADER}")
+    for name in (*(each.name for each in PASSES), *RULES):
         for kind, ratios in (
             ("default", [each.default for each in effects]),
             ("fastest", [each.fastest for each in effects]),
         ):
-            print(_line(each_pass.name, kind, list(zip(rows, ratios, strict=True))))
+            print(_line(name, kind, list(zip(rows, ratios, strict=True))))
 
 
 if __name__ == "__main__":

@@ -43,6 +43,8 @@ _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "mvendorid": (str,),
     "marchid": (str,),
     "processors": (str,),
+    "matrix_cpu": (str,),
+    "matrix_processors": (str,),
     "enter": (str,),
     "perf_user_access": (int,),
     "emulation": (dict,),
@@ -149,6 +151,8 @@ class BoardFile:
         mvendorid, marchid: as /proc/cpuinfo shows them for the core, None if not known.
         ssh: how to reach it; None for a kind of board.
         processors: numbers of the processors of this kind, such as "0-3,6"; None for all.
+        matrix_cpu: the core's name with its matrix unit, where only some of them have one.
+        matrix_processors: numbers of those that have it; "" for none.
         enter: file on the board into which a process writes its number to get to this kind of
             core; None where being bound to a processor is enough.
         perf_user_access: value of the kernel's setting of that name with which users may count;
@@ -175,6 +179,8 @@ class BoardFile:
     tune: str | None = None
     prefetch: Prefetch | None = None
     cores_per_l2: int | None = None
+    matrix_cpu: str | None = None
+    matrix_processors: str | None = None
 
     @property
     def wrapper(self) -> tuple[str, ...]:
@@ -264,6 +270,8 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
         marchid=entries.get("marchid"),
         ssh=None if ssh is None else _ssh_settings(ssh),
         processors=entries.get("processors"),
+        matrix_cpu=entries.get("matrix_cpu"),
+        matrix_processors=entries.get("matrix_processors"),
         enter=entries.get("enter"),
         perf_user_access=entries.get("perf_user_access"),
         cores_per_l2=entries.get("cores_per_l2"),
@@ -350,11 +358,11 @@ def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
         raise BoardError(
             f"the board file {path} has tune = {tune!r}: make it one of {', '.join(MACHINES)}"
         )
-    processors = entries.get("processors", "0")
-    if not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", processors):
-        raise BoardError(
-            f'the board file {path} has processors = {processors!r}: make it as "0-3,6"'
-        )
+    for key in ("processors", "matrix_processors"):
+        numbers = entries.get(key, "0")
+        is_none = key == "matrix_processors" and not numbers
+        if not is_none and not re.fullmatch(r"\d+(-\d+)?(,\d+(-\d+)?)*", numbers):
+            raise BoardError(f'the board file {path} has {key} = {numbers!r}: make it as "0-3,6"')
 
 
 def _ssh_settings(entries: Mapping[str, Any]) -> SshSettings:

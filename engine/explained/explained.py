@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.workers.artifacts import BuildFailure
@@ -14,6 +14,7 @@ from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.causes import CAUSES, Causes, explain_run
 from rvv_runner.measurement import Measurement
 from triton_rvv.codegen.line_table import CodeMap, SourceLine, read_code_map
+from triton_rvv.lowering import LineAccess, accesses_by_line
 
 __all__ = ["CAUSE_MEANINGS", "SPILLS", "Explained", "explain_config"]
 
@@ -37,6 +38,7 @@ class Explained:
         cycles: the estimate.
         by_cause: cycles by cause; they add up to the estimate.
         by_line: likewise, by source line of the kernel or function around it, and by cause.
+        accesses: its loads and stores of blocks, as the compiler sees them.
     """
 
     label: str
@@ -45,6 +47,7 @@ class Explained:
     cycles: float
     by_cause: Mapping[str, float]
     by_line: Mapping[SourceLine, Mapping[str, float]]
+    accesses: Sequence[LineAccess] = ()
 
     @property
     def accounted(self) -> float:
@@ -88,7 +91,9 @@ def explain_config(
     for cycles in by_line.values():
         for cause, count in cycles.items():
             by_cause[cause] += count
-    return Explained(label, config, measurement, causes.cycles, by_cause, by_line)
+    ttir = artifact.elf_path.with_suffix(".ttir").read_text(encoding="utf-8")
+    accesses = accesses_by_line(ttir, board.info.target)
+    return Explained(label, config, measurement, causes.cycles, by_cause, by_line, accesses)
 
 
 def _by_line(causes: Causes, code: CodeMap) -> Mapping[SourceLine, Mapping[str, float]]:

@@ -96,7 +96,21 @@ def _sentences(explained: Sequence[Explained]) -> list[str]:
         f"most of it {cause}: {CAUSE_MEANINGS[cause]})",
     ]
     found += [_difference(winner, other) for other in explained[1:]]
-    return found
+    return found + _scattered(winner)
+
+
+def _scattered(winner: Explained) -> list[str]:
+    """Which of the lines in the table load or store elements that are not neighbours in memory."""
+    counted = {f"{line.file}:{line.number}": line for line in winner.lines[:_MOST_LINES]}
+    found = []
+    for access in winner.accesses:
+        line = counted.get(access.line)
+        if line is None or not access.is_scattered:
+            continue
+        if winner.of_line(line) >= _LEAST_SHARE * winner.cycles:
+            what = "stores to" if access.is_store else "loads from"
+            found.append(f"{_line_text(line)} {what} {access.address} ({access.kind})")
+    return list(dict.fromkeys(found))
 
 
 def _difference(winner: Explained, other: Explained) -> str:

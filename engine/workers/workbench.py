@@ -28,7 +28,7 @@ from foundation.processors import cores
 from foundation.shapes import shape_text
 from kernels.captured.names import split_task_name
 from kernels.on_device import ProblemArguments, does_not_fit
-from kernels.own.choice import split_path
+from kernels.own.kernel_path import split_path
 from kernels.registry import is_captured_task, is_kernel_file
 from kernels.spec import Problem
 from rvv_runner.board import Board, BoardInfo

@@ -64,6 +64,10 @@ def _forked(interprets: str) -> socket.socket:
 
         import kernels.own.reference_job  # noqa: F401
 
+        if interprets == "0":
+            import triton_rvv.pipeline
+            import triton_rvv.runtime.host_launch  # noqa: F401
+
         with there.makefile("r") as lines:
             for line in lines:
                 there.sendall(b"%d\n" % _status_of_run(json.loads(line)))

@@ -9,6 +9,7 @@ bool chip_init(struct chip *chip, const struct family *family) {
     memset(chip, 0, sizeof *chip);
     chip->count = family->members[0].cores;
     chip->per_cluster = family->members[0].cores_per_l2;
+    chip->random = 1;
     for (unsigned i = 0; i < chip->count; i++) {
         unsigned cluster = i / chip->per_cluster;
         chip->shared[cluster] = (struct shared){&chip->l2[cluster], &chip->dram};
@@ -47,22 +48,40 @@ struct core *chip_hand_over(struct chip *chip, struct core *from, unsigned numbe
     return to;
 }
 
+static unsigned earliest_core(const struct chip *chip) {
+    unsigned first = 0;
+    for (unsigned i = 1; i < chip->count; i++) {
+        if (core_elapsed(chip->cores[i], 0) < core_elapsed(chip->cores[first], 0)) {
+            first = i;
+        }
+    }
+    return first;
+}
+
+/* One of the cores that have taken the fewest portions: which one a board's threads would leave to
+ * chance. So no core finds in its caches what it is going to need by the order of cores alone. */
+static unsigned any_core(struct chip *chip) {
+    unsigned fewest[MAX_CORES], count = 0;
+    for (unsigned i = 0; i < chip->count; i++) {
+        if (count > 0 && chip->portions[i] < chip->portions[fewest[0]]) {
+            count = 0;
+        }
+        if (count == 0 || chip->portions[i] == chip->portions[fewest[0]]) {
+            fewest[count++] = i;
+        }
+    }
+    chip->random = chip->random * 1664525 + 1013904223; /* of Numerical Recipes */
+    unsigned chosen = fewest[(chip->random >> 16) % count];
+    chip->portions[chosen]++;
+    return chosen;
+}
+
 struct core *chip_next_portion(struct chip *chip, struct core *core, uint64_t pc, bool measured,
                                bool tracking) {
     if (core->pending != NULL) {
         core_finish_block(core, pc, tracking);
     }
-    unsigned first = 0;
-    ticks_t earliest = 0;
-    for (unsigned i = 0; i < chip->count; i++) {
-        ticks_t time = measured ? core_elapsed(chip->cores[i], 0) : chip->portions[i];
-        if (i == 0 || time < earliest) {
-            first = i;
-            earliest = time;
-        }
-    }
-    chip->portions[first]++;
-    return chip_hand_over(chip, core, first);
+    return chip_hand_over(chip, core, measured ? earliest_core(chip) : any_core(chip));
 }
 
 struct core *chip_join(struct chip *chip, struct core *core, uint64_t pc, bool tracking) {

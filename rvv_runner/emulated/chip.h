@@ -17,6 +17,7 @@ struct chip {
     struct calendar l2[MAX_CORES], dram;  /* the former by cluster */
     struct shared shared[MAX_CORES];      /* by cluster */
     uint64_t portions[MAX_CORES];         /* taken while nothing is measured */
+    uint32_t random;                      /* decides which of the cores takes one then */
 };
 
 /* The cores that the cost table has, at least two. False where there is not enough memory. */

@@ -24,6 +24,7 @@ from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
 from rvv_runner.ssh.facts import BoardFacts, ask_facts
 from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan, no_lock
 from rvv_runner.ssh.link import PATIENCE_S, Link
+from rvv_runner.ssh.matrix_unit import check_matrix_unit, with_matrix_unit
 from rvv_runner.ssh.processors import chosen_processors
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
@@ -82,6 +83,8 @@ class SshBoard:
                 f"the board file {board_file.name} does not say how to reach the board: "
                 "add the section [ssh] with its host"
             )
+        board_file = with_matrix_unit(board_file, usage.cores)
+        assert board_file.ssh is not None
         self._settings = board_file.ssh
         self._board_file = board_file
         self._patience_s = patience_s
@@ -219,6 +222,7 @@ class SshBoard:
             self._set_governor(session, self._settings.governor, facts)
         counting = self._counting(session, facts)
         processors = chosen_processors(self._board_file, facts, self._info.used_cores)
+        check_matrix_unit(session, self._cache, self._place, self._board_file, processors)
         return _Ready(facts, counting, script, processors)
 
     def _counting(self, session: Session, facts: BoardFacts) -> Counting:

@@ -23,7 +23,13 @@ from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.measurement import Measurement
 from triton_rvv.codegen.line_table import SourceLine
+from triton_rvv.lowering import LineAccess
 
+ACCESSES = (
+    LineAccess("k.py:3", False, "contiguous", False, "%x + i0"),
+    LineAccess("k.py:3", False, "gathered", True, "%x + %at"),
+    LineAccess("k.py:4", False, "gathered", True, "%y + %at"),
+)
 NAMES = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M")
 WINNER, DEFAULT = (32, 32, 32, 1), (16, 16, 16, 8)
 SHAPE = {"M": 32, "N": 32, "K": 32}
@@ -105,7 +111,8 @@ def test_a_difference_names_its_largest_causes():
     def one(label, **causes):
         lines = {SourceLine("k.py", 3): causes}
         measurement = Measurement(status="correct", reason="")
-        return Explained(label, Config({"B": 1}), measurement, sum(causes.values()), causes, lines)
+        total = sum(causes.values())
+        return Explained(label, Config({"B": 1}), measurement, total, causes, lines, ACCESSES)
 
     console = EscapingConsole(width=120, record=True, file=io.StringIO())
     print_explained(
@@ -115,4 +122,5 @@ def test_a_difference_names_its_largest_causes():
     )
     text = console.export_text()
     assert f"the default takes +800 cycles (+533%): dram +600, {SPILLS} +200" in text
-    assert "k.py:3" in text
+    assert re.findall(r"k.py:3: +loads from (.*)", text) == ["%x + %at (gathered)"]
+    assert "%y" not in text

@@ -151,7 +151,9 @@ def collect(folder: Path, *arguments: str, home: Path) -> subprocess.CompletedPr
     )
 
 
-@pytest.mark.parametrize("kernel", ["vector_add", "tree/hostile.py"])
+@pytest.mark.parametrize(
+    "kernel", [pytest.param("vector_add", marks=pytest.mark.long), "tree/hostile.py"]
+)
 def test_a_folder_of_another_user_names_no_code_that_runs(kernel: str, tmp_path: Path) -> None:
     folder = tmp_path / "tree"
     folder.mkdir()

@@ -159,7 +159,7 @@ scalar:
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-@pytest.mark.parametrize("width", [500, 1400])
+@pytest.mark.parametrize("width", [pytest.param(500, marks=pytest.mark.long), 1400])
 def test_a_browser_draws_every_chart(storage, tmp_path, width):
     names = [study_in(storage, "one", best=8), study_in(storage, "two", best=2)]
     page = page_of(storage, names, tmp_path)

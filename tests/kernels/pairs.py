@@ -33,7 +33,9 @@ def pairwise(*parameters: Sequence[Any]) -> list[ParameterSet]:
     return _marked(parameters, short)
 
 
-def in_turn(*parameters: Sequence[Any], rounds: int = 1) -> list[ParameterSet]:
+def in_turn(
+    *parameters: Sequence[Any], rounds: int = 1, turns: int | None = None
+) -> list[ParameterSet]:
     """The whole product, in which cases with every value of each parameter are short.
 
     Each parameter takes its values in turn, until each has had all of them `rounds` times; in
@@ -42,13 +44,13 @@ def in_turn(*parameters: Sequence[Any], rounds: int = 1) -> list[ParameterSet]:
     Args:
         parameters: as for `pairwise`.
         rounds: how often the longest parameter takes each of its values.
+        turns: how many turns a round has, if fewer than the longest parameter has values.
     """
     sizes = [len(values) for values in parameters]
-    turns = range(max(sizes))
     short = {
         tuple((turn + number * place) % size for place, size in enumerate(sizes))
         for number in range(rounds)
-        for turn in turns
+        for turn in range(turns or max(sizes))
     }
     return _marked(parameters, short)
 

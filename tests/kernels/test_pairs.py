@@ -32,6 +32,10 @@ def test_every_value_is_in_a_short_case_as_often_as_there_are_rounds() -> None:
             assert sum(value in case for case in cases) >= rounds
 
 
+def test_a_round_may_have_fewer_turns() -> None:
+    assert short(in_turn(LETTERS, DIGITS, turns=2)) == [("a", 1), ("b", 2)]
+
+
 @pytest.mark.parametrize("choice", [pairwise, in_turn])
 def test_the_others_are_long(choice) -> None:
     cases = choice(LETTERS, DIGITS, SIGNS)

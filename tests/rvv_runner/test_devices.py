@@ -50,7 +50,12 @@ def test_the_default_device_is_the_emulated_x60():
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("emulatd", "did you mean emulated"), ("my-bord", "did you mean my-board"), ("x", "choose")],
+    [
+        ("emulatd", "did you mean emulated"),
+        ("my-bord", "did you mean my-board"),
+        ("x", "choose"),
+        ("hotel", "choose one of emulated, .*, host, my-board, or write a board file for your own"),
+    ],
 )
 def test_an_unknown_device_names_the_nearest(my_board, name, hint):
     with pytest.raises(BoardError, match=f"there is no device named {name}: .*{hint}"):
@@ -80,13 +85,15 @@ def test_who_has_a_board_is_told_how_to_name_it(my_board, name, refused):
     with pytest.raises(BoardError, match=refused) as caught:
         load_board(name)
     assert command in str(caught.value)
-    assert name.endswith(".toml") or "emulated:x60, host, my-board" in str(caught.value)
+    assert name.endswith(".toml") or "emulated:x60-ime, host, my-board" in str(caught.value)
 
 
 def test_only_boards_over_ssh_are_checked():
     with pytest.raises(BoardError, match="host is not a board over SSH: give ssh://USER@HOST, or"):
         board_file_of("host")
-    with pytest.raises(BoardError, match=r"choose one of .*emulated:x60, or write a board file"):
+    with pytest.raises(
+        BoardError, match=r"choose one of .*emulated:x60-ime, or write a board file"
+    ):
         board_file_of("nosuch")
 
 

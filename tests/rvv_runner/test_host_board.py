@@ -24,6 +24,7 @@ from rvv_runner.host import HostBoard
 from rvv_runner.host_conditions import HostWatch
 from rvv_runner.host_lock import building, measuring
 from rvv_runner.measurement import ElfArtifact
+from rvv_runner.usage import Usage
 from triton_rvv.targets.host_target import host_target
 
 TIMEOUT_S = 200.0
@@ -143,3 +144,21 @@ def test_a_triton_kernel_goes_all_the_way(host_board, tmp_path):
     assert (measurement.status, measurement.reason) == ("correct", "")
     assert 0 < min(measurement.times_s) < 0.1
     assert artifact.provenance["target"] == str(host_target())
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="it takes two processors")
+def test_programs_run_at_once_on_the_last_two_processors(build):
+    """Each of two programs waits for the other one."""
+    together = """
+        uint32_t *there = (uint32_t *)args[0];
+        __atomic_fetch_add(&there[x], 1, __ATOMIC_RELAXED);
+        while (__atomic_load_n(&there[1 - x], __ATOMIC_RELAXED) == 0) ;
+    """
+    there = [Argument("there", "*u32", np.zeros(2, np.uint32), np.ones(2, np.uint32))]
+    board = HostBoard(Usage(2))
+    board.open()
+    artifact = build(together, there, (2, 1, 1))
+    measurement = board.measure(dataclasses.replace(artifact, ordered=True), 2, TIMEOUT_S)
+    assert (measurement.status, measurement.reason) == ("correct", "")
+    assert (measurement.board, len(measurement.times_s)) == ("host@2cores", 2)
+    assert board.info.kind.endswith("@2cores")

@@ -173,8 +173,9 @@ def test_what_passes_change(file, capsys):
     assert main([*arguments(file), "--print-changed"]) == 0
     out = capsys.readouterr().out
     assert "// after choose-schedule, 1 place. Leaves the order" in out
-    assert out.count("\n+") == out.count("\n-") == 1
-    assert '"tt.load"' not in out
+    assert "// after infer-access, 2 places." in out
+    assert out.count("\n+") == out.count("\n-") == 3
+    assert 'kind = "contiguous"' in out.partition("// after infer-access")[2]
 
 
 def test_a_pass_that_is_left_out(file, capsys):

@@ -216,7 +216,7 @@ IN_PLACE = [
 
 
 @pytest.mark.parametrize(
-    ("dtype", "vlen_bits", "rows", "m", "k"), pairwise([*TYPES], VLENS, IN_PLACE)
+    ("dtype", "vlen_bits", "rows", "m", "k"), in_turn([*TYPES], VLENS, IN_PLACE)
 )
 def test_rows_that_are_read_in_place_end_anywhere(
     run: KernelRunner, dtype: str, vlen_bits: int, rows: str, m: int, k: int
@@ -423,7 +423,7 @@ def test_groups_of_rows_end_where_the_last_one_does(
 
 @pytest.mark.parametrize(
     ("vlen_bits", "rows", "columns", "block_k"),
-    pairwise(VLENS, [4, 8, 32], [(16, 16), (64, 32), (64, 64)]),
+    in_turn(VLENS, [4, 8, 32], [(16, 16), (64, 32), (64, 64)], rounds=2),
 )
 def test_rows_by_a_list_end_where_its_last_row_is(
     run: KernelRunner, vlen_bits: int, rows: int, columns: int, block_k: int

@@ -90,11 +90,15 @@ def test_a_load_between_two_stores_sees_the_first(run):
     run(load_between_kernel, x_ptr=Expected(x, start=start), out_ptr=Expected(seen), BLOCK=N)
 
 
-def test_a_pair_is_one_instruction():
+@pytest.mark.parametrize("known", [{"apart": 1}, {}])
+def test_a_pair_is_one_instruction(known):
     target = RVVTarget.named("x60")
     signature = {"x_ptr": "*i8", "out_ptr": "*i8", "n": "i32", "apart": "i32"}
-    compiled = compile_kernel(pair_kernel, signature, {"BLOCK": N}, target, disjoint_arguments=True)
-    assert "vsseg2e8.v" in compiled.assembly
+    constants = {"BLOCK": N}
+    compiled = compile_kernel(
+        pair_kernel, signature, constants, target, known, disjoint_arguments=True
+    )
+    assert ("vsseg2e8.v" in compiled.assembly) == bool(known)
 
 
 @triton.jit

@@ -33,7 +33,7 @@ _LOADED = {1: "vl1re8.v", 2: "vl2re8.v"}
 _PAIR, _THIRD, _COLUMNS, _TURNS = "a0", "a1", "a2", "a3"
 _OUT, _OUT_STRIDE, _START, _START_STRIDE = "a4", "a5", "a6", "a7"
 _LENGTH, _SECOND_OUT, _SECOND_START = "t0", "t1", "t2"
-_LATER_OUT, _ROWS_LEFT = "t3", "t4"  # rows whose lines have not been asked for
+_LATER_OUT, _FIRST_TURNS = "t3", "t4"  # a row whose line has not been asked for
 
 
 def tile_functions(llir: str) -> str:
@@ -58,26 +58,65 @@ def _sums(shape: TileShape, row: int, column: int) -> int:
 
 
 def _tile(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
-    yield f"vsetvli {_LENGTH}, zero, e32, m8, ta, ma"
-    # In half the time of a move.
-    last = _sums(shape, shape.rows, 0)
-    yield from (f"vsub.vv v{v}, v{v}, v{v}" for v in range(_SUMS_AT, last, 8))
     yield f"vsetvli {_LENGTH}, zero, e8, m1, ta, ma"
     yield from _load_left(unit, shape, 0)
     yield from _load_columns(unit, shape, 0)
+    # As many elements as before, since another number takes time; in half the time of a move.
+    yield "vsetvli zero, zero, e32, m4, ta, ma"
+    last = _sums(shape, shape.rows, 0)
+    yield from (f"vsub.vv v{v}, v{v}, v{v}" for v in range(_SUMS_AT, last, 4))
+    yield "vsetvli zero, zero, e8, m1, ta, ma"
     if shape.is_single_step:
         yield from _step(unit, shape, 0)
     else:
-        yield from (f"mv {_LATER_OUT}, {_OUT}", f"li {_ROWS_LEFT}, {shape.rows * unit.side}")
-        yield "1:"
-        yield from _step(unit, shape, 0)
-        if shape.prefetches:
-            yield from _prefetch_row()
-        yield from _step(unit, shape, 1)
-        yield f"addi {_TURNS}, {_TURNS}, -1"
-        yield f"bnez {_TURNS}, 1b"
+        yield from _turns(unit, shape)
     yield from _write_rows(unit, shape)
     yield "ret"
+
+
+def _turns(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
+    """All steps along K, two in a turn. The first turns also ask for the lines that are written."""
+    rows_at_once = 2
+    if shape.prefetches:
+        yield f"mv {_LATER_OUT}, {_OUT}"
+        yield f"li {_FIRST_TURNS}, {shape.rows * unit.side // rows_at_once}"
+        yield f"minu {_FIRST_TURNS}, {_FIRST_TURNS}, {_TURNS}"
+        yield f"sub {_TURNS}, {_TURNS}, {_FIRST_TURNS}"
+        asked = [f"prefetch.w 0({_LATER_OUT})", f"add {_LATER_OUT}, {_LATER_OUT}, {_OUT_STRIDE}"]
+        yield from _loop(unit, shape, "1", _FIRST_TURNS, asked * rows_at_once)
+        yield f"beqz {_TURNS}, 3f"
+    yield from _loop(unit, shape, "2", _TURNS, [])
+    yield "3:"
+
+
+def _loop(
+    unit: MatrixUnit, shape: TileShape, label: str, counter: str, others: Sequence[str]
+) -> Iterator[str]:
+    yield f"{label}:"
+    lines = [*_step(unit, shape, 0), *_step(unit, shape, 1)]
+    yield from _spread(unit, [*others, f"addi {counter}, {counter}, -1"], lines)
+    yield f"bnez {counter}, {label}b"
+
+
+def _spread(unit: MatrixUnit, waiting: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
+    """Scalar instructions one by one behind the unit's: more in a row would hold up the next one.
+
+    Their order stays, and what they compute is there before a load needs it.
+    """
+    scalars = list(waiting)
+    for line in lines:
+        if line.startswith("v"):
+            address = line.partition("(")[2]
+            while address and any(f"({address}" in s or f" {address[:-1]}," in s for s in scalars):
+                yield scalars.pop(0)
+            yield line
+        elif line.startswith(unit.instruction):
+            yield line
+            yield from scalars[:1]
+            del scalars[:1]
+        else:
+            scalars.append(line)
+    yield from scalars
 
 
 def _step(unit: MatrixUnit, shape: TileShape, step: int) -> Iterator[str]:
@@ -127,20 +166,12 @@ def _load(
     yield f"addi {pointer}, {pointer}, {size_bytes}"
 
 
-def _prefetch_row() -> Iterator[str]:
-    """Ask for the line where the next row goes: of all at once, some would be forgotten."""
-    yield f"beqz {_ROWS_LEFT}, 2f"
-    yield f"prefetch.w 0({_LATER_OUT})"
-    yield f"add {_LATER_OUT}, {_LATER_OUT}, {_OUT_STRIDE}"
-    yield f"addi {_ROWS_LEFT}, {_ROWS_LEFT}, -1"
-    yield "2:"
-
-
 def _write_rows(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
     """Put sums into rows and write these, one part at a time: while one is written, the next is
     put into rows."""
     half = unit.register_bytes // 4 // 2
-    yield f"vsetvli {_LENGTH}, zero, e32, m1, ta, ma"
+    lanes = unit.register_bytes // 4
+    yield f"vsetivli zero, {lanes}, e32, m1, ta, ma"
     yield f"li {_LENGTH}, {(1 << half) - 1:#x}"
     yield f"vmv.s.x v0, {_LENGTH}"  # the lower half
     parts = list(itertools.product(range(shape.rows), range(2)))

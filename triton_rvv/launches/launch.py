@@ -17,6 +17,7 @@ from triton_rvv.launches.signature import (
     constant_record,
     signature_of,
 )
+from triton_rvv.launches.source import captured_variables
 
 __all__ = ["InductorLaunch", "Launch"]
 
@@ -151,6 +152,7 @@ class Launch:
             "line": kernel.starting_line_number,
             "digest": digest,
             "source": kernel.src,
+            "captured": captured_variables(kernel),
             "module_source": source,
             "is_generated": self.is_generated,
         }

@@ -1,6 +1,7 @@
 """From TTIR to LLVM IR, a file for each family of operations."""
 
 from triton_rvv.lowering.control.function import ENTRY, lower_module
+from triton_rvv.lowering.ttir.access_lines import LineAccess, accesses_by_line
 from triton_rvv.lowering.ttir.passes import PARSED, PASSES, Fired, Watch
 from triton_rvv.lowering.ttir.schedule import BY_ESTIMATE, SCHEDULED_BY_LLVM
 
@@ -11,6 +12,8 @@ __all__ = [
     "PASSES",
     "SCHEDULED_BY_LLVM",
     "Fired",
+    "LineAccess",
     "Watch",
+    "accesses_by_line",
     "lower_module",
 ]

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Iterator
 
 import pytest
+from pairs import in_turn
 from ssh_cases import SCALE, TIMEOUT_S, doubled, processes_with
 
 from rvv_runner import Board, ElfArtifact
@@ -31,6 +32,32 @@ def build(any_board: Board, build_kernel: Callable[..., ElfArtifact]) -> Callabl
     return functools.partial(build_kernel, target=any_board.info.target)
 
 
+BAD_KERNELS = [
+    (SCALE.replace("2;", "3;"), "wrong", "v[1] is 3 and should be 2; 999 of 1000 are wrong"),
+    ("__builtin_trap();", "runtime", "it was ended by SIGILL"),
+    ("*(volatile int *)8 = 1;", "runtime", "it was ended by SIGSEGV"),
+    ("abort();", "runtime", "it was ended by SIGABRT"),
+    ("exit(77);", "runtime", "it ended with status 77"),
+    (
+        'triton_rvv_assertion_failed("k.py:3: assertion failed: n", 1, 0, 0);',
+        "runtime",
+        "k.py:3: assertion failed: n in program (1, 0, 0)",
+    ),
+    (
+        "triton_rvv_scratch(1ull << 60);",
+        "runtime",
+        "the kernel's blocks need 1099511627776 MiB of memory, more than is free",
+    ),
+    ("_Exit(0);", "runtime", "it ended with status 0"),
+    (
+        'puts("out OK max_abs_error=0"); fflush(stdout); _Exit(0);',
+        "runtime",
+        "it ended with status 0",
+    ),
+    ('for (;;) puts("and again and again");', "runtime", "it printed more than 1 MiB"),
+]
+
+
 def test_a_right_kernel_is_timed(any_board, build):
     measurement = any_board.measure(build(SCALE, doubled()), 2, TIMEOUT_S)
     assert (measurement.status, measurement.reason) == ("correct", "")
@@ -42,31 +69,9 @@ def test_a_right_kernel_is_timed(any_board, build):
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "reason"),
-    [
-        (SCALE.replace("2;", "3;"), "wrong", "v[1] is 3 and should be 2; 999 of 1000 are wrong"),
-        ("__builtin_trap();", "runtime", "it was ended by SIGILL"),
-        ("*(volatile int *)8 = 1;", "runtime", "it was ended by SIGSEGV"),
-        ("abort();", "runtime", "it was ended by SIGABRT"),
-        ("exit(77);", "runtime", "it ended with status 77"),
-        (
-            'triton_rvv_assertion_failed("k.py:3: assertion failed: n", 1, 0, 0);',
-            "runtime",
-            "k.py:3: assertion failed: n in program (1, 0, 0)",
-        ),
-        (
-            "triton_rvv_scratch(1ull << 60);",
-            "runtime",
-            "the kernel's blocks need 1099511627776 MiB of memory, more than is free",
-        ),
-        ("_Exit(0);", "runtime", "it ended with status 0"),
-        (
-            'puts("out OK max_abs_error=0"); fflush(stdout); _Exit(0);',
-            "runtime",
-            "it ended with status 0",
-        ),
-        ('for (;;) puts("and again and again");', "runtime", "it printed more than 1 MiB"),
-    ],
+    ("any_board", "body", "status", "reason"),
+    in_turn(["emulated", "host", "ssh"], BAD_KERNELS),
+    indirect=["any_board"],
 )
 def test_a_bad_kernel_gets_its_status_and_reason(any_board, build, body, status, reason):
     measurement = any_board.measure(build(body, doubled()), 1, TIMEOUT_S)

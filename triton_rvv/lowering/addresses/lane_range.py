@@ -9,8 +9,6 @@ from triton_rvv.lowering.llvm.values import Val, integer
 
 __all__ = ["LaneRange"]
 
-TRUE = Val("i1", "true")
-
 
 @dataclass(frozen=True)
 class LaneRange:
@@ -36,12 +34,6 @@ class LaneRange:
             for bound in (self.first, self.end)
         ]
         return LaneRange(*ends)
-
-    def contain(self, builder: Builder, first: Val, end: Val) -> Val:
-        """Whether all from `first` on and before `end` are among them."""
-        above = TRUE if self.first is None else builder.compare("sle", self.first, first)
-        below = TRUE if self.end is None else builder.compare("sge", self.end, end)
-        return builder.conjunction(above, below)
 
     def where(self, builder: Builder, condition: Val, width: int) -> Val:
         """A mask of a run that is true in these lanes where a condition holds as well.

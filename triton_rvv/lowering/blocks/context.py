@@ -12,12 +12,12 @@ from triton_rvv.frontend.source_lines import SourceLines
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.loop_strides import InductionVariable
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.tensors import Array, Tensor
 from triton_rvv.lowering.llvm.abilities import abilities_of
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
+from triton_rvv.lowering.ttir.access import Access
 from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
 from triton_rvv.lowering.ttir.interleaved_stores import interleaved_stores
 from triton_rvv.lowering.ttir.kernel import Kernel
@@ -55,11 +55,10 @@ class Context:
 
     Attributes:
         pending_loads: loads that were put off.
-        loads_here: loads of the block of code that is being lowered.
+        lowered_block: a number of the block of code that is being lowered.
         has_products: whether matrices are multiplied, so that arrays need panels.
         interleaved_stores: stores that are put off until another one, by that one.
         waiting_store: a store that was put off.
-        counter: of the innermost loop around this place that has one; None outside loops.
         stored_already: for stores further down, whether that has been done, as i1.
 
     Args:
@@ -88,9 +87,9 @@ class Context:
         self._kernel = kernel
         self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
-        self.loads_here: list[Tensor] = []
+        self.lowered_block = 0
+        self._lowered_blocks = 0
         self.waiting_store: WaitingStore | None = None
-        self.counter: InductionVariable | None = None
         self.stored_already: dict[Operation, Val] = {}
         self._values: dict[Value, Lowered] = {}
         self._stack_bytes = 0
@@ -114,8 +113,9 @@ class Context:
             CompileError: for an operation that is not supported, with the kernel's source line.
         """
         *operations, terminator = block.operations
-        around = self._operations, self.loads_here
-        self.loads_here = []
+        around = self._operations, self.lowered_block
+        self._lowered_blocks += 1
+        self.lowered_block = self._lowered_blocks
         self._operations = operations
         for operation in operations:  # a function's block is lowered once for each of its calls
             for result in operation.results:
@@ -125,7 +125,7 @@ class Context:
                 if self._early.pop(operation, None) not in self._around:
                     self.lower_operation(operation)
         finally:
-            self._operations, self.loads_here = around
+            self._operations, self.lowered_block = around
         return terminator.operands
 
     def operations_behind(self, operation: Operation) -> Sequence[Operation]:
@@ -243,6 +243,10 @@ class Context:
                 return cast(T, self._known[key, region])
         self._known[key, self._region] = value = make()
         return value
+
+    def access_of(self, operation: Operation) -> Access | None:
+        """What is known of a load or store; None where the pass that finds it has not run."""
+        return self._kernel.accesses.get(operation)
 
     @property
     def demanded(self) -> DemandedElements:

@@ -7,11 +7,9 @@ from typing import TypeGuard
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType, Type
-from triton_rvv.lowering.addresses.affine import as_affine
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Lowered, Pairs
-from triton_rvv.lowering.blocks.loop_strides import InductionVariable
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.sharing import at_same_places
@@ -19,7 +17,6 @@ from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims
 from triton_rvv.lowering.control.loop_carried import (
     ArraySlot,
-    BaseSlot,
     ScalarSlot,
     Slot,
     UnfilledSlot,
@@ -180,15 +177,8 @@ def _loop(
     update_slots(context, [slot for slot, _ in others], [value for _, value in others])
     less = "slt" if signed else "ult"
     has_turns = _has_turns(context, begun, start, end, less)
-    block = operation.regions[0].block
-    for argument, slot, value in zip(
-        block.arguments[1:], slots, block.operations[-1].operands, strict=True
-    ):
-        if isinstance(slot, BaseSlot):
-            slot.advance = _advance(context, block, argument, value)
-    mark, around = _loop_mark(context, operation), context.counter
+    block, mark = operation.regions[0].block, _loop_mark(context, operation)
     with builder.loop(start, end, step, mark, signed) as index, context.region():
-        context.counter = None if index is start else InductionVariable(index, step)
         context.bind(block.arguments[0], builder.resize(index, type_))
         for slot in begun:
             slot.is_first = builder.compare("eq", index, start)
@@ -200,7 +190,6 @@ def _loop(
         yielded = context.lower_block(block)
         update_slots(context, slots, [context.lowered(value) for value in yielded])
         context.pending_loads.clear()
-    context.counter = around
     for slot in begun:
         slot.is_first = None
     if store is not None and store.is_taken:
@@ -232,18 +221,6 @@ def _loop_mark(context: Context, operation: Operation) -> str:
     node = _FIRST_LOOP + len(metadata)
     metadata.append(f'!{node} = distinct !{{!{node}, !{{!"llvm.licm.disable"}}}}')
     return f", !llvm.loop !{node}"
-
-
-def _advance(context: Context, block: Block, argument: Value, yielded: Value) -> Val | None:
-    """By how many elements a loop moves a block of addresses, where that is one known number."""
-    for operation in block.operations:
-        if yielded in operation.results and operation.name == "tt.addptr":
-            start, offsets = operation.operands
-            if start is argument and context.knows(offsets):
-                affine = as_affine(context.lowered(offsets))
-                if affine is not None and affine.is_uniform:
-                    return context.builder.resize(affine.base, "i64")
-    return None
 
 
 def _if(context: Context, operation: Operation) -> None:

@@ -10,7 +10,6 @@ from triton_rvv.frontend.source_lines import SourceLines
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.loop_strides import ARGUMENT
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.scratch import entry_lines
 from triton_rvv.lowering.control import calls, control
@@ -174,7 +173,6 @@ def _load_arguments(
         assert not isinstance(argument.type, TensorType)
         address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
         loaded = builder.load(argument.type.llvm, address, 8)
-        builder.define(loaded, ARGUMENT, ())
         builder.intervals.note(loaded, None if value is None else exactly(value))
         context.bind(argument, loaded)
 

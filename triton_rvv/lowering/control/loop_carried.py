@@ -74,22 +74,18 @@ class ScalarSlot:
 
 
 class BaseSlot:
-    """A block of integers or addresses of which only the base changes.
-
-    Attributes:
-        advance: how far addresses move from one turn of the loop to the next, in elements.
-    """
+    """A block of integers or addresses of which only the base changes."""
 
     def __init__(self, context: Context, initial: Affine) -> None:
         self._initial = initial
         self._base = ScalarSlot(context, initial.base.type)
-        self.advance: Val | None = None
 
     def read(self, context: Context) -> Affine:
         initial = self._initial
         base = self._base.read(context)
-        extra, wrapped = initial.extra, initial.wrapped
-        return Affine(initial.type, base, initial.components, extra, self.advance, wrapped)
+        return Affine(
+            initial.type, base, initial.components, initial.extra, wrapped=initial.wrapped
+        )
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         affine = value if isinstance(value, Affine) else as_affine(value)

@@ -19,7 +19,7 @@ from triton_rvv.lowering.llvm.values import (
     vector_type,
 )
 
-__all__ = ["ADDRESS", "READ", "SCRATCH", "WRITE", "Builder"]
+__all__ = ["READ", "SCRATCH", "WRITE", "Builder"]
 
 T = TypeVar("T")
 
@@ -28,8 +28,6 @@ _EXTREMES = {"llvm.smin": "sle", "llvm.smax": "sge"}
 
 # Where arrays lie that are too large for the stack, in a function that has any.
 SCRATCH = Val("ptr", "%scratch")
-# What `Builder.definition` calls the instruction that computes an address.
-ADDRESS = "getelementptr"
 # What a prefetch is for.
 READ, WRITE = integer(0, "i32"), integer(1, "i32")
 
@@ -62,7 +60,6 @@ class Builder:
         self._multiples: dict[str, int] = {}
         self._repeated: dict[str, Val] = {}
         self._definitions: dict[str, tuple[str, Sequence[Val]]] = {}
-        self._counted_in: dict[str, str] = {}
 
     # -- instructions --------------------------------------------------------------------------
 
@@ -102,14 +99,6 @@ class Builder:
         For several instructions it may be the name of what they compute, such as "exp".
         """
         return self._definitions.get(value.ref, ("", ()))
-
-    def counted_in(self, address: Val) -> str:
-        """The type of the elements that an address was moved by; empty where it is no such one."""
-        return self._counted_in.get(address.ref, "")
-
-    def is_older(self, value: Val, other: Val) -> bool:
-        """Whether a value was there before another one, the result of an instruction."""
-        return _serial(value) < _serial(other)
 
     def multiple(self, value: Val) -> int:
         """A power of two that divides an integer, as far as is known; a sum that wraps keeps it."""
@@ -311,10 +300,7 @@ class Builder:
         if index.constant == 0 and index.width == 1:
             return pointer
         type_ = vector_type("ptr", max(pointer.width, index.width))
-        result = self.emit(type_, f"{ADDRESS} {element}, {pointer}, {index}")
-        self._definitions[result.ref] = ADDRESS, (pointer, index)
-        self._counted_in[result.ref] = element
-        return result
+        return self.emit(type_, f"getelementptr {element}, {pointer}, {index}")
 
     def of_unknown_origin(self, value: Val) -> Val:
         """The same integer, of which LLVM does not know the value, even if it is constant."""
@@ -487,8 +473,3 @@ class Builder:
     def _fresh(self) -> int:
         self._names += 1
         return self._names
-
-
-def _serial(value: Val) -> int:
-    """The number in the name that a builder gives; 0 for arguments and constants."""
-    return int(value.ref.lstrip("%abcdefghijklmnopqrstuvwxyz") or 0)

@@ -44,7 +44,6 @@ class Load(Tensor):
     Attributes:
         to_next_program: elements to the block of the next program, where that is known and worth
             asking for while this one is read again.
-        fills: whether anything is seen of lanes in which the mask is false.
     """
 
     def __init__(
@@ -66,25 +65,6 @@ class Load(Tensor):
         self.streams: SegmentLoad | None = None
         self.place = 0
         self.to_next_program: Val | None = None
-        self.fills = True
-
-    def join_streams(self, builder: Builder, earlier: Sequence[Tensor]) -> None:
-        """Find out with which of the loads before it this one takes streams that lie in turn."""
-        last = self.pointers.components[-1]
-        stride = None if last.stride is None or not last.has_rule else last.stride.constant
-        if stride not in (2, 3, 4) or self.pointers.extra is not None or self.shape[-1] == 1:
-            return
-        for load in earlier:
-            if isinstance(load, Load) and load.streams and load.is_like(self):
-                place = load.streams.place_of(builder, self.pointers)
-                if place is not None:
-                    self.streams, self.place = load.streams, place
-                    return
-        self.streams = SegmentLoad(stride, self.pointers)
-
-    def is_like(self, other: Load) -> bool:
-        """Whether both are loads of blocks of one type under one mask."""
-        return self.type == other.type and self.mask is other.mask
 
     @property
     def lies_by_column(self) -> bool:
@@ -329,15 +309,13 @@ class Load(Tensor):
     ) -> Val:
         """A masked load or gather, with the fill value in the lanes that are off."""
         element = memory_type(self.element)
-        keeps_any = not self.fills and builder.abilities.has_vector_lengths
         type_ = vector_type(element, point.width)
-        fill = Val(type_, "poison") if keeps_any else self._fill(builder, point)
+        fill = self._fill(builder, point)
         mask = builder.splat(condition, point.width)
         suffix = f"{type_suffix(fill)}.{type_suffix(address)}"
         aligned = Val(f"{address.type} align {self.element.size_bytes}", address.ref)
         arguments = [aligned, mask, fill]
-        value = builder.call(type_, f"{name}.{suffix}", arguments)
-        return builder.emit(type_, f"freeze {value}") if keeps_any else value
+        return builder.call(type_, f"{name}.{suffix}", arguments)
 
     def _fill(self, builder: Builder, point: VectorIndex) -> Val:
         """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""

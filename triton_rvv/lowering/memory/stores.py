@@ -13,7 +13,7 @@ from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, lanes_are_apart
 from triton_rvv.lowering.blocks.context import Context, Pairs, WaitingStore
-from triton_rvv.lowering.blocks.memory_format import memory_type, stored
+from triton_rvv.lowering.blocks.memory_format import stored
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
@@ -27,10 +27,10 @@ from triton_rvv.lowering.llvm.vp_memory import (
     store_first_by_stride,
 )
 from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
-from triton_rvv.lowering.memory.dont_care_lanes import without_dead_lanes
 from triton_rvv.lowering.memory.load_recipe import Load, condition_at
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
+from triton_rvv.lowering.ttir.access import Access
 from triton_rvv.lowering.ttir.store_sinking import MAY_WAIT
 
 __all__ = ["HANDLERS"]
@@ -42,11 +42,15 @@ _SEGMENT_REGISTERS = 8
 
 @dataclass(frozen=True)
 class _Part:
-    """What one store does: `value` goes to `addresses`, which come from the pointers `target`."""
+    """What one store does: `value` goes to `addresses`, which come from the pointers `target`.
+
+    `access` is what is known of them before code is written.
+    """
 
     target: Value
     addresses: Affine
     value: Tensor
+    access: Access | None
 
 
 def _store(context: Context, operation: Operation) -> None:
@@ -102,17 +106,20 @@ def _part(context: Context, operation: Operation) -> _Part:
     pointers, value, _ = optional_operands(context, operation, 3)
     assert isinstance(pointers, Tensor)
     assert isinstance(value, Tensor)
-    return _Part(operation.operands[0], as_addresses(pointers), value)
+    access = context.access_of(operation)
+    return _Part(operation.operands[0], as_addresses(pointers), value, access)
 
 
 def _are_in_turn(parts: Sequence[_Part]) -> bool:
-    """Whether each of n parts goes to every n-th element of a row, from wherever it starts."""
-    first = parts[0].addresses
-    last = first.components[-1]
-    is_nth = last.stride is not None and last.stride.constant == len(parts) and last.has_rule
-    return is_nth and all(
-        part.addresses.extra is None and part.addresses.components == first.components
-        for part in parts
+    """Whether each of n parts goes to every n-th element of a row, one behind the part before."""
+    streams = {None if part.access is None else part.access.streams for part in parts}
+    first = next(iter(streams))
+    return (
+        len(streams) == 1
+        and first is not None
+        and first.stride == len(parts)
+        and all(part.addresses.extra is None for part in parts)
+        and all(part.addresses.components[-1].has_rule for part in parts)
     )
 
 
@@ -134,8 +141,8 @@ def _store_parts(
 ) -> None:
     """One store, or several that are apart, or `in_turn`.
 
-    Whether the elements of the latter do lie in turn is found out at run time. With one store,
-    `others` are written to their arrays in the same walk.
+    Whether rows of the latter meet is found out at run time. With one store, `others` are written
+    to their arrays in the same walk.
     """
     sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
     sources += [tensor for tensor, _ in others]
@@ -154,7 +161,7 @@ def _store_parts(
             _write(context, parts, where, others)
             return
         builder.branches(
-            _lie_in_turn(context, [part.addresses for part in parts]),
+            _rows_are_apart(context, parts[0].addresses, len(parts)),
             lambda: _write(context, parts, where, in_turn=True),
             one_by_one,
         )
@@ -187,23 +194,17 @@ def _store_parts(
         builder.branches(safe, write, copy_and_write)
 
 
-def _lie_in_turn(context: Context, stores: Sequence[Affine]) -> Val:
-    """Whether each store begins one element behind the one before it, and no two rows meet.
+def _rows_are_apart(context: Context, addresses: Affine, count: int) -> Val:
+    """Whether no row meets another one, of `count` stores of which elements lie in turn.
 
-    In the order of rows, elements of one store are then never those of another one. It is certain
-    that rows do not meet where they are a multiple of the number of stores apart.
+    It is certain where rows are a multiple of the number of stores apart.
     """
-    builder, first = context.builder, stores[0]
-    element = memory_type(first.pointee)
-    guards = []
-    for number, addresses in enumerate(stores[1:], 1):
-        follows = builder.element_pointer(element, first.base, integer(number))
-        guards.append(builder.compare("eq", addresses.base, follows))
-    for part, size in zip(first.components[:-1], first.shape[:-1], strict=True):
+    builder, guards = context.builder, []
+    for part, size in zip(addresses.components[:-1], addresses.shape[:-1], strict=True):
         factors = [part.stride, *(scale for _, scale in part.looked_up)] if size > 1 else []
         for factor in factors:
-            if factor is not None and builder.multiple(factor) % len(stores):
-                rest = builder.binary("srem", factor, integer(len(stores)))
+            if factor is not None and builder.multiple(factor) % count:
+                rest = builder.binary("srem", factor, integer(count))
                 guards.append(builder.compare("eq", rest, integer(0)))
     return loop_versioning.all_of(context, guards)
 
@@ -251,11 +252,7 @@ def _write(
     within = None if others or where is None else _extents(builder, where)
     if any(_is_for_all(tensor) for source in sources for tensor in source.walk()):
         within = None
-    values = [part.value for part in parts]
-    elsewhere: list[Tensor] = [part.addresses for part in parts]
-    elsewhere += [each for pair in others for each in pair]
-    with without_dead_lanes(values, elsewhere, where):
-        loop_nests.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
+    loop_nests.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
 
 
 def _is_for_all(tensor: Tensor) -> bool:

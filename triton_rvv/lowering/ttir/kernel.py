@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType
+from triton_rvv.lowering.ttir.access import Access
 from triton_rvv.lowering.ttir.aliasing import Aliases
 from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
@@ -24,6 +25,9 @@ class Kernel:
         target: what code is made for.
         arguments_are_disjoint: whether different pointer arguments lead to different memory.
         values: for each argument its value, where that is the same in every run.
+
+    Attributes:
+        accesses: what is known of loads and stores of blocks; see `infer_access`.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class Kernel:
         self.target = target
         self._values = values
         self._arguments_are_disjoint = arguments_are_disjoint
+        self.accesses: dict[Operation, Access] = {}
 
     @functools.cached_property
     def functions(self) -> Mapping[str, Operation]:

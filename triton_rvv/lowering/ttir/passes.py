@@ -16,6 +16,7 @@ from triton_rvv.lowering.ttir.carried_offsets import mark_carried_offsets
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
+from triton_rvv.lowering.ttir.infer_access import infer_access
 from triton_rvv.lowering.ttir.interleaved_stores import group_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
@@ -123,6 +124,11 @@ PASSES: Sequence[Pass] = (
         "store-in-last-turn",
         mark_epilogues,
         "Finds stores of a loop's product that its last turn may do.",
+    ),
+    Pass(
+        "infer-access",
+        infer_access,
+        "Finds where the elements of loads and stores lie, and how far the next ones are.",
     ),
 )
 

@@ -1,0 +1,123 @@
+"""Compares other emulated cores with published measurements: bench_core_truth.py RESULTS [CORE].
+
+RESULTS is a checkout of https://github.com/camel-cdr/rvv-bench-results; RVV_BENCH names one of
+https://github.com/camel-cdr/rvv-bench, whose routines are built here; DAV1D one of
+https://code.videolan.org/videolan/dav1d at commit 789a1f65, for the C908; XNNPACK one of
+https://github.com/google/XNNPACK, for the X100. Of the instruction tables, only what QEMU 7.2 runs
+is compared: the instructions of the X60's table.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from record_truth import COMPILED, INSTRUCTIONS_FILE, RECORDED, nearest
+from truth_dav1d import compare_transforms
+from truth_instructions import measure_cells
+from truth_math import MathKernel, run_math_kernel
+from truth_routines import Point, build_routine, run_points
+from truth_scores import Comparison, score
+
+from rvv_runner.cores.results_page import read_instructions, read_routines
+from rvv_runner.devices import load_board
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.run import Emulator
+
+__all__ = ["main"]
+
+_PAGES = {
+    "c908": "canmv_k230",
+    "a100": "spacemit_a100",
+    "x100": "spacemit_x100",
+    "ascalon": "tt_asc_x",
+}
+_ROUTINES = ("memcpy", "memset", "utf8_count", "mandelbrot", "mergelines", "LUT4", "byteswap")
+_SIZES = (1 << 10, 1 << 13, 1 << 16)
+_LONGEST = {"mandelbrot": 1 << 13}
+_USED_FOR_THE_TABLE = ("memset", "utf8_count")
+
+
+def _instructions(emulator: Emulator, pages: Path) -> list[Comparison]:
+    lines = (RECORDED / INSTRUCTIONS_FILE).read_text(encoding="utf-8").splitlines()
+    known = {line.split("\t")[0] for line in lines}
+    rows = [row for row in read_instructions(pages / "index.html") if row.text in known]
+    return [
+        Comparison(text, f"e{sew}{lmul}", published, estimated)
+        for (text, sew, lmul), (published, estimated) in measure_cells(emulator, rows).items()
+        if published > 0
+    ]
+
+
+def _routines(emulator: Emulator, pages: Path, checkout: Path) -> Iterator[tuple[str, Comparison]]:
+    """Each page's name with a comparison."""
+    for page in _ROUTINES:
+        published = {
+            Point(routine.title, routine.name, size): size / routine.rates[size]
+            for routine in read_routines(pages)
+            if routine.page == page and not any(word in routine.name for word in COMPILED)
+            for size in {
+                nearest(routine.rates, min(wanted, _LONGEST.get(page, wanted))) for wanted in _SIZES
+            }
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            program = build_routine(checkout, page, Path(folder))
+            found = run_points(emulator, program, list(published))
+        for point, estimate in found.items():
+            group = f"{point.title} {point.size}"
+            yield page, Comparison(group, point.name, published[point], estimate.cycles)
+
+
+def _math(emulator: Emulator, core: str, checkout: Path) -> list[Comparison]:
+    lines = (RECORDED / f"{core}_math.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if not line.startswith("#")][1:]
+    return [
+        Comparison(
+            elements,
+            name,
+            float(cycles),
+            run_math_kernel(emulator, checkout, MathKernel(library, name, int(elements))).cycles,
+        )
+        for library, name, elements, cycles in rows
+    ]
+
+
+def _print(core: str, what: str, comparisons: list[Comparison]) -> None:
+    if comparisons:
+        found = score(comparisons)
+        print(
+            f"| {core} | {what} | {found.count} | {found.within_quarter:.0%} | "
+            f"{found.within_twice:.0%} | {found.bias:.2f} | {found.pairs_right} of {found.pairs} |",
+            flush=True,
+        )
+
+
+def main(results: Path, cores: list[str]) -> None:
+    """Print one table over the cores."""
+    print("| core | published | points | within 25% | within 2x | bias | pairs right |")
+    print("|---|---|---|---|---|---|---|")
+    for core in cores:
+        board = load_board(f"emulated:{core}")
+        assert isinstance(board, EmulatedBoard)
+        board.open()
+        pages = results / _PAGES[core]
+        _print(core, "instruction table", _instructions(board.emulator, pages))
+        if "RVV_BENCH" in os.environ:
+            found = list(_routines(board.emulator, pages, Path(os.environ["RVV_BENCH"])))
+            fitted = [each for page, each in found if page in _USED_FOR_THE_TABLE]
+            others = [each for page, each in found if page not in _USED_FOR_THE_TABLE]
+            _print(core, f"{', '.join(_USED_FOR_THE_TABLE)} (memory is from them)", fitted)
+            _print(core, "other routines", others)
+        if core == "c908" and (checkout := os.environ.get("DAV1D")):
+            _print(core, "dav1d", compare_transforms(board.emulator, Path(checkout), core))
+        if core == "x100" and (checkout := os.environ.get("XNNPACK")):
+            _print(core, "math of XNNPACK", _math(board.emulator, core, Path(checkout)))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(_PAGES):
+        raise SystemExit(f"usage: bench_core_truth.py RESULTS [{' | '.join(_PAGES)}] ...")
+    main(Path(sys.argv[1]), sys.argv[2:] or list(_PAGES))

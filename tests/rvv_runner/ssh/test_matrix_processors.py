@@ -1,0 +1,54 @@
+"""Boards some of whose processors have a matrix unit."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+
+from rvv_runner.board import BoardError
+from rvv_runner.board_file import BoardFile, SshSettings, read_board_file
+from rvv_runner.ssh.board import SshBoard
+from rvv_runner.ssh.matrix_unit import with_matrix_unit
+
+
+def bpi_f3(core: int | None = None, **changes: Any) -> BoardFile:
+    board_file = read_board_file("bpi-f3")
+    return dataclasses.replace(board_file, ssh=SshSettings("board", core=core), **changes)
+
+
+@pytest.mark.parametrize(
+    ("board_file", "cores", "processors"),
+    [
+        (bpi_f3(), 1, "0,1,2,3"),
+        (bpi_f3(), 4, "0,1,2,3"),
+        (bpi_f3(core=1), 1, "0,1"),
+        (bpi_f3(processors="2-7"), 2, "2,3"),
+    ],
+)
+def test_kernels_run_where_the_unit_is(board_file: BoardFile, cores: int, processors: str) -> None:
+    found = with_matrix_unit(board_file, cores)
+    assert (found.cpu, found.kind, found.processors) == ("x60-ime", "x60-matrix", processors)
+
+
+@pytest.mark.parametrize(
+    ("board_file", "cores"),
+    [
+        (bpi_f3(), 5),
+        (bpi_f3(core=5), 1),
+        (bpi_f3(processors="4-7"), 1),
+        (bpi_f3(matrix_processors=""), 1),
+    ],
+)
+def test_other_cores_get_code_for_vectors(board_file: BoardFile, cores: int) -> None:
+    assert with_matrix_unit(board_file, cores) == board_file
+
+
+def test_a_board_without_the_unit_is_refused_before_anything_runs(
+    board_file: BoardFile,
+) -> None:
+    # QEMU, behind the server, does not know the instruction.
+    board = SshBoard("test", dataclasses.replace(board_file, cpu="x60-ime"), patience_s=0)
+    with pytest.raises(BoardError, match="does not know the matrix instruction of x60-ime: write"):
+        board.open()

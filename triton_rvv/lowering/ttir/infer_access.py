@@ -1,0 +1,175 @@
+"""Says of each load and store where its elements lie, and how far the next ones are.
+
+"tt.load"(%p) {triton_rvv.access = {address = "%x + 512*%pid + i0", kind = "contiguous",
+                                    to_next_program = "512"}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from triton_rvv.frontend.ttir import Block, Operation, Value
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.access import ACCESS, Access, Streams
+from triton_rvv.lowering.ttir.access_functions import AccessFunctions
+from triton_rvv.lowering.ttir.interleaved_stores import interleaved_stores
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.mask_conditions import MaskConditions
+from triton_rvv.lowering.ttir.polynomials import (
+    ONE,
+    ZERO,
+    Atom,
+    Extended,
+    Polynomial,
+    Position,
+    Unknown,
+    axes_of,
+)
+from triton_rvv.lowering.ttir.rewriter import blocks_inside
+from triton_rvv.lowering.ttir.streams import (
+    block_rank,
+    mask_of,
+    stores_in_turn,
+    stream_groups,
+)
+
+__all__ = ["infer_access"]
+
+
+def infer_access(kernel: Kernel) -> int:
+    """Give loads and stores of blocks the attribute; how many there are."""
+    for function in kernel.functions.values():
+        for operation, access in _Inference(kernel, function).accesses().items():
+            kernel.accesses[operation] = access
+            operation.attributes[ACCESS] = access.attribute
+    return len(kernel.accesses)
+
+
+class _Inference:
+    """What is found in one function."""
+
+    def __init__(self, kernel: Kernel, function: Operation) -> None:
+        self._function = function
+        self._sums = AccessFunctions(function, kernel.known_integers)
+        self._masks = MaskConditions(function, self._sums)
+        groups = interleaved_stores(function)
+        self._store_groups = [[*earlier, last] for last, earlier in groups.items()]
+        self._turns = kernel.known_integers.turns
+        self._makers = {result: each for each in function.walk() for result in each.results}
+        # What is the same in all programs; other functions are called with anything.
+        arguments = function.regions[0].blocks[0].arguments
+        self._same = frozenset(arguments if function is kernel.function else ())
+
+    def accesses(self) -> dict[Operation, Access]:
+        """Of every load and store of a block."""
+        found: dict[Operation, Access] = {}
+        for block, loops in self._blocks(self._function, ()):
+            here = {op: self._access(op, loops) for op in block.operations if _is_access(op)}
+            found |= here
+            addresses = {operation: access.address for operation, access in here.items()}
+            stores = [group for group in self._store_groups if here.keys() >= {*group}]
+            groups = [*stream_groups(block, addresses)]
+            groups += [each for group in stores for each in stores_in_turn(group, addresses)]
+            for group in groups:
+                streams = Streams(group.stride, tuple(place for _, place in group.members))
+                for operation, place in group.members:
+                    found[operation] = replace(here[operation], streams=streams, place=place)
+        return found
+
+    def _blocks(
+        self, operation: Operation, loops: tuple[_Loop, ...]
+    ) -> Iterator[tuple[Block, tuple[_Loop, ...]]]:
+        """The blocks of code inside, each with the loops around it."""
+        if operation.name == "scf.for":
+            loops = (*loops, _Loop(operation, self._sums, self._turns(operation) == 1))
+        for region in operation.regions:
+            for block in region.blocks:
+                yield block, loops
+                for inner in block.operations:
+                    yield from self._blocks(inner, loops)
+
+    def _access(self, operation: Operation, loops: Sequence[_Loop]) -> Access:
+        address, mask = self._sums.of(operation.operands[0]), mask_of(operation)
+        growths = [loop.growth(address) for loop in reversed(loops)]
+        moves_by = next((growth for growth in growths if growth != ZERO), ZERO)
+        is_repeated = not all(loop.has_one_turn for loop in loops)
+        to_next = ZERO if is_repeated else address.growth(self._to_next_program)
+        return Access(
+            address,
+            block_rank(operation),
+            _computable(moves_by),
+            _computable(to_next),
+            self._is_denser_by_column(address, block_rank(operation)),
+            "" if mask is None else self._masks.of(mask),
+        )
+
+    def _is_denser_by_column(self, address: Polynomial, rank: int) -> bool:
+        strides = [address.stride(axis) for axis in range(max(rank - 2, 0), rank)]
+        numbers = [self._sums.number(each) for each in strides if each is not None]
+        known = [number for number in numbers if number is not None]
+        return len(known) == 2 and 0 < known[0] < known[1]
+
+    def _to_next_program(self, atom: Atom) -> Polynomial | None:
+        if isinstance(atom, Extended):
+            return atom.sum.growth(self._to_next_program)
+        if not isinstance(atom, Value):
+            return None if isinstance(atom, Unknown) else ZERO
+        maker = self._makers.get(atom)
+        if maker is None:
+            return ZERO if atom in self._same else None
+        if maker.name == "tt.get_program_id":
+            return ONE if maker.integer("axis") == 0 else ZERO
+        return ZERO if maker.name == "tt.get_num_programs" else None
+
+
+class _Loop:
+    """How much sums grow from one turn of an `scf.for` to the next.
+
+    What wraps in 32 bits is not looked at: this is for hints. Where there is one turn, its counter
+    grows by nothing, but what it carries is moved to where the next program often begins.
+    """
+
+    def __init__(self, operation: Operation, sums: AccessFunctions, has_one_turn: bool) -> None:
+        self._sums = sums
+        self.has_one_turn = has_one_turn
+        block = operation.regions[0].block
+        self._counter, *arguments = block.arguments
+        self._step = operation.operands[2]
+        self._yielded = dict(zip(arguments, block.operations[-1].operands, strict=True))
+        changing = [each for each in operation.walk() if each is not operation]
+        self._changing = {result for each in changing for result in each.results}
+        for each in blocks_inside(operation):
+            self._changing.update(each.arguments)
+
+    def growth(self, total: Polynomial) -> Polynomial | None:
+        """In elements for addresses; None where it is not known, or not one number."""
+        return total.growth(self._of_atom)
+
+    def _of_atom(self, atom: Atom) -> Polynomial | None:
+        if isinstance(atom, Extended):
+            return self.growth(atom.sum)
+        value = atom.value if isinstance(atom, Unknown) else atom
+        if not isinstance(value, Value) or value not in self._changing:
+            return ZERO
+        if value is self._counter:
+            return ZERO if self.has_one_turn else self._sums.of(self._step)
+        if value not in self._yielded or axes_of(atom):
+            return None
+        grown = self._sums.of(self._yielded[value]) - self._sums.of(value)
+        is_known = not any(
+            isinstance(each, Value) and each in self._changing for each in grown.atoms
+        )
+        return grown if is_known else None
+
+
+def _is_access(operation: Operation) -> bool:
+    is_access = operation.name in ("tt.load", "tt.store")
+    return is_access and isinstance(operation.operands[0].type, TensorType)
+
+
+def _computable(growth: Polynomial | None) -> Polynomial | None:
+    """One number that is made of the kernel's scalars; None for any other."""
+    if growth is None or any(isinstance(each, Position | Unknown) for each in growth.atoms):
+        return None
+    return growth
