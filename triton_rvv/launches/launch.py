@@ -239,7 +239,7 @@ class InductorLaunch(Launch):
 
 
 def passed_names(tuner: Any) -> list[str]:
-    """The parameters that Inductor passes at run time, those that it has made constants included."""
+    """The parameters that Inductor passes at run time, also those that it made constants."""
     return [parameter.name for parameter in tuner.fn.params if not parameter.is_constexpr]
 
 
