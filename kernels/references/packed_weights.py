@@ -56,5 +56,5 @@ def packed_weights(k: int, n: int, tile: int, seed: int) -> PackedWeights:
 
 def _tiled(matrix: torch.Tensor, tile: int) -> torch.Tensor:
     """The same elements, tile after tile, with the shape of the matrix."""
-    tiles = [part.reshape(-1) for part in matrix.split(tile, dim=1)]
+    tiles = [part.reshape(-1) for part in torch.split(matrix, tile, dim=1)]
     return torch.cat(tiles).view(matrix.shape)
