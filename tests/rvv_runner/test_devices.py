@@ -101,14 +101,14 @@ def test_a_users_board_may_be_called_like_its_kind(my_board):
     board = my_board.with_name("x60.toml")
     my_board.rename(board)
     assert load_board("x60").info == dataclasses.replace(load_board(str(board)).info, name="x60")
-    assert load_board("x60").info.kind == "x60"
+    assert load_board("x60").info.kind == "x60-matrix"
 
 
 @pytest.mark.parametrize("by_path", [False, True])
 def test_a_users_board_takes_what_its_kind_has(my_board, by_path):
     assert "my-board" in board_names()
     board = load_board(str(my_board) if by_path else "my-board")
-    assert (board.info.name, board.info.kind) == ("my-board", "x60")
+    assert (board.info.name, board.info.kind) == ("my-board", "x60-matrix")
     assert (board.info.vlen_bits, board.info.l2_bytes) == (256, 524288)
     assert not board.info.deterministic
     assert not board.info.estimated
