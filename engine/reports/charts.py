@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.reports.content import StudyContent
-from engine.reports.random_order import median_best
 from engine.study.stored_trial import StoredTrial
 
 __all__ = ["charts", "compared_convergence"]
@@ -61,10 +60,8 @@ def _convergence(content: StudyContent) -> Figure:
         "hovertemplate": "trial %{x}: %{y:.4g} ms<br>%{text}<extra></extra>",
         "marker": {"color": _OTHER, "size": 6, "opacity": 0.7},
     }
-    chance = _line("the same trials in random order, median", _ms(median_best(times_s)), _CHANCE)
-    chance["line"]["dash"] = "dot"
     best = _line("fastest so far", _ms(_best_so_far(times_s)), _WINNER)
-    return _figure([tried, chance, best], "trials", _time_label(content), log_y=True)
+    return _figure([tried, best], "trials", _time_label(content), log_y=True)
 
 
 def _importance(content: StudyContent) -> Figure:

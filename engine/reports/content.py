@@ -9,17 +9,20 @@ from pathlib import Path
 
 from engine.reports.importance import importances
 from engine.reports.inner_loop import innermost_loop
+from engine.reports.title import title
+from engine.reports.verdict import Verdict, verdict
 from engine.run.counters import CYCLES, counters_of
 from engine.run.stored_summary import stored_summary
 from engine.run.summary import Summary
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from foundation.config import Config
-from foundation.shapes import shape_text
+from foundation.errors import UserError
+from foundation.shapes import Shape, shape_text
 from rvv_runner.assembly import assembly_file
 from rvv_runner.usage import cores_in
 
-__all__ = ["Exchange", "StudyContent", "exchanges", "study_content"]
+__all__ = ["Exchange", "StudyContent", "check_comparable", "exchanges", "study_content"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,9 @@ class StudyContent:
 
     Args:
         name: of the study.
+        title: what it is about, in words.
+        kernel: the kernel's name.
+        verdict: what to use, why, and what to try next.
         about: what it is about and what its times were made with, label by label.
         objectives: names of its objectives, the time first.
         trials: those with an outcome, and combinations that a rule forbade; in order of number.
@@ -37,6 +43,9 @@ class StudyContent:
     """
 
     name: str
+    title: str
+    kernel: str
+    verdict: Verdict
     about: Mapping[str, str]
     objectives: tuple[str, ...]
     trials: tuple[StoredTrial, ...]
@@ -87,13 +96,20 @@ def study_content(stored: StoredTrials) -> StudyContent:
     trials = [t for t in stored.changes() if t.has_outcome or t.status == "constraint"]
     judged = [trial for trial in trials if trial.has_outcome]
     summary = stored_summary(stored, judged)
+    shares = importances(judged)
+    kernel, shapes = str(stored.attribute("kernel")), _shapes(stored)
+    dtype, device = (str(stored.attribute(name)) for name in ("dtype", "device"))
+    shape = shapes[0] if len(shapes) == 1 else None
     return StudyContent(
         name=stored.study_name,
+        title=title(kernel, shapes, dtype, device, len(judged)),
+        kernel=kernel,
+        verdict=verdict(summary, judged, shares, kernel, shape),
         about=_about(stored),
         objectives=stored.objectives,
         trials=tuple(trials),
         summary=summary,
-        importances=importances(judged),
+        importances=shares,
         loops=_loops(summary),
     )
 
@@ -109,12 +125,37 @@ def exchanges(one: StudyContent, other: StudyContent) -> list[Exchange]:
     return found
 
 
+def check_comparable(one: StudyContent, other: StudyContent) -> None:
+    """Refuse studies whose winners cannot run in each other's place.
+
+    Raises:
+        UserError: for studies of two kernels, or with other parameters.
+    """
+    if one.kernel != other.kernel:
+        raise UserError(
+            f"{one.name} is about {one.kernel} and {other.name} about {other.kernel}, which cannot "
+            "be compared: give two studies of one kernel"
+        )
+    known = [{name for t in content.trials for name in t.config} for content in (one, other)]
+    if all(known) and known[0] != known[1]:
+        differ = ", ".join(sorted(known[0] ^ known[1]))
+        raise UserError(
+            f"{one.name} and {other.name} tuned different parameters ({differ}), so they cannot be "
+            "compared: give two studies of one search space"
+        )
+
+
+def _shapes(stored: StoredTrials) -> list[Shape]:
+    shape = stored.attribute("shape")
+    every = shape if isinstance(shape, list) else [shape]
+    return [dict(each) for each in every if isinstance(each, Mapping)]
+
+
 def _about(stored: StoredTrials) -> dict[str, str]:
-    shape, made_with = stored.attribute("shape"), stored.attribute("made_with")
-    shapes = shape if isinstance(shape, list) else [shape]
+    made_with = stored.attribute("made_with")
     about = {
         "kernel": str(stored.attribute("kernel")),
-        "shape": "; ".join(shape_text(s) for s in shapes if isinstance(s, Mapping)),
+        "shape": "; ".join(map(shape_text, _shapes(stored))),
         "element type": str(stored.attribute("dtype")),
         "device": str(stored.attribute("device")),
     }

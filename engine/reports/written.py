@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.reports.content import study_content
+from engine.reports.content import check_comparable, study_content
 from engine.reports.page import report_html
 from engine.study.location import file_stem, reports_dir
 from engine.study.trials import StoredTrials
@@ -22,8 +22,12 @@ def write_report(studies: Sequence[StoredTrials], path: Path) -> None:
     """Write the report of one study, or of two compared.
 
     Raises:
+        UserError: for two studies that cannot be compared.
         OSError: if the file cannot be written.
     """
-    html = report_html([study_content(stored) for stored in studies])
+    contents = [study_content(stored) for stored in studies]
+    if len(contents) > 1:
+        check_comparable(*contents)
+    html = report_html(contents)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(html, encoding="utf-8")

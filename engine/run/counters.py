@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from engine.study.stored_trial import StoredTrial
 
-__all__ = ["CYCLES", "CounterChange", "counter_changes", "counters_of"]
+__all__ = ["ALWAYS_SHOWN", "CYCLES", "CounterChange", "counter_changes", "counters_of"]
 
 CYCLES = "u_mode_cycle"
 
-_ALWAYS_SHOWN = (CYCLES, "instructions")
+ALWAYS_SHOWN = (CYCLES, "instructions")
 _MOST_OTHERS = 6
 _LEAST_WEIGHT = 0.01  # of the default's cycles
 
@@ -65,7 +65,7 @@ def counter_changes(
         for name, value in before.items()
         if name in after
     }
-    first = [changes.pop(name) for name in _ALWAYS_SHOWN if name in changes]
+    first = [changes.pop(name) for name in ALWAYS_SHOWN if name in changes]
     least = _LEAST_WEIGHT * before.get(CYCLES, 0.0)
     others = [c for c in changes.values() if c.cycles and abs(c.cycles) >= least]
     others.sort(key=lambda change: -abs(change.cycles))

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import shutil
-import statistics
 import subprocess
 
 import pandas
@@ -14,7 +12,6 @@ import pytest
 
 from engine.report import main
 from engine.reports.inner_loop import innermost_loop
-from engine.reports.random_order import median_best
 from engine.results.trials_table import trials_table
 from engine.search import Search
 from engine.study.storage import StudyIdentity, open_study, study_named
@@ -74,7 +71,7 @@ def test_its_figures_are_those_of_the_csv(storage, tmp_path):
     winner, default = correct["time_s"].min(), correct["time_s"].iloc[0]
     assert f"<b>{winner * 1e3:.4g} ms</b>winner" in page
     assert f"<b>{default / winner:.2f}x</b>speed-up" in page
-    best = data_of(page)["figures"]["convergence-1"]["data"][2]["y"]
+    best = data_of(page)["figures"]["convergence-1"]["data"][1]["y"]
     assert best[-1] == pytest.approx(winner * 1e3)
     assert sorted(best, reverse=True) == best
 
@@ -92,6 +89,45 @@ def test_estimates_say_how_far_off_they_are_and_who_is_tied(storage, tmp_path):
     assert re.search(r"not a measurement; the winner's is estimated, ±\d+%", page)
     places = re.findall(r"<td>(winner|\d[^<]*)</td><td><code>BLOCK=(\d+),<wbr>GROUP=(\d)", page)
     assert places[:3] == [("winner", "8", "1"), ("2 tied", "16", "1"), ("3", "8", "8")]
+
+
+def test_the_first_screen_says_what_to_use_and_what_to_try_next(storage, tmp_path):
+    page = page_of(storage, [study_in(storage, "board", best=8)], tmp_path).read_text()
+    assert "<h1>k 8, fp32, board, 12 trials</h1>" in page
+    assert "<b>Use the winner: 8.00x the default. How sure that is was not measured.</b>" in page
+    assert "is the largest value tried" not in page
+    assert "in random order" not in page
+    page = page_of(storage, [study_in(storage, "other", best=16)], tmp_path).read_text()
+    assert "BLOCK=16 is the largest" not in page  # 32 was tried, and is wrong
+    page = page_of(storage, [study_in(storage, "third", best=1)], tmp_path).read_text()
+    assert "Nothing that was tried is faster than the default: use the default." in page
+    assert "BLOCK=1 is the least value tried" in page
+
+
+@pytest.mark.parametrize(("of_default_s", "is_tied"), [(1.001e-3, True), (2e-3, False)])
+def test_a_tie_with_the_default_recommends_the_default(storage, tmp_path, of_default_s, is_tied):
+    identity = StudyIdentity("k", {"N": 8}, "fp32", "emulated:x60", "grid", {"compiler": "c"})
+    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    default = next(iter(SPACE.parameters[0].values))
+    while (config := search.ask()) is not None:
+        is_default = dict(config) == {"BLOCK": default, "GROUP": 1}
+        time_s = of_default_s if is_default else 1e-3 * (1 if config["BLOCK"] == 8 else 5)
+        counters = {"u_mode_cycle": 1.6e9 * time_s, "l2_miss": 1e6 * time_s}
+        notes = {"wall_s": 1.0} if is_default else {}
+        attributes = {"board": "emulated:x60", "estimated": True, "counters": counters, **notes}
+        search.tell(config, time_s, attributes=attributes)
+    page = page_of(storage, [identity.name], tmp_path).read_text()
+    assert ("the default are tied" in page) == ("use the default.</b>" in page) == is_tied
+    assert bool(re.search(r"Use the winner: 2\.00x the default, ±\d+% by", page)) != is_tied
+
+
+def test_studies_of_two_kernels_are_not_compared(storage, tmp_path):
+    names = [study_in(storage, "board", best=8)]
+    identity = StudyIdentity("other", {"N": 8}, "fp32", "board", "grid", {"compiler": "c"})
+    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    search.tell(search.ask(), 1e-3, attributes={"board": "b"})
+    with pytest.raises(UserError, match=r"about k and .* about other, which cannot be compared"):
+        main([*names, identity.name, "--storage", storage])
 
 
 def test_idle_time_lies_between_what_was_done(storage, tmp_path):
@@ -125,16 +161,6 @@ def test_mistakes_are_sentences(storage, tmp_path):
         main([name, "--storage", storage, "--out", str(tmp_path)])
 
 
-@pytest.mark.parametrize("times", [(3, 1, 2, 5, 4), (None, 2, None, 1, 3), (None, None, None, 7)])
-def test_the_median_of_all_orders(times):
-    numbers = [float("inf") if time is None else time for time in times]
-    expected = []
-    for count in range(1, len(times) + 1):
-        bests = [min(order[:count]) for order in itertools.permutations(numbers)]
-        expected.append(statistics.median_low(bests))
-    assert median_best(times) == [None if best == float("inf") else best for best in expected]
-
-
 def test_the_innermost_loop_is_found():
     assembly = """
 outer:
@@ -156,6 +182,30 @@ scalar:
     assert loop.startswith(".LBB0_3:")
     assert loop.endswith("bnez a4, .LBB0_3")
     assert not innermost_loop("f:\n    ret\n")
+
+
+def test_the_loop_with_the_multiply_adds_is_shown():
+    assembly = """
+outer:
+    addi a0, a0, 1
+inner:
+    vle32.v v8, (a2)
+tail:
+    addi a1, a1, 1
+    bnez a1, tail
+    vfmacc.vf v16, fa0, v8
+    bnez a4, inner
+epilogue:
+    vle32.v v8, (a3)
+    vfadd.vv v9, v8, v9
+    vse32.v v9, (a3)
+    bnez a6, epilogue
+    bne a0, a5, outer
+    ret
+"""
+    loop = innermost_loop(assembly)
+    assert loop.startswith("inner:")
+    assert loop.endswith("bnez a4, inner")
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")

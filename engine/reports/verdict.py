@@ -1,0 +1,161 @@
+"""What a study's report says first: what to use, how sure that is, why, and what to try next."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from engine.repeats.comparison import Comparison
+from engine.results.units import count_text, speedup_text
+from engine.run.counters import ALWAYS_SHOWN, CounterChange
+from engine.run.estimates import trial_band
+from engine.run.summary import Summary
+from engine.study.stored_trial import StoredTrial
+from foundation.config import Config, ParameterValue
+from foundation.programs import python_command
+from foundation.shapes import Shape, shape_text
+from kernels.registry import kernel_names
+
+__all__ = ["Verdict", "verdict"]
+
+_CAUSES = 3
+_PAIRS = 3
+_FEWEST_VALUES = 3
+_USE_DEFAULT = "use the default"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The first screen of a report.
+
+    Args:
+        use: what to use, with the gain and how sure it is.
+        why: the counters that changed most from the default to the winner.
+        next_steps: what to try next.
+    """
+
+    use: str
+    why: tuple[str, ...]
+    next_steps: tuple[str, ...]
+
+
+def verdict(
+    summary: Summary,
+    trials: Sequence[StoredTrial],
+    importances: Mapping[str, float],
+    kernel: str,
+    shape: Shape | None,
+) -> Verdict:
+    """Judge a study.
+
+    Args:
+        summary: of the study.
+        trials: of the study.
+        importances: share of each parameter.
+        kernel: its name.
+        shape: the shape, if there is one.
+    """
+    winner = summary.winner
+    if winner is None:
+        return Verdict("No configuration was correct: see what failed.", (), ())
+    tried = [trial.config for trial in trials if trial.has_outcome]
+    steps = (
+        *_edges(winner.config, tried),
+        *_untried(list(importances)[:2], tried),
+        *_next_shape(kernel, shape),
+    )
+    return Verdict(_use(summary, winner), tuple(map(_cause, _causes(summary.changes))), steps)
+
+
+def _use(summary: Summary, winner: StoredTrial) -> str:
+    default = summary.default
+    if default is None:
+        return "Use the winner; its gain is not known, since the default was not measured."
+    if default is winner:
+        return f"Nothing that was tried is faster than the default: {_USE_DEFAULT}."
+    gain = speedup_text(summary.speedup(winner))
+    if summary.comparison is not None:
+        return _compared(summary.comparison, default.config, gain)
+    if not summary.estimated:
+        return f"Use the winner: {gain} the default. How sure that is was not measured."
+    band = trial_band(winner)
+    if band is None:
+        return f"Use the winner: {gain} the default, by a model that no real core has checked."
+    if summary.tied(default):
+        return (
+            f"The winner ({gain}) and the default are tied, since the model cannot tell times "
+            f"apart that differ by less than {band.tied:.0%}: {_USE_DEFAULT}."
+        )
+    return f"Use the winner: {gain} the default, ±{band.tied:.0%} by the model's error band."
+
+
+def _compared(comparison: Comparison, default: Config, gain: str) -> str:
+    contender = next((c for c in comparison.contenders if c.config == default), None)
+    if contender is None:
+        return f"Use the winner: {gain} the default, which was too slow to be compared again."
+    low, high = 1 + contender.slower_low, 1 + contender.slower_high
+    interval = f"{low:.2f}x to {high:.2f}x at {comparison.confidence:.0%} confidence"
+    if contender.is_significantly_slower:
+        return f"Use the winner: {1 + contender.slower:.2f}x the default, {interval}."
+    return f"The winner and the default are tied ({interval}): {_USE_DEFAULT}."
+
+
+def _causes(changes: Sequence[CounterChange]) -> list[CounterChange]:
+    others = [change for change in changes if change.name not in ALWAYS_SHOWN]
+    return others[:_CAUSES]
+
+
+def _cause(change: CounterChange) -> str:
+    more = "more" if change.cycles > 0 else "fewer"
+    return (
+        f"{count_text(change.winner)} {change.name} in place of {count_text(change.default)}: "
+        f"roughly {count_text(abs(change.cycles))} {more} cycles"
+    )
+
+
+def _edges(winner: Config, tried: Sequence[Config]) -> list[str]:
+    """The sizes whose best value is the least or the largest that was tried."""
+    found = []
+    for name, value in winner.items():
+        values = [v for v in _values(name, tried) if type(v) is int]
+        if type(value) is not int or len(values) < _FEWEST_VALUES:
+            continue
+        if value in (min(values), max(values)):
+            which, beyond = ("largest", "larger") if value == max(values) else ("least", "smaller")
+            found.append(
+                f"{name}={value} is the {which} value tried: allow {beyond} ones in the search "
+                "space if the kernel takes them"
+            )
+    return found
+
+
+def _untried(names: Sequence[str], tried: Sequence[Config]) -> list[str]:
+    """The pairs of the two parameters that matter most that no trial has."""
+    if len(names) < 2:
+        return []
+    pairs = {tuple(config[name] for name in names) for config in tried if set(names) <= set(config)}
+    every = itertools.product(*(_values(name, tried) for name in names))
+    left = [pair for pair in every if pair not in pairs]
+    if not left:
+        return []
+    shown = "; ".join(
+        ",".join(f"{name}={value}" for name, value in zip(names, pair, strict=True))
+        for pair in left[:_PAIRS]
+    )
+    more = f" and {len(left) - _PAIRS} more" if len(left) > _PAIRS else ""
+    return [f"not tried, or pruned: {shown}{more}; more --trials may reach them"]
+
+
+def _values(name: str, tried: Sequence[Config]) -> list[ParameterValue]:
+    return list(dict.fromkeys(config[name] for config in tried if name in config))
+
+
+def _next_shape(kernel: str, shape: Shape | None) -> list[str]:
+    """A run at another shape, which this study's trials serve as a warm start."""
+    if not shape or kernel not in kernel_names():
+        return []
+    first = next(iter(shape))
+    doubled = shape_text({**shape, first: 2 * shape[first]})
+    command = f"{python_command('engine.tune')} {kernel} --shape {doubled}"
+    return [f"the next shape, warm-started from this study: {command}"]
