@@ -144,7 +144,8 @@ def _line(case: Case, tried: Sequence[Tried]) -> str:
     best = {cores: _best(tried, cores) for cores in CORES}
     cells = [str(case), str(len(tried))]
     for cores in CORES:
-        cells.append(f"{best[cores].config}: {best[cores].programs} programs")
+        config = str(best[cores].config).replace("BLOCK_SIZE_", "")
+        cells.append(f"{config}: {best[cores].programs} programs")
     cells += [_loss(best[1], best[4], 4), _loss(best[1], best[8], 8), _loss(best[4], best[1], 1)]
     one_s = best[1].times_s[1]
     cells += [f"{one_s / best[cores].times_s[cores]:.1f}" for cores in CORES[1:]]

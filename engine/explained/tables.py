@@ -20,8 +20,6 @@ _MOST_LINES = 10
 _LEAST_SHARE = 0.005  # a line with less of the cycles of every configuration is left out
 _MOST_DIFFERENCES = 3
 _TEXT_WIDTH = 60
-# Kinds of loads and stores that need no word.
-_NEIGHBOURS = ("contiguous", "one element")
 
 
 def print_explained(
@@ -107,7 +105,7 @@ def _scattered(winner: Explained) -> list[str]:
     found = []
     for access in winner.accesses:
         line = counted.get(access.line)
-        if line is None or access.kind in _NEIGHBOURS:
+        if line is None or not access.is_scattered:
             continue
         if winner.of_line(line) >= _LEAST_SHARE * winner.cycles:
             what = "stores to" if access.is_store else "loads from"

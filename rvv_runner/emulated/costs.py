@@ -126,8 +126,11 @@ class CostTable:
     cores_per_l2: int = 1
 
     def for_cores(self, cores: int, cores_per_l2: int) -> CostTable:
-        """The same costs, for so many cores."""
-        return replace(self, cores=cores, cores_per_l2=cores_per_l2)
+        """The same costs, for so many cores, whose bus is at least as fast as one of them."""
+        own = {"bus_read": "dram_read", "bus_write": "dram_write"}
+        bus = {name: min(self.sharing[name], self.parameters[one]) for name, one in own.items()}
+        sharing = {**self.sharing, **bus}
+        return replace(self, sharing=sharing, cores=cores, cores_per_l2=cores_per_l2)
 
     def cycles(self, name: str) -> float:
         """A time among `parameters`, in cycles."""

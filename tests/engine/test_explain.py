@@ -26,9 +26,9 @@ from triton_rvv.codegen.line_table import SourceLine
 from triton_rvv.lowering import LineAccess
 
 ACCESSES = (
-    LineAccess("k.py:3", is_store=False, kind="contiguous", address="%x + i0"),
-    LineAccess("k.py:3", is_store=False, kind="gathered", address="%x + %at"),
-    LineAccess("k.py:4", is_store=False, kind="gathered", address="%y + %at"),
+    LineAccess("k.py:3", False, "contiguous", False, "%x + i0"),
+    LineAccess("k.py:3", False, "gathered", True, "%x + %at"),
+    LineAccess("k.py:4", False, "gathered", True, "%y + %at"),
 )
 NAMES = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M")
 WINNER, DEFAULT = (32, 32, 32, 1), (16, 16, 16, 8)

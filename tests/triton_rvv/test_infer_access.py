@@ -83,6 +83,18 @@ def test_addresses(offset, address, kind):
     assert (str(access.address), access.kind) == (address, kind)
 
 
+@pytest.mark.parametrize("operation", ["arith.muli", "arith.addi", "arith.divsi", "arith.remsi"])
+def test_numbers_made_of_ever_more_parts(operation):
+    """Each is made of the one before it twice, which has 2^64 parts in the end."""
+    body = [POSITIONS, block("%v0", "arith.addi", "%at", "%ns")]
+    for turn in range(64):
+        body.append(block(f"%w{turn}", operation, f"%v{turn}", "%two"))
+        body.append(block(f"%u{turn}", operation, f"%v{turn}", "%ns"))
+        body.append(block(f"%v{turn + 1}", "arith.muli", f"%w{turn}", f"%u{turn}"))
+    (access,) = accesses("\n".join([*body, load("%v", "%v64")]))
+    assert len(str(access.address)) < 1000
+
+
 def test_a_block_of_two_dimensions_and_its_mask():
     wide = "tensor<4x256xi32>"
     body = f"""{POSITIONS}
@@ -142,6 +154,32 @@ def test_two_loads_of_neighbours():
 def test_loads_that_are_not_taken_together(loads):
     first, second = loads
     assert first.streams is not second.streams
+
+
+def stored(*distances: int) -> list[Access]:
+    """Stores to every second element, from so far on each, of what a load gives."""
+    body = [TWICE, load("%v", "%at")]
+    for place, distance in enumerate(distances):
+        body.append(number(f"%c{place}", distance))
+        body.append(block(f"%o{place}", "arith.addi", "%even", f"%c{place}"))
+        types = f"({POINTERS}, {INTEGERS}) -> {POINTERS}"
+        body.append(f'%p{place} = "tt.addptr"(%xs, %o{place}) : {types}')
+        body.append(f'"tt.store"(%p{place}, %v) : ({POINTERS}, {FLOATS}) -> ()')
+    return accesses("\n".join(body))[1:]
+
+
+def test_two_stores_that_fill_rows():
+    first, second = stored(0, 1)
+    assert first.streams is second.streams is not None
+    assert [first.kind, second.kind] == ["0 of 2 in turn", "1 of 2 in turn"]
+    # Of three, the last two do.
+    kinds = [access.kind for access in stored(5, 0, 1)]
+    assert kinds == ["strided", "0 of 2 in turn", "1 of 2 in turn"]
+
+
+@pytest.mark.parametrize("distances", [(1, 0), (0, 2), (0, 0), (0,)])
+def test_stores_that_do_not(distances):
+    assert all(access.streams is None for access in stored(*distances))
 
 
 @pytest.mark.parametrize(("factor", "together"), [(2, True), (1, False)])

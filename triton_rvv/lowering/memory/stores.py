@@ -112,15 +112,15 @@ def _part(context: Context, operation: Operation) -> _Part:
 
 def _are_in_turn(parts: Sequence[_Part]) -> bool:
     """Whether each of n parts goes to every n-th element of a row, one behind the part before."""
-    first, accesses = parts[0].access, [part.access for part in parts]
-    stride = None if first is None else first.address.stride(first.rank - 1)
-    if first is None or stride is None or stride.number != len(parts):
-        return False
-    places = [access and (access.address - first.address).number for access in accesses]
-    has_rules = all(
-        part.addresses.extra is None and part.addresses.components[-1].has_rule for part in parts
+    streams = {None if part.access is None else part.access.streams for part in parts}
+    first = next(iter(streams))
+    return (
+        len(streams) == 1
+        and first is not None
+        and first.stride == len(parts)
+        and all(part.addresses.extra is None for part in parts)
+        and all(part.addresses.components[-1].has_rule for part in parts)
     )
-    return has_rules and places == [*range(len(parts))]
 
 
 def _are_apart(context: Context, parts: Sequence[_Part]) -> bool:

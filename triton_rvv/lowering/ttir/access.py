@@ -9,17 +9,18 @@ from triton_rvv.lowering.ttir.polynomials import ONE, ZERO, Polynomial, Unknown,
 
 __all__ = ["ACCESS", "Access", "Streams"]
 
+_SCATTERED = ("strided", "by column", "gathered")
 # The attribute of loads and stores that says what was found, for people.
 ACCESS = "triton_rvv.access"
 
 
 @dataclass(frozen=True, eq=False)
 class Streams:
-    """Loads that take every so many elements of the same rows, under one mask.
+    """Loads, or stores, of every so many elements of the same rows, under one mask.
 
     Args:
         stride: from an element of a stream to its next one.
-        places: where the streams begin, in elements from the first load's.
+        places: where the streams begin, in elements from the first one's.
     """
 
     stride: int
@@ -38,7 +39,8 @@ class Access:
         to_next_program: elements to the block of the next program along x; None if not known.
         is_denser_by_column: whether neighbours in a column are known to be nearer than in a row.
         mask: which elements are loaded or stored, as people read it; "" for all.
-        streams: the loads that take neighbouring elements, this one among them.
+        streams: the loads that take neighbouring elements, or the stores that fill rows together,
+            this one among them.
         place: where this one begins among these.
     """
 
@@ -68,6 +70,11 @@ class Access:
             return "one element"
         is_by_column = last and self.address.stride(last - 1) == ONE
         return "by column" if is_by_column or self.is_denser_by_column else "strided"
+
+    @property
+    def is_scattered(self) -> bool:
+        """Whether neighbours in a row are not neighbours in memory, or not of other accesses."""
+        return self.kind in _SCATTERED
 
     @property
     def attribute(self) -> dict[str, Attribute]:

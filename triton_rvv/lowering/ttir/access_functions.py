@@ -31,6 +31,8 @@ __all__ = ["AccessFunctions"]
 # Smaller ones may wrap where their sums are widened.
 _FOLLOWED = ("i32", "i64", "index")
 _DIVISIONS = {"arith.divsi": "//", "arith.remsi": "%", "arith.shrsi": ">>", "arith.andi": "&"}
+# With more of them in one another, a quotient has the name of its value.
+_MAX_QUOTIENTS = 6
 # Results vary only along the dimensions along which an operand does.
 _POINTWISE = ("arith.", "math.", "tt.load", "tt.fp_to_fp")
 
@@ -99,7 +101,10 @@ class AccessFunctions:
             axes = tuple(sorted(found))
         if operation.name in _DIVISIONS and _is_followed(result):
             operands = tuple(map(self.of, operation.operands))
-            return Polynomial.of(Unknown(result, axes, _DIVISIONS[operation.name], operands))
+            shown = Unknown(result, axes, _DIVISIONS[operation.name], operands, is_quotient=True)
+            if shown.quotients > _MAX_QUOTIENTS:
+                shown = Unknown(result, axes, result.name, is_quotient=True)
+            return Polynomial.of(shown)
         return Polynomial.of(Unknown(result, axes, result.name))
 
     def _as_offset(self, value: Value) -> Polynomial:

@@ -20,14 +20,15 @@ class LineAccess:
     Args:
         line: `file:line` of the kernel; "" where it comes from no line.
         is_store: whether it is a store.
-        kind: how the elements of a row lie in memory: "contiguous", "strided", "gathered" and so
-            on, as of `Access`.
+        kind: how the elements of a row lie in memory, as of `Access`.
+        is_scattered: whether neighbours in a row are not neighbours in memory.
         address: of each element, as people read it.
     """
 
     line: str
     is_store: bool
     kind: str
+    is_scattered: bool
     address: str
 
 
@@ -43,7 +44,13 @@ def accesses_by_line(ttir: str, target: Target) -> Sequence[LineAccess]:
     run_passes(kernel)
     found = ((operation, kernel.accesses.get(operation)) for operation in module.walk())
     return [
-        LineAccess(operation.line, operation.name == "tt.store", access.kind, str(access.address))
+        LineAccess(
+            operation.line,
+            operation.name == "tt.store",
+            access.kind,
+            access.is_scattered,
+            str(access.address),
+        )
         for operation, access in found
         if access is not None
     ]

@@ -13,7 +13,7 @@ from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.access import ACCESS, Access, Streams
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
-from triton_rvv.lowering.ttir.interleaved_loads import block_rank, mask_of, stream_groups
+from triton_rvv.lowering.ttir.interleaved_stores import interleaved_stores
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.mask_conditions import MaskConditions
 from triton_rvv.lowering.ttir.polynomials import (
@@ -27,6 +27,12 @@ from triton_rvv.lowering.ttir.polynomials import (
     axes_of,
 )
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
+from triton_rvv.lowering.ttir.streams import (
+    block_rank,
+    mask_of,
+    stores_in_turn,
+    stream_groups,
+)
 
 __all__ = ["infer_access"]
 
@@ -47,6 +53,8 @@ class _Inference:
         self._function = function
         self._sums = AccessFunctions(function, kernel.known_integers)
         self._masks = MaskConditions(function, self._sums)
+        groups = interleaved_stores(function)
+        self._store_groups = [[*earlier, last] for last, earlier in groups.items()]
         self._turns = kernel.known_integers.turns
         self._makers = {result: each for each in function.walk() for result in each.results}
         # What is the same in all programs; other functions are called with anything.
@@ -60,10 +68,13 @@ class _Inference:
             here = {op: self._access(op, loops) for op in block.operations if _is_access(op)}
             found |= here
             addresses = {operation: access.address for operation, access in here.items()}
-            for group in stream_groups(block, addresses):
-                streams = Streams(group.stride, tuple(place for _, place in group.loads))
-                for load, place in group.loads:
-                    found[load] = replace(here[load], streams=streams, place=place)
+            stores = [group for group in self._store_groups if here.keys() >= {*group}]
+            groups = [*stream_groups(block, addresses)]
+            groups += [each for group in stores for each in stores_in_turn(group, addresses)]
+            for group in groups:
+                streams = Streams(group.stride, tuple(place for _, place in group.members))
+                for operation, place in group.members:
+                    found[operation] = replace(here[operation], streams=streams, place=place)
         return found
 
     def _blocks(

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from triton_rvv.frontend.ttir import Value
 from triton_rvv.frontend.types import PointerType
 
 __all__ = ["ONE", "ZERO", "Atom", "Extended", "Polynomial", "Position", "Unknown", "axes_of"]
 
-# Sums of more products are taken for numbers of which nothing is known.
-_MAX_TERMS = 24
+# Sums of more products, or of longer or larger ones, are taken for unknown numbers.
+_MAX_TERMS, _MAX_FACTORS, _MAX_NUMBER = 24, 6, 1 << 62
 
 
 @dataclass(frozen=True)
@@ -41,28 +41,33 @@ class Unknown:
         axes_in_order: for each dimension of the block along which it varies, which one that is of
             the block whose elements are told.
         name: what people see.
-        operands: of a quotient or remainder, what is divided and by what.
+        operands: of a quotient or remainder, what is divided and by what; these follow from the
+            value.
+        is_quotient: whether it is a quotient or remainder of positions.
     """
 
     value: Value
     axes_in_order: tuple[int, ...]
     name: str
-    operands: tuple[Polynomial, ...] = ()
+    operands: tuple[Polynomial, ...] = field(default=(), compare=False)
+    is_quotient: bool = False
 
     @property
     def axes(self) -> frozenset[int]:
         return frozenset(self.axes_in_order)
 
     @property
-    def is_quotient(self) -> bool:
-        """Whether it is a quotient or remainder of positions."""
-        return bool(self.operands)
+    def quotients(self) -> int:
+        """How many quotients and remainders are shown, in one another or beside each other."""
+        atoms = [atom for operand in self.operands for atom in operand.atoms]
+        inner = sum(atom.quotients for atom in atoms if isinstance(atom, Unknown))
+        return bool(self.operands) + inner
 
     def on_axes(self, to: Callable[[int], int]) -> Unknown:
         """The same of a block whose dimensions are others."""
         axes = tuple(map(to, self.axes_in_order))
         operands = tuple(operand.on_axes(to) for operand in self.operands)
-        return Unknown(self.value, axes, self.name, operands)
+        return Unknown(self.value, axes, self.name, operands, self.is_quotient)
 
     def __str__(self) -> str:
         if not self.operands:
@@ -134,8 +139,11 @@ class Polynomial:
 
     @property
     def is_large(self) -> bool:
-        """Whether it has more terms than are worth following."""
-        return len(self.terms) > _MAX_TERMS
+        """Whether it has more terms, or more in one, than are worth following."""
+        return len(self.terms) > _MAX_TERMS or any(
+            len(product) > _MAX_FACTORS or abs(factor) > _MAX_NUMBER
+            for product, factor in self.terms
+        )
 
     @property
     def number(self) -> int | None:

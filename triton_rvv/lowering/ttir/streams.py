@@ -1,4 +1,4 @@
-"""Finds loads of streams that lie in turn, such as the real and the imaginary parts of numbers."""
+"""Finds loads and stores that lie in turn, such as real and imaginary parts of numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.polynomials import Polynomial
 
-__all__ = ["StreamGroup", "block_rank", "mask_of", "stream_groups"]
+__all__ = ["StreamGroup", "block_rank", "mask_of", "stores_in_turn", "stream_groups"]
 
 # From an element of a stream to its next one.
 _STRIDES = (2, 3, 4)
@@ -20,19 +20,19 @@ _BETWEEN = ("tt.load", "tt.store", *WITHOUT_MEMORY)
 
 @dataclass
 class StreamGroup:
-    """Loads that take every so many elements of the same rows, under one mask.
+    """Loads, or stores, of every so many elements of the same rows, under one mask.
 
     Args:
         stride: from an element of a stream to its next one.
-        loads: each with where it begins, in elements from the first one.
+        members: each with where it begins, in elements from the first one.
     """
 
     stride: int
-    loads: list[tuple[Operation, int]]
+    members: list[tuple[Operation, int]]
 
 
 def stream_groups(block: Block, addresses: Mapping[Operation, Polynomial]) -> Sequence[StreamGroup]:
-    """The groups in a block of code, many of them of one load.
+    """The groups of loads in a block of code, many of them of one.
 
     Args:
         block: the operations in order.
@@ -48,6 +48,33 @@ def stream_groups(block: Block, addresses: Mapping[Operation, Polynomial]) -> Se
         if not operation.name.startswith(_BETWEEN):
             open_groups = []
     return groups
+
+
+def stores_in_turn(
+    stores: Sequence[Operation], addresses: Mapping[Operation, Polynomial]
+) -> Sequence[StreamGroup]:
+    """Of a group of stores, as many as possible that fill rows together, one behind another.
+
+    Args:
+        stores: those that may be written in one walk.
+        addresses: of them.
+    """
+    groups = []
+    while stores:
+        sizes = range(len(stores), 0, -1)
+        size = next(size for size in sizes if size == 1 or _fill_rows(stores[:size], addresses))
+        if size > 1:
+            places = zip(stores[:size], range(size), strict=True)
+            groups.append(StreamGroup(size, list(places)))
+        stores = stores[size:]
+    return groups
+
+
+def _fill_rows(stores: Sequence[Operation], addresses: Mapping[Operation, Polynomial]) -> bool:
+    first = addresses[stores[0]]
+    along = first.stride(block_rank(stores[0]) - 1)
+    places = [(addresses[store] - first).number for store in stores]
+    return along is not None and along.number == len(stores) and places == [*range(len(stores))]
 
 
 def block_rank(operation: Operation) -> int:
@@ -69,16 +96,16 @@ def _join(
     group: StreamGroup, operation: Operation, addresses: Mapping[Operation, Polynomial]
 ) -> bool:
     """Have a load be one of the group, if it is."""
-    first = group.loads[0][0]
+    first = group.members[0][0]
     if mask_of(first) is not mask_of(operation) or first.result.type != operation.result.type:
         return False
     place = (addresses[operation] - addresses[first]).number
     if place is None:
         return False
-    places = [place, *(each for _, each in group.loads)]
+    places = [place, *(each for _, each in group.members)]
     if max(places) - min(places) >= group.stride:
         return False
-    group.loads.append((operation, place))
+    group.members.append((operation, place))
     return True
 
 
