@@ -52,7 +52,8 @@ def _usable(shape: TunedShape, study: StoredTrials, consumer: str) -> TunedShape
     missing = unusable(shape.config)
     if not missing:
         return shape
-    usable = [t for t in study.changes() if t.time_s is not None and not unusable(t.config)]
+    every = study.trials_of(study.study_name)
+    usable = [t for t in every if t.status == "correct" and t.time_s and not unusable(t.config)]
     if not usable:
         raise UnfitStudyError(
             f"{shape.study} has no trial that {consumer}'s kernel can run, and its winner needs "

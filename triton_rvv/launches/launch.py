@@ -239,8 +239,8 @@ class InductorLaunch(Launch):
 
 
 def passed_names(tuner: Any) -> list[str]:
-    """The parameters that Inductor passes at run time."""
-    return [name for name, type_ in tuner.triton_meta["signature"].items() if type_ != "constexpr"]
+    """The parameters that Inductor passes at run time, also those that it made constants."""
+    return [parameter.name for parameter in tuner.fn.params if not parameter.is_constexpr]
 
 
 class _Passed:
