@@ -93,17 +93,20 @@ def _emulated(device: str) -> EmulatedBoard | None:
     """The emulated board of that name; None for any other device."""
     from rvv_runner.devices import board_names, load_board
     from rvv_runner.emulated.board import EmulatedBoard
+    from rvv_runner.usage import split_usage
 
-    board = load_board(device) if device in board_names() else None
+    board = load_board(device) if split_usage(device)[0] in board_names() else None
     return board if isinstance(board, EmulatedBoard) else None
 
 
 def _advice(device: str) -> str:
     """How to explain what ran on a device that is not emulated."""
     from rvv_runner.devices import DEFAULT_DEVICE, board_names
+    from rvv_runner.usage import split_usage
 
-    model = f"emulated:{device}"
-    name = model if model in board_names() else DEFAULT_DEVICE
+    kind, usage = split_usage(device)
+    model = f"emulated:{kind}"
+    name = (model if model in board_names() else DEFAULT_DEVICE) + usage.suffix
     return f"add --device {name} to explain the same configurations there, on a model"
 
 

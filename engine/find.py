@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.arguments.options import add_storage_argument
 from engine.arguments.problem import add_device_argument, add_problem_arguments
+from engine.study.location import shown_storage, storage_file
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -20,7 +21,7 @@ from foundation.command_line import (
 from foundation.printing import say
 
 if TYPE_CHECKING:
-    from engine.winners.lookup import Found
+    from engine.winners.lookup import Found, NotTunedError
 
 __all__ = ["main"]
 
@@ -50,7 +51,8 @@ def main(argv: Sequence[str] | None) -> int:
             **arguments.shape,
         )
     except NotTunedError as error:
-        say(json_text({"config": None, "reason": str(error)}) if arguments.json else error)
+        reason = _why_none(error, arguments.storage)
+        say(json_text({"config": None, "reason": reason}) if arguments.json else reason)
         return EXIT_NOTHING_VALID
     say(json_text(_record(found)) if arguments.json else _report(found))
     if arguments.autotune_cache:
@@ -86,6 +88,13 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "a program that sets TRITON_CACHE_AUTOTUNING=1",
     )
     return parser.parse(argv)
+
+
+def _why_none(error: NotTunedError, storage: str) -> str:
+    """Why there is no winner; first of all, if the storage is not there."""
+    file = storage_file(storage)
+    missing = file is not None and not file.exists()
+    return f"there is no storage {shown_storage(storage)}; {error}" if missing else str(error)
 
 
 def _report(found: Found) -> str:

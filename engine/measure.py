@@ -20,6 +20,7 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
+from foundation.config import Config, ParameterValue
 from foundation.printing import say
 
 __all__ = ["main"]
@@ -76,6 +77,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
     space = problem.space(info)
     default = space.default or problem.default_config
     config = complete_config(arguments.config, default, problem.spec.name, space.parameters)
+    _say_what_is_left_out(arguments.config, config)
     with workbench(
         problem,
         [arguments.device],
@@ -108,6 +110,13 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         "models_s": dict(measurement.models_s),
         **(artifact.record if artifact else {}),
     }
+
+
+def _say_what_is_left_out(given: Mapping[str, ParameterValue], config: Config) -> None:
+    """Say which values are the default configuration's, if the user gave others."""
+    taken = [f"{name}={value}" for name, value in config.items() if name not in given]
+    if given and taken:
+        say(f"note: --config leaves out {', '.join(taken)}, the default's", file=sys.stderr)
 
 
 def _text(record: Mapping[str, object], as_json: bool) -> str:

@@ -56,7 +56,8 @@ def main(argv: Sequence[str] | None) -> int:
         for row in rows:
             for note in row.space.parameters if row.space is not None else ():
                 varies = "varies" if note.varies else "stays"
-                say(f"{row.task.key[:8]} {note.name} {varies}: {note.why}")
+                what = f"{note.name} {varies}" if note.name else "is not tuned"
+                say(f"{row.task.key[:8]} {what}: {note.why}")
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID
 
 

@@ -78,6 +78,8 @@ def _tune_asked(arguments: argparse.Namespace) -> bool:
         return _tune_program(arguments)
     if arguments.budget is not None:
         raise UserError("--budget is for the file of a capture: give --timeout in its place")
+    if arguments.widen:
+        raise UserError("--widen is for the file of a capture: a kernel's file lists what to try")
     requests = _requests(arguments)
     results = _tune(
         requests,
@@ -101,7 +103,8 @@ def _tune_program(arguments: argparse.Namespace) -> bool:
     from engine.programs.tuning import ProgramBudget
 
     budget = ProgramBudget(arguments.trials, arguments.budget)
-    return tune_capture(Path(arguments.kernel), request, budget, as_json=arguments.json)
+    path, widens = Path(arguments.kernel), arguments.widen
+    return tune_capture(path, request, budget, as_json=arguments.json, widens=widens)
 
 
 def _tune_missing(arguments: argparse.Namespace) -> bool:
@@ -321,6 +324,12 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         type=duration_s,
         help="for the file of a capture: begin nothing after this time, such as 30m or 2h, "
         "comparisons of leaders included (default: 20 trials per task)",
+    )
+    add(
+        "--widen",
+        action="store_true",
+        help="for the file of a capture: of kernels with an autotuner, try other values and "
+        "combinations besides those that it lists, from now on",
     )
     add(
         "--study",

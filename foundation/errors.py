@@ -24,10 +24,16 @@ class TooBusyError(UserError):
     """The worker processes do not start in time on this busy machine; fewer of them might."""
 
 
-def nearest(word: str, valid: Iterable[str]) -> str:
-    """The valid names nearest to `word`, to end a sentence; all of them if none is near."""
+def nearest(word: str, valid: Iterable[str], similarity: float = 0.5) -> str:
+    """The valid names nearest to `word`, to end a sentence; all of them if none is near.
+
+    Args:
+        word: what was given.
+        valid: the names.
+        similarity: of a near name, from 0 to 1, as `difflib.SequenceMatcher.ratio` has it.
+    """
     names = sorted(valid)
-    close = difflib.get_close_matches(word, names, n=3, cutoff=0.5)
+    close = difflib.get_close_matches(word, names, n=3, cutoff=similarity)
     if close:
         return f"did you mean {' or '.join(close)}?"
     return f"choose one of {', '.join(names)}" if len(names) > 1 else f"choose {names[0]}"

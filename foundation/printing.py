@@ -7,11 +7,12 @@ can make one name look like another.
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from typing import Any
 
-__all__ = ["printable", "printable_lines", "say"]
+__all__ = ["others_print_aside", "printable", "printable_lines", "say"]
 
 # Control characters; then those of Unicode's category Cf that hide or reorder text, and lone
 # surrogates, which cannot be written at all.
@@ -44,6 +45,11 @@ def say(*values: object, **options: Any) -> None:
         print(*(printable_lines(str(value)) for value in values), **{"file": sys.stdout, **options})
     except OSError as error:
         raise type(error)(error.errno, error.strerror, "the output") from error
+
+
+def others_print_aside() -> contextlib.AbstractContextManager[object]:
+    """Within the block, what other code prints goes to stderr: stdout has results alone."""
+    return contextlib.redirect_stdout(sys.stderr)
 
 
 def _escape(found: re.Match[str]) -> str:

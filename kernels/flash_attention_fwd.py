@@ -27,13 +27,13 @@ from kernels.values import (
 )
 from launchers.arguments import Argument
 
-__all__ = ["SPEC", "make_spec"]
+__all__ = ["LOG2_E", "SPEC", "attend", "make_spec"]
 
 LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def _attend(
+def attend(
     q,
     k_ptrs,
     v_ptrs,
@@ -126,7 +126,7 @@ def flash_attention_fwd_kernel(
         all_seen = min(all_seen, n_keys // BLOCK_SIZE_N * BLOCK_SIZE_N)
     end = min(first_query + BLOCK_SIZE_M, n_keys) if IS_CAUSAL else n_keys
     for first in range(0, all_seen, BLOCK_SIZE_N):
-        largest, total, out = _attend(
+        largest, total, out = attend(
             q,
             k_ptr + first * head_size + k_at,
             v_ptr + first * head_size + k_at,
@@ -146,7 +146,7 @@ def flash_attention_fwd_kernel(
         )
     if IS_CAUSAL or not WHOLE_KEYS:
         for first in range(all_seen, end, BLOCK_SIZE_N):
-            largest, total, out = _attend(
+            largest, total, out = attend(
                 q,
                 k_ptr + first * head_size + k_at,
                 v_ptr + first * head_size + k_at,

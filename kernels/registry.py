@@ -5,15 +5,24 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from foundation.errors import UserError, nearest
+from kernels.own.declared_sizes import sizes_of_file, sizes_of_spec
+from kernels.own.kernel_path import split_path
 from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 
-__all__ = ["is_captured_task", "is_kernel_file", "kernel_names", "load_kernel", "make_problem"]
+__all__ = [
+    "check_declared",
+    "is_captured_task",
+    "is_kernel_file",
+    "kernel_names",
+    "load_kernel",
+    "make_problem",
+]
 
 _NOT_KERNELS = {
     *("__init__", "alignment", "on_device", "registry", "source_digest", "source_text", "spec"),
@@ -60,13 +69,39 @@ def load_kernel(name: str) -> KernelSpec:
 
         return load_captured(name)
     if is_kernel_file(name):
-        from kernels.own.choice import split_path
         from kernels.own.spec import load_own_kernel
 
         return load_own_kernel(*split_path(name))
     if name not in kernel_names():
         raise UserError(f"there is no kernel named {name}: {nearest(name, kernel_names())}")
     return cast(KernelSpec, importlib.import_module(f"kernels.{name}").SPEC)
+
+
+def check_declared(kernel: str, shape: Mapping[str, int], dtype: str | None = None) -> None:
+    """Check a shape and an element type by what the kernel's source declares; imports nothing.
+
+    `make_problem` checks them again, with what only an import tells.
+
+    Args:
+        kernel: a name as for `load_kernel`.
+        shape: the sizes that were given.
+        dtype: element type, if one was given.
+
+    Raises:
+        UserError: as `make_problem` does for an unknown dimension or element type, and a size that
+            is missing, not positive or too large.
+    """
+    if is_captured_task(kernel):
+        return
+    if is_kernel_file(kernel):
+        declared = sizes_of_file(*split_path(kernel))
+    else:
+        declared = sizes_of_spec(Path(__file__).with_name(f"{kernel}.py"), kernel)
+    if declared is None:
+        return
+    _check_shape(declared.kernel, declared.default_shape, shape)
+    if dtype is not None and declared.dtypes:
+        _known_dtype(declared.kernel, declared.dtypes, dtype)
 
 
 def make_problem(
@@ -85,22 +120,25 @@ def make_problem(
             have; a size that is missing, not positive or too large for a kernel's integers;
             arguments that do not fit in this machine's memory.
     """
-    _check_shape(spec, shape)
-    asked, dtype = dtype, spec.dtypes[0] if dtype is None else _full_name(dtype)
-    if dtype not in spec.dtypes:
-        raise UserError(f"{spec.name} does not take {asked}: {nearest(dtype, spec.dtypes)}")
+    _check_shape(spec.name, spec.default_shape, shape)
+    dtype = spec.dtypes[0] if dtype is None else _known_dtype(spec.name, spec.dtypes, dtype)
     outputs = _known_outputs(spec, dtype, outputs)
     problem = Problem(spec, {**spec.default_shape, **shape}, dtype, outputs, space_name)
     _check_fits_in_memory(problem)
     return problem
 
 
-def _check_shape(spec: KernelSpec, shape: Mapping[str, int]) -> None:
+def _known_dtype(kernel: str, dtypes: Sequence[str], given: str) -> str:
+    dtype = _full_name(given)
+    if dtype not in dtypes:
+        raise UserError(f"{kernel} does not take {given}: {nearest(dtype, dtypes)}")
+    return dtype
+
+
+def _check_shape(kernel: str, default: Mapping[str, int], shape: Mapping[str, int]) -> None:
     for name, size in shape.items():
-        if name not in spec.default_shape:
-            raise UserError(
-                f"{spec.name} has no dimension {name}: {nearest(name, spec.default_shape)}"
-            )
+        if name not in default:
+            raise UserError(f"{kernel} has no dimension {name}: {nearest(name, default)}")
         if size <= 0:
             raise UserError(f"the size of {name} is {size}: give it a positive one")
         if size > _MAX_SIZE:
@@ -108,10 +146,10 @@ def _check_shape(spec: KernelSpec, shape: Mapping[str, int]) -> None:
                 f"the size of {name} is {size}, and kernels take sizes as 32-bit integers: "
                 f"give it at most {_MAX_SIZE}"
             )
-    missing = [name for name, size in spec.default_shape.items() if not (size or name in shape)]
+    missing = [name for name, size in default.items() if not (size or name in shape)]
     if missing:
         raise UserError(
-            f"{spec.name} has no default size for {missing[0]}: "
+            f"{kernel} has no default size for {missing[0]}: "
             f"give --shape {','.join(f'{name}=...' for name in missing)}"
         )
 

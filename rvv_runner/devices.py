@@ -46,6 +46,8 @@ SSH_PREFIX = "ssh://"
 _EMULATED_PREFIX = "emulated:"
 _DEFAULT_EMULATED = "x60"
 _FILE_SUFFIX = ".toml"
+# A name that shares less with a known one is not a typing mistake: laptop is not python.
+_SIMILAR = 0.7
 
 
 def board_names() -> list[str]:
@@ -190,7 +192,7 @@ def _unknown_device(name: str, names: Sequence[str]) -> str:
             f"your board file {name} has no address: add a part [ssh] with a host to it, or name "
             f"its model, {_EMULATED_PREFIX}{name}"
         )
-    hint = nearest(name, names)
+    hint = nearest(name, names, _SIMILAR)
     if not hint.endswith("?"):  # no name is near, so it may be a board
         hint += f", or write a board file for your own with `{write_command()}`"
     return f"there is no device named {name}: {hint}"

@@ -146,17 +146,17 @@ def enough_work(parameters: Sequence[str], dimensions: Sequence[int], lanes: int
     )
 
 
-def every_part_has_work(split: str, block: str, k: int) -> Rule:
-    """Sums over K are split into no more parts than there are blocks of K.
+def every_part_has_work(split: str, block: str, size: int, dimension: str = "K") -> Rule:
+    """Sums over a dimension are split into no more parts than there are blocks of it.
 
     Args:
         split, block: the parameters of the number of parts and of the block size.
-        k: the reduction dimension's size.
+        size, dimension: the dimension's size and name.
     """
     return Rule(
         "every-part-has-work",
-        f"{split} parts of whole blocks of {block} are more than K = {k} has",
-        lambda config: _size(config, split) <= -(-k // _size(config, block)),
+        f"{split} parts of whole blocks of {block} are more than {dimension} = {size} has",
+        lambda config: _size(config, split) <= -(-size // _size(config, block)),
     )
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from triton_rvv.activation import activate
 from triton_rvv.runtime.device_interface import HostDevice
 
-__all__ = ["register", "register_for"]
+__all__ = ["register", "register_for", "register_if_new"]
 
 VENDOR = "cpu"
 
@@ -61,6 +61,18 @@ def register_for(source: str) -> None:
     if "flag_gems" in source and "flag_gems" not in sys.modules and not torch.cuda.is_available():
         with contextlib.suppress(ImportError):
             register()
+
+
+def register_if_new(target: str) -> None:
+    """Register before a program imports FlagGems, unless it has done so or there is a GPU.
+
+    Args:
+        target: as `triton_rvv.activate` takes it.
+    """
+    import torch
+
+    if f"_{VENDOR}" not in sys.modules and not torch.cuda.is_available():
+        register(target)
 
 
 @contextlib.contextmanager

@@ -20,7 +20,7 @@ from foundation.config import Config, ParameterValue
 from foundation.errors import UserError, nearest
 from gpu_runner.names import TIMINGS
 from kernels.captured.names import is_capture
-from kernels.registry import is_captured_task, is_kernel_file, kernel_names
+from kernels.registry import check_declared, is_captured_task, is_kernel_file, kernel_names
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE
 from search_spaces.registry import space_names
@@ -97,6 +97,16 @@ def add_kernel_arguments(
     parser.add_argument(
         "--dtype", metavar="TYPE", help="element type, such as f32 (default: the kernel's first)"
     )
+    parser.finish_with(_check_problem)
+
+
+def _check_problem(arguments: argparse.Namespace) -> None:
+    """Refuse sizes and types that the kernel does not have, before slow imports."""
+    if arguments.kernel is None or is_capture(arguments.kernel):
+        return
+    given = arguments.shape
+    for shape in given or [{}] if isinstance(given, list) else [given]:
+        check_declared(arguments.kernel, shape, arguments.dtype)
 
 
 def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> None:

@@ -162,6 +162,7 @@ def _rule(task: Task, winner: Winner) -> Rule:
         grid=winner.grid,
         is_grid_callable=task.is_grid_callable,
         followed=sorted(_followed(task, winner)),
+        loads=winner.loads,
     )
 
 

@@ -43,7 +43,11 @@ def program_tasks(capture: Path) -> list[ProgramTask]:
 
 
 def examine_new(
-    capture: Path, begun: Callable[[ProgramTask], None], end_s: float = math.inf
+    capture: Path,
+    begun: Callable[[ProgramTask], None],
+    end_s: float = math.inf,
+    *,
+    widens: bool = False,
 ) -> list[str]:
     """Find out about the tasks of which nothing is kept, or something that no longer holds.
 
@@ -51,6 +55,7 @@ def examine_new(
         capture: the file.
         begun: called with each task when its turn comes.
         end_s: when to leave the rest, as `time.monotonic` gives it.
+        widens: whether more may vary from now on than the kernels' autotuners list.
 
     Returns:
         The keys of the tasks that were left.
@@ -63,14 +68,15 @@ def examine_new(
     new = []
     for key in tasks:
         try:
-            digest = digest_of(load_task(capture, key))
+            task = load_task(capture, key)
         except UserError:
             continue  # refused again when it is tuned
-        if key not in kept or kept[key].digest != digest:
+        is_current = key in kept and kept[key].digest == digest_of(task)
+        if not is_current or (widens and task.listed and not kept[key].is_wide):
             new.append(key)
     if not new:
         return []
-    examine(capture, new, lambda key: begun(tasks[key]), end_s)
+    examine(capture, new, lambda key: begun(tasks[key]), end_s, widens=widens)
     found = read_examined(capture)
     return [key for key in new if key not in found]
 
@@ -91,19 +97,21 @@ def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:
     trial = result.summary.winner
     assert trial is not None
     capture, key = split_task_name(standing.task.load_name)
-    rule = read_examined(capture)[key].required().rule
+    probed, read = read_examined(capture)[key].required(), read_capture(capture)
+    (task,) = (task for task in read.tasks if task.key == key)
     winner = Winner(
         task=key,
         config=trial.config,
-        grid=rule.texts() if rule.factors else None,
+        grid=probed.rule.texts() if probed.rule.factors else None,
         deployed_time_s=deployed_s,
         time_s=best_s,
         is_estimated=result.summary.estimated,
         device=result.device_name,
         device_kind="gpu" if info.gpu else "host" if info.backend == "host" else "board",
         study=result.study,
+        loads=probed.blocks.blocks({**task.constants, **trial.config}),
     )
-    if read_capture(capture).winners.get(key) == winner:
+    if read.winners.get(key) == winner:
         return
     try:
         append_winner(capture, winner)

@@ -30,7 +30,12 @@ _NOT_EXAMINED = "half of the budget was over before its turn to be examined: run
 
 
 def tune_capture(
-    capture: Path, request: TuningRequest, budget: ProgramBudget, *, as_json: bool
+    capture: Path,
+    request: TuningRequest,
+    budget: ProgramBudget,
+    *,
+    as_json: bool,
+    widens: bool = False,
 ) -> bool:
     """Tune a capture's tasks, print the result, and return whether any task has a winner.
 
@@ -39,6 +44,7 @@ def tune_capture(
         request: what the studies have in common.
         budget: of all of them; 20 trials per task if it has no limit.
         as_json: whether the result is printed as JSON.
+        widens: whether more is tried than the kernels' autotuners list.
 
     Raises:
         UserError, BoardError: as `tune_program`, and if the file is no capture.
@@ -52,6 +58,7 @@ def tune_capture(
         capture,
         lambda task: say(f"stage=examining {task.label}", file=sys.stderr),
         budget.end_s(_EXAMINED_PART),
+        widens=widens,
     )
     tasks = [replace(task, refusal=_NOT_EXAMINED) if task.key in left else task for task in tasks]
 

@@ -23,6 +23,10 @@ SLICE_TRIALS = 5
 # begins at _FIRST_GAIN and falls to 1/e every _GAIN_TRIALS.
 _FIRST_GAIN = 0.035
 _GAIN_TRIALS = 8.0
+# The last part of a budget goes first to tasks without a trial that take at least such a share of
+# the program's time: what the scheduler expects of them is a guess, which one slice makes better.
+_LAST_PART = 0.2
+_LEAST_SHARE = 0.01
 # Smaller spaces have less to find.
 _FULL_SPACE = 12
 # A surrogate of few trials is too sure that nothing is left.
@@ -64,13 +68,17 @@ class TaskState:
 
 def program_time_s(states: Sequence[TaskState]) -> float:
     """The time that one run of the program spends in its tasks, in seconds."""
-    return sum(state.launches * state.best_s for state in states)
+    return sum(map(_weight, states))
 
 
-def next_task(states: Sequence[TaskState]) -> int | None:
+def next_task(states: Sequence[TaskState], part_left: float = 1.0) -> int | None:
     """The position of the task that gets the next `SLICE_TRIALS` trials.
 
     The same states give the same task; of equal claims, the first task's wins.
+
+    Args:
+        states: of all tasks.
+        part_left: of the budget, 1 at its beginning.
 
     Returns:
         None if every task is done or has tried its whole space.
@@ -78,13 +86,23 @@ def next_task(states: Sequence[TaskState]) -> int | None:
     open_ = [n for n, state in enumerate(states) if not state.is_done and state.tried < state.size]
     if not open_:
         return None
+    if part_left <= _LAST_PART:
+        least_s = _LEAST_SHARE * program_time_s(states)
+        new = [n for n in open_ if not states[n].tried and _weight(states[n]) >= least_s]
+        if new:
+            return max(new, key=lambda number: (_weight(states[number]), -number))
     return max(open_, key=lambda number: (_claim(states, number), -number))
+
+
+def _weight(state: TaskState) -> float:
+    """Seconds of a run of the program in the task."""
+    return state.launches * state.best_s
 
 
 def _claim(states: Sequence[TaskState], number: int) -> float:
     """Seconds by which one second of tuning is expected to shorten a run of the program."""
     state = states[number]
-    return state.launches * state.best_s * _gain(states, number) / _trial_s(states, state)
+    return _weight(state) * _gain(states, number) / _trial_s(states, state)
 
 
 def _gain(states: Sequence[TaskState], number: int) -> float:

@@ -9,9 +9,11 @@ from pathlib import Path
 from engine.programs.captured_program import examine_new
 from engine.programs.standing import ProgramTask
 from engine.programs.task_table import ParameterNote, TaskSpace
+from foundation.errors import UserError
 from foundation.printing import say
 from kernels.captured.examined import read_examined
 from kernels.captured.probe import Freedom
+from kernels.captured.recorded import load_task
 from kernels.captured.space import captured_space
 from kernels.captured.task import Task
 from search_spaces.enumeration import take_census
@@ -19,8 +21,8 @@ from search_spaces.enumeration import take_census
 __all__ = ["spaces_in"]
 
 
-def spaces_in(capture: Path) -> Callable[[Task], TaskSpace | None]:
-    """What tuning would try for each task, on a processor; None where that is not known.
+def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
+    """What tuning would try for each task, on a processor.
 
     Finds out about tasks that nothing is kept of, which takes seconds for each.
 
@@ -30,16 +32,25 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace | None]:
     examine_new(capture, _say_examined)
     examined = read_examined(capture)
 
-    def space_of(task: Task) -> TaskSpace | None:
+    def space_of(task: Task) -> TaskSpace:
         found = examined.get(task.key)
-        if found is None:
-            return None
-        if found.probed is None:
-            return TaskSpace(0, (ParameterNote("not tuned", varies=False, why=found.refusal),))
-        space = captured_space(found.probed, task.options, task.configurations or (), None)
+        why = _refusal(capture, task) if found is None else found.refusal
+        if found is None or found.probed is None:
+            return TaskSpace(0, (ParameterNote("", varies=False, why=why),))
+        listed = task.configurations or ()
+        space = captured_space(found.probed, task.options, listed, None, is_wide=found.is_wide)
         return TaskSpace(take_census(space).valid, tuple(map(_note, found.probed.freedoms)))
 
     return space_of
+
+
+def _refusal(capture: Path, task: Task) -> str:
+    """Why a task was not examined."""
+    try:
+        load_task(capture, task.key)
+    except UserError as error:
+        return str(error)
+    return "it was not examined: run the command again"
 
 
 def _say_examined(task: ProgramTask) -> None:

@@ -31,7 +31,7 @@ class ParameterNote:
     """Whether a parameter varies.
 
     Args:
-        name: of the constant or option.
+        name: of the constant or option; "" for the task as a whole.
         varies: whether other values are tried.
         why: the values that are tried, or the reason why none is.
     """

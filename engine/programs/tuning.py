@@ -139,7 +139,7 @@ class _ProgramRun:
         """Give slices of the budget to the tasks from which the program gains most."""
         part = 1.0 if self._info.deterministic else 1.0 - COMPARED_PART
         while self._trials_left() > 0 and self._budget.left_s(part) != 0.0:
-            number = next_task(states_of(self.standings))
+            number = next_task(states_of(self.standings), self._part_left(part))
             if number is None:
                 return
             tried = self.standings[number].tried
@@ -203,6 +203,15 @@ class _ProgramRun:
     def _refuse(self, number: int, error: UserError) -> None:
         self.standings[number] = replace(self.standings[number], refusal=str(error))
         self._changed(self.standings, number)
+
+    def _part_left(self, part: float) -> float:
+        """What part of the budget is left, of the time that is for trials."""
+        left_s, trials = self._budget.left_s(part), self._budget.trials
+        parts = [
+            1.0 if left_s is None else left_s / (part * (self._budget.time_s or 1.0)),
+            1.0 if not trials else self._trials_left() / trials,
+        ]
+        return min(parts)
 
     def _trials_left(self) -> int:
         if self._budget.trials is None:

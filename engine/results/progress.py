@@ -48,7 +48,8 @@ __all__ = [
 # Shown before a command imports packages that take seconds.
 LOADING = StageStarted("loading Optuna, Ray and Triton")
 
-_WIDTH_FOR_A_BAR = 60
+_WIDTH_FOR_A_BAR = 100
+_BAR_WIDTH, _COUNT_WIDTH, _TIME_WIDTH = 10, 7, 7
 _SPINNER_WIDTH = 2
 
 
@@ -194,8 +195,10 @@ class LiveProgress:
 
     def _show(self, standing: Standing) -> None:
         self._best = best_text(standing, self._estimate)
+        done = f"{standing.tried}/{standing.trials}"
+        best = best_text(standing, self._estimate, _width_of_best(self._console.width, done))
         self._progress.update(
-            self._task, completed=standing.tried, total=standing.trials, best=self._best
+            self._task, completed=standing.tried, total=standing.trials, best=best
         )
 
     def _say(self, sentence: str) -> None:
@@ -209,8 +212,8 @@ def _columns(width: int) -> list[ProgressColumn]:
         width: of the terminal, in characters.
     """
     return [
-        *([BarColumn(bar_width=10)] if width >= _WIDTH_FOR_A_BAR else []),
-        MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=7)),
+        *([BarColumn(bar_width=_BAR_WIDTH)] if width >= _WIDTH_FOR_A_BAR else []),
+        MofNCompleteColumn(table_column=Column(no_wrap=True, min_width=_COUNT_WIDTH)),
         TimeRemainingColumn(compact=True, table_column=Column(no_wrap=True, min_width=5)),
         TextColumn(
             "{task.fields[best]}",
@@ -218,6 +221,12 @@ def _columns(width: int) -> list[ProgressColumn]:
             table_column=Column(no_wrap=True, overflow="ellipsis", ratio=1),
         ),
     ]
+
+
+def _width_of_best(width: int, done: str) -> int:
+    """The width that the other columns leave; one character stands between two columns."""
+    bar = _BAR_WIDTH + 1 if width >= _WIDTH_FOR_A_BAR else 0
+    return width - bar - max(_COUNT_WIDTH, len(done)) - 1 - _TIME_WIDTH - 1
 
 
 def _study_text(event: StudyOpened) -> str:
@@ -246,17 +255,25 @@ def estimate_after(event: RunStarted | TrialFinished, before: str) -> str:
     return measurement_text(measurement.estimated, measurement.board, measurement.counters)
 
 
-def best_text(standing: Standing, estimate: str) -> str:
+def best_text(standing: Standing, estimate: str, width: int | None = None) -> str:
     """The best so far with its speed-up, if the default's time is known.
 
     Args:
         standing: of the study.
         estimate: what to say beside the time: "estimated, ±24%"; "" for one from a clock.
+        width: in characters, in which the configuration should fit; None for any.
     """
     if standing.best is None:
         return "nothing valid yet"
     config, time_s = standing.best
-    text = f"best {time_text(time_s)}{f' ({estimate})' if estimate else ''}"
-    if standing.speedup is not None:
-        text += f", {speedup_text(standing.speedup)} the default"
-    return f"{text}: {short_config(config)}"
+    time = time_text(time_s)
+    speedup = "" if standing.speedup is None else f", {speedup_text(standing.speedup)}"
+    the_default = " the default" if speedup else ""
+    brief = estimate.replace("estimated, ", "est. ").replace("estimated", "est.")
+    forms = (
+        f"best {time}{f' ({estimate})' if estimate else ''}{speedup}{the_default}",
+        f"best {time}{f' ({brief})' if brief else ''}{speedup}",
+        f"{time}{f' {brief}' if brief else ''}{speedup}",
+    )
+    texts = [f"{form}: {short_config(config)}" for form in forms]
+    return next((text for text in texts if width is None or len(text) <= width), texts[-1])

@@ -19,6 +19,7 @@ from engine.run.loop import Budget, TuningLoop
 from engine.run.measured_on import store_measured_on
 from engine.run.request import SearchOptions, TuningRequest
 from engine.run.summary import Summary, summarise
+from engine.run.wrong_everywhere import note_on_reference
 from engine.search import Search
 from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
 from engine.study.history import history_of
@@ -153,7 +154,7 @@ def tune(
         ended=ended,
         summary=_summary(search, info, robust),
         more_problems=tuple(more_problems),
-        notes=notes,
+        notes=notes + note_on_reference(problem.spec, search.trials()),
         outlook=outlook_of(search),
         cores=_cores(problem, info),
     )

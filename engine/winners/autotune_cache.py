@@ -24,9 +24,9 @@ from foundation.config import Config
 from foundation.errors import UserError
 from foundation.shapes import Shape, shape_text
 from foundation.triton_options import as_triton_config
-from kernels.own.choice import split_path
 from kernels.own.configurations import pruned_configs, tuned_values
 from kernels.own.kernel_file import KernelFile, read_kernel_file
+from kernels.own.kernel_path import split_path
 from kernels.own.launch import Launch
 from kernels.registry import is_kernel_file
 from rvv_runner.devices import HOST_DEVICE

@@ -26,8 +26,9 @@ from foundation.config import Config
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, as_triton_config
-from kernels.own.choice import chosen_kernel, python_function, split_path
+from kernels.own.choice import chosen_kernel, python_function
 from kernels.own.kernel_file import KernelFile
+from kernels.own.kernel_path import split_path
 from kernels.registry import is_kernel_file, load_kernel
 from kernels.source_digest import source_digest
 from kernels.spec import OWN_OUTPUTS

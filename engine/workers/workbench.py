@@ -28,11 +28,14 @@ from foundation.processors import cores
 from foundation.shapes import shape_text
 from kernels.captured.names import split_task_name
 from kernels.on_device import ProblemArguments, does_not_fit
-from kernels.own.choice import split_path
+from kernels.own.kernel_path import split_path
 from kernels.registry import is_captured_task, is_kernel_file
 from kernels.spec import Problem
 from rvv_runner.board import Board, BoardInfo
 from rvv_runner.measurement import Artifact, Measurement
+from triton_rvv.codegen.link import LinkError, warm_up
+from triton_rvv.codegen.zig import ZigError, has_libc
+from triton_rvv.targets.target import Backend
 
 __all__ = [
     "Workbench",
@@ -186,6 +189,8 @@ def workbench(
         make_builder = functools.partial(JointBuilder, each)
         load = functools.partial(joint_board, load)
     build_limit_s = len(problems) * (BUILD_LIMIT_S + problem.spec.arguments_limit_s)
+    if info.backend in ("rvv", "host") and problem.spec.callable_file is None:
+        _prepare_links(info.backend, tell)
     tell("starting Ray" if ray_address is None else f"joining the Ray cluster at {ray_address}")
     with ray_session(jobs, ray_address):
         names = list(dict.fromkeys(devices))
@@ -204,6 +209,15 @@ def workbench(
         finally:
             builders.close()
             pool.close()
+
+
+def _prepare_links(backend: Backend, tell: Callable[[str], None]) -> None:
+    """Let this machine's first static link be made before anything waits for it."""
+    if has_libc(backend):
+        return
+    tell("building the C library for static links, once per machine: this takes minutes")
+    with contextlib.suppress(LinkError, ZigError):  # the builders say what is wrong
+        warm_up(backend)
 
 
 def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.torch_types import TORCH_TYPES
+from kernels.captured.block_rule import BlockRule
 from kernels.captured.memory import Memory
 from kernels.own.other_kernels import other_kernels_run
 from kernels.spec import Grid
+from launchers.arguments import Argument, Described
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
 from triton_rvv.targets.target_names import named_target
@@ -46,6 +50,8 @@ class Deployed:
         grid: programs along x, y and z.
         grid_samples: what the program's own function gives for other constants: those that differ,
             and the grid.
+        descriptors: by parameter, how a tensor descriptor lies over its tensor.
+        blocks: what one load of each descriptor takes.
     """
 
     function: Any
@@ -54,6 +60,8 @@ class Deployed:
     options: Mapping[str, Any]
     grid: Grid
     grid_samples: Sequence[tuple[Mapping[str, Any], Grid]] = ()
+    descriptors: Mapping[str, Described] = field(default_factory=dict)
+    blocks: BlockRule = field(default_factory=BlockRule)
 
     def run(self, before: Memory, *, checks_bounds: bool = False) -> Memory:
         """The tensors after one run on a copy of `before`.
@@ -69,7 +77,8 @@ class Deployed:
         after = before.copied()
         tensors = {name: after.tensor(name) for name in after.views}
         on_gpu = any(tensor.is_cuda for tensor in tensors.values())
-        values = {**self.constants, **tensors, **{n: v for n, (_, v) in self.scalars.items()}}
+        scalars = {name: value for name, (_, value) in self.scalars.items()}
+        values = {**self.constants, **tensors, **scalars, **self._described(tensors)}
         options = self.options if on_gpu else {"checks_bounds": True} if checks_bounds else {}
         with other_kernels_run():
             self.function[self.grid](**values, **options)
@@ -77,9 +86,25 @@ class Deployed:
             torch.cuda.synchronize()
         return after
 
+    def _described(self, tensors: Mapping[str, torch.Tensor]) -> dict[str, TensorDescriptor]:
+        """The arguments that are descriptors of these tensors."""
+        blocks = self.blocks.blocks(self.constants)
+        return {
+            name: TensorDescriptor(
+                tensors[name], list(d.shape), list(d.strides), list(blocks[name]), d.padding
+            )
+            for name, d in self.descriptors.items()
+        }
+
     def reached(self, memory: Memory) -> Reached | None:
         """Which of its pointers the kernel reads and writes; None if that cannot be found out."""
-        pointers = {n: f"*{_TRITON_NAMES[v.dtype]}" for n, v in memory.views.items()}
+        blocks = self.blocks.blocks(self.constants)
+        pointers = {
+            name: Argument(
+                name, f"*{_TRITON_NAMES[view.dtype]}", described=self.descriptors.get(name)
+            ).signature_type(blocks)
+            for name, view in memory.views.items()
+        }
         types = {**pointers, **{name: type_ for name, (type_, _) in self.scalars.items()}}
         signature = {name: types.get(name, "constexpr") for name in self.function.arg_names}
         constants = {n: self.constants.get(n) for n, t in signature.items() if t == "constexpr"}
@@ -87,7 +112,12 @@ class Deployed:
             ttir = make_ttir(self.function, signature, constants, frozenset(), named_target("host"))
         except CompileError:
             return None
-        passed = [name for name in self.function.arg_names if signature[name] != "constexpr"]
+        passed = [
+            part
+            for name, type_ in signature.items()
+            if type_ != "constexpr"
+            for part in part_names(name, type_)
+        ]
         found = reached_arguments(ttir)
         if found is None:
             return None

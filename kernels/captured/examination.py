@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import resource
 import subprocess
@@ -31,6 +32,7 @@ __all__ = ["EXAMINATION_LIMIT_S", "current_examined", "digest_of", "examine"]
 EXAMINATION_LIMIT_S = 180.0  # for one task, of processor time
 # Times as long may pass by the clock: what is found is kept, and must not tell of a busy machine.
 _PATIENCE = 5
+_WIDE = "--widen"
 
 
 def digest_of(task: RecordedTask) -> str:
@@ -56,6 +58,8 @@ def examine(
     keys: Sequence[str],
     begun: Callable[[str], None] = lambda key: None,
     end_s: float = math.inf,
+    *,
+    widens: bool = False,
 ) -> None:
     """Find out about tasks, and keep it beside the capture.
 
@@ -64,6 +68,7 @@ def examine(
         keys: of the tasks, which are begun in about this order, on every core.
         begun: called with the key of each task when its turn comes.
         end_s: when to leave the rest, as `time.monotonic` gives it; of those, nothing is kept.
+        widens: whether more may vary than the kernels' autotuners list.
 
     Raises:
         UserError: if what was found cannot be kept.
@@ -73,19 +78,26 @@ def examine(
     processes = max(1, min(cores(), len(keys) // 2))
     shares = [keys[number::processes] for number in range(processes)]
     with ThreadPoolExecutor(processes) as pool:
-        running = [pool.submit(_examine_share, capture, share, begun, end_s) for share in shares]
+        examined = functools.partial(_examined_in_child, capture, end_s=end_s, widens=widens)
+        running = [
+            pool.submit(_examine_share, capture, share, begun, end_s, examined) for share in shares
+        ]
         for share_ended in running:
             share_ended.result()
 
 
 def _examine_share(
-    capture: Path, keys: Sequence[str], begun: Callable[[str], None], end_s: float
+    capture: Path,
+    keys: Sequence[str],
+    begun: Callable[[str], None],
+    end_s: float,
+    examined: Callable[[Sequence[str]], Iterator[str]],
 ) -> None:
     """Find out about tasks one after another; a process that one of them ends is started anew."""
     waiting = list(keys)
     while waiting:
         last = ""
-        for last in _examined_in_child(capture, waiting, end_s):
+        for last in examined(waiting):
             begun(last)
         if time.monotonic() >= end_s:
             return
@@ -95,7 +107,9 @@ def _examine_share(
         waiting = left[1:]
 
 
-def _examined_in_child(capture: Path, keys: Sequence[str], end_s: float) -> Iterator[str]:
+def _examined_in_child(
+    capture: Path, keys: Sequence[str], *, end_s: float, widens: bool
+) -> Iterator[str]:
     """The keys of tasks as they are begun; ends with the process that examines them."""
 
     def ended_in_time(child: subprocess.Popen[str]) -> threading.Timer:
@@ -104,7 +118,8 @@ def _examined_in_child(capture: Path, keys: Sequence[str], end_s: float) -> Iter
         timer.start()
         return timer
 
-    command = [sys.executable, "-m", __name__, str(capture), *keys]
+    how = [_WIDE] if widens else []
+    command = [sys.executable, "-m", __name__, *how, str(capture), *keys]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         timer = ended_in_time(child)
@@ -128,7 +143,7 @@ def _refuse(capture: Path, key: str) -> None:
     keep_examined(capture, {key: Examined(digest_of(task), None, reason)})
 
 
-def _examine_here(capture: Path, keys: Sequence[str]) -> None:
+def _examine_here(capture: Path, keys: Sequence[str], *, widens: bool) -> None:
     """In the separate process."""
     for key in keys:
         say(key, flush=True)
@@ -138,8 +153,14 @@ def _examine_here(capture: Path, keys: Sequence[str]) -> None:
             task = load_task(capture, key)
             digest = digest_of(task)
             listed = _listed_values(task)
-            found = probed(task.deployed, task.memory(0), listed=listed, derived=task.derived)
-            keep_examined(capture, {key: Examined(digest, found)})
+            found = probed(
+                task.deployed,
+                task.memory(0),
+                listed=listed,
+                derived=task.derived,
+                widens=widens,
+            )
+            keep_examined(capture, {key: Examined(digest, found, is_wide=widens)})
         except UserError as error:
             keep_examined(capture, {key: Examined(digest, None, str(error))})
         except Exception as error:  # whatever a kernel's launch raises
@@ -169,4 +190,7 @@ def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]] | None
 
 
 if __name__ == "__main__":
-    _examine_here(Path(sys.argv[1]), sys.argv[2:])
+    words = sys.argv[1:]
+    is_wide = words[0] == _WIDE
+    path, *task_keys = words[is_wide:]
+    _examine_here(Path(path), task_keys, widens=is_wide)

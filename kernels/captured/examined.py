@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import UserError
+from kernels.captured.block_rule import BlockRule
 from kernels.captured.grid_rule import Factor, GridRule
 from kernels.captured.probe import Freedom, Probed
 
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 3  # raise it if tasks are examined otherwise
+_FORMAT = 4  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,11 +34,13 @@ class Examined:
         digest: of the kernel's source and of what was captured; another one makes this stale.
         probed: what may vary; None if the task cannot be tuned.
         refusal: why it cannot, in one sentence; "" if it can.
+        is_wide: whether more may vary than the kernel's autotuner lists.
     """
 
     digest: str
     probed: Probed | None
     refusal: str = ""
+    is_wide: bool = False
 
     def required(self) -> Probed:
         """What may vary.
@@ -117,7 +120,12 @@ def _path(capture: Path) -> Path:
 
 def _examined(entry: Mapping[str, Any]) -> Examined:
     probed = entry["probed"]
-    return Examined(entry["digest"], None if probed is None else _probed(probed), entry["refusal"])
+    return Examined(
+        entry["digest"],
+        None if probed is None else _probed(probed),
+        entry["refusal"],
+        entry["is_wide"],
+    )
 
 
 def _probed(entry: Mapping[str, Any]) -> Probed:
@@ -128,4 +136,6 @@ def _probed(entry: Mapping[str, Any]) -> Probed:
         tuple(Freedom(**{**f, "values": tuple(f["values"])}) for f in entry["freedoms"]),
         tuple(entry["varying"]),
         entry["in_fp32"],
+        BlockRule({n: tuple(sizes) for n, sizes in entry["blocks"]["sizes"].items()}),
+        entry["tail"],
     )

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from triton.runtime.autotuner import Heuristics
 from triton.runtime.jit import JITFunction
 
 from foundation.errors import UserError
+from foundation.printing import others_print_aside
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
 from triton_rvv.flag_gems import register_for
@@ -28,10 +29,11 @@ from triton_rvv.launches.source import kernel_digest
 __all__ = ["LoadedKernel", "loaded_kernel"]
 
 _LOCAL = "<locals>"
+_MAKER = "_make_captured"
 # Calls that only make values, by what they begin with; others may do what a program does.
 _HARMLESS_CALLS = frozenset(
     {"tl", "triton", "math", "os", "int", "float", "bool", "str", "tuple", "list", "dict", "set"}
-    | {"range", "len", "min", "max", "sorted", "zip", "enumerate", "getattr", "isinstance"}
+    | {_MAKER, "range", "len", "min", "max", "sorted", "zip", "enumerate", "getattr", "isinstance"}
 )
 
 
@@ -59,12 +61,17 @@ def loaded_kernel(kernel: Kernel) -> LoadedKernel:
         UserError: if there is none, or another one by now.
     """
     register_for(f"{kernel.module} {kernel.module_source}")
-    found = None if kernel.module == "__main__" or kernel.is_generated else _imported(kernel)
+    found, why = None, ""
+    if kernel.module != "__main__" and not kernel.is_generated:
+        try:
+            found = _imported(kernel)
+        except Exception as error:  # whatever a module does when it is imported elsewhere
+            why = f", since its module cannot be imported here ({type(error).__name__}: {error})"
     found = found or _made(kernel)
     if found is None:
         raise UserError(
-            f"the kernel {kernel.name} of {kernel.file} cannot be made of what was recorded: "
-            "define it at the top of a module, and capture the program again"
+            f"the kernel {kernel.name} of {kernel.file} cannot be made of what was recorded{why}: "
+            "define it at the top of a module that can be imported, and capture the program again"
         )
     if kernel_digest(found.function) != kernel.digest:
         raise UserError(
@@ -74,14 +81,15 @@ def loaded_kernel(kernel: Kernel) -> LoadedKernel:
 
 
 def _imported(kernel: Kernel) -> LoadedKernel | None:
-    """The kernel of an importable module; None if there is no such module or name."""
+    """The kernel of an importable module; None if there is no such name in it.
+
+    Raises:
+        Exception: whatever the module raises when it is imported.
+    """
     if _LOCAL in kernel.qualname:
         return None
-    try:
-        with _importable(kernel), asked_for_device():
-            module = importlib.import_module(kernel.module)
-    except Exception:  # whatever a module does when it is imported elsewhere
-        return None
+    with _importable(kernel), asked_for_device(), others_print_aside():
+        module = importlib.import_module(kernel.module)
     return _found(module, kernel.qualname)
 
 
@@ -105,8 +113,7 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
     text, tree = kernel.module_source, _definitions(kernel.module_source)
     is_local = _LOCAL in kernel.qualname
     if is_local or not tree:
-        own = f"@triton.jit\n{textwrap.dedent(kernel.source)}\n"
-        text = f"import triton\nimport triton.language as tl\n{text}\n\n{own}"
+        text = f"import triton\nimport triton.language as tl\n{text}\n\n{_own_definition(kernel)}"
         tree = _definitions(text)
     name = f"captured_{kernel.digest}"
     file = f"<{name}>"
@@ -114,7 +121,7 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
     module = ModuleType(name)
     module.__file__ = file
     sys.modules[name] = module  # where Triton looks for a kernel's globals
-    with _importable(kernel), asked_for_device():
+    with _importable(kernel), asked_for_device(), others_print_aside():
         for node in tree:
             # What fails, such as the import of a package that is not here, the kernel may not need.
             with contextlib.suppress(Exception):
@@ -122,11 +129,25 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
     return _found(module, kernel.name if is_local else kernel.qualname)
 
 
+def _own_definition(kernel: Kernel) -> str:
+    """The kernel under its name, made where the variables are that it takes from a function."""
+    own = f"@triton.jit\n{textwrap.dedent(kernel.source)}\n"
+    inner = textwrap.indent(f"{kernel.captured}{own}return {kernel.name}\n", "    ")
+    return f"def {_MAKER}():\n{inner}\n{kernel.name} = {_MAKER}()\n" if kernel.captured else own
+
+
 def _found(module: ModuleType, qualname: str) -> LoadedKernel | None:
-    """The kernel of that name under all of its decorators."""
+    """The kernel of that name under all of its decorators.
+
+    A function that was handed to `triton.jit` may have the name, and the kernel another one.
+    """
     found: Any = module
     for part in qualname.split("."):
         found = getattr(found, part, None)
+    if isinstance(found, FunctionType):
+        plain = found
+        made = (v for v in vars(module).values() if isinstance(v, JITFunction) and v.fn is plain)
+        found = next(made, None) or found
     heuristics: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
     while found is not None and not isinstance(found, JITFunction):
         if isinstance(found, Heuristics):

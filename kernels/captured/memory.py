@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -105,6 +106,21 @@ class Memory:
             for key, storage in self.storages.items()
         }
         return Memory(changed, self.views)
+
+    def with_tails(self, elements: int, value: float = 0.0) -> Memory:
+        """The same, with so many more elements of this value behind each storage.
+
+        Integers are 1 for NaN.
+        """
+
+        def longer(storage: torch.Tensor) -> torch.Tensor:
+            number = 1.0 if math.isnan(value) and not storage.is_floating_point() else value
+            tail = torch.full((elements,), number, device=storage.device).to(storage.dtype)
+            # As bytes, since not all types can be joined.
+            joined = torch.cat([storage.view(torch.uint8), tail.view(torch.uint8)])
+            return joined.view(storage.dtype)
+
+        return Memory({key: longer(storage) for key, storage in self.storages.items()}, self.views)
 
     def copied(self) -> Memory:
         """The same contents in memory of their own."""

@@ -17,7 +17,7 @@ from kernels.captured.deployed import Deployed, Reached
 from kernels.captured.memory import Memory
 from kernels.own.tolerance import DRAWS, disturbed, relative_tolerance, share_of, slack
 
-__all__ = ["CheckedOutputs", "Output", "checked_outputs"]
+__all__ = ["CheckedOutputs", "Output", "checked_outputs", "same"]
 
 _NARROW = (torch.float16, torch.bfloat16)
 _BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -98,7 +98,7 @@ def checked_outputs(deployed: Deployed, given: Memory) -> CheckedOutputs:
     starts = {n: _start(deployed, apart, alone, n, n in reached.loaded) for n in written}
     return CheckedOutputs(
         {n: replace(expected[n], start=start) for n, start in starts.items()},
-        tuple(n for n in written if not _same(first.span(n), second.span(n)).all()),
+        tuple(n for n in written if not same(first.span(n), second.span(n)).all()),
         precise is not None,
         apart,
     )
@@ -106,7 +106,7 @@ def checked_outputs(deployed: Deployed, given: Memory) -> CheckedOutputs:
 
 def _seen(given: Memory, after: Memory) -> Reached:
     """What a run shows: that it writes what it changes, and may read anything."""
-    changed = [n for n in given.views if not _same(after.span(n), given.span(n)).all()]
+    changed = [n for n in given.views if not same(after.span(n), given.span(n)).all()]
     return Reached(frozenset(given.views), frozenset(changed))
 
 
@@ -149,7 +149,7 @@ def _expected(
         if not dtype.is_floating_point:
             return Output(None, plain, None)
         rounded = best.span(name).to(dtype)
-        wrote = ~_same(rounded, given.span(name))
+        wrote = ~same(rounded, given.span(name))
         off = slack(best.span(name), [run.span(name) for run in runs], share, dtype)
         return Output(None, _chosen(wrote, rounded, plain), off)
 
@@ -159,7 +159,7 @@ def _expected(
 def _within(found: torch.Tensor, output: Output) -> bool:
     """Whether an output's contents are within its tolerance."""
     if output.slack is None:
-        return bool(_same(found, output.expected).all())
+        return bool(same(found, output.expected).all())
     expected, got = output.expected.double(), found.double()
     allowed = output.slack.double() + relative_tolerance(found.dtype) * expected.abs()
     equal = (got == expected) | (got.isnan() & expected.isnan())
@@ -219,10 +219,10 @@ def _start(
     refilled.span(name).copy_(other)
     rerun = deployed.run(refilled)
     others = [n for n in given.views if n != name]
-    if is_loaded and not all(bool(_same(rerun.span(n), first.span(n)).all()) for n in others):
+    if is_loaded and not all(bool(same(rerun.span(n), first.span(n)).all()) for n in others):
         return before.clone()  # what is overwritten there is an input of other outputs
     again = rerun.span(name)
-    overwritten = _same(again, after) & ~_same(again, other)
+    overwritten = same(again, after) & ~same(again, other)
     if bool(overwritten.all()):
         return None
     return _chosen(overwritten, _poison(after), before)
@@ -254,7 +254,7 @@ def _chosen(where: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torc
     return torch.where(where, one.view(bits), other.view(bits)).view(one.dtype)
 
 
-def _same(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+def same(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
     """For each element whether the two have the same bits; NaN is equal to itself."""
     bits = _BITS[one.element_size()]
     return one.view(bits) == other.view(bits)

@@ -6,21 +6,26 @@ is found, and harms nothing.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
 from kernels.captured.block_names import block_names, used_names
+from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
-from kernels.captured.outputs import CheckedOutputs, checked_outputs
+from kernels.captured.outputs import CheckedOutputs, checked_outputs, same
 from triton_rvv.errors import OutOfBoundsError
 
 __all__ = ["Freedom", "Probed", "probed"]
+
+# Elements behind a storage. Kernels that mask only what they store read less than a block there.
+_TAIL = 1 << 14
 
 # Powers of two up to this many doublings below and above the deployed value.
 _DOUBLINGS = 3
@@ -57,12 +62,16 @@ class Probed:
         freedoms: one for each constexpr, in the kernel's order.
         varying: outputs whose last bits differ from run to run.
         in_fp32: whether outputs are checked against sums in fp32 where the program has 16 bits.
+        blocks: how the blocks of tensor descriptors follow the constexprs.
+        tail: how many elements lie behind each storage that the kernel reads and does not need.
     """
 
     rule: GridRule
     freedoms: tuple[Freedom, ...]
     varying: tuple[str, ...]
     in_fp32: bool
+    blocks: BlockRule = field(default_factory=BlockRule)
+    tail: int = 0
 
 
 Constants = Mapping[str, Any]
@@ -74,6 +83,7 @@ def probed(
     *,
     listed: Mapping[str, Sequence[ParameterValue]] | None,
     derived: Callable[[Constants], Constants],
+    widens: bool = False,
 ) -> Probed:
     """Run a captured kernel with other values of its constexprs, on this machine's processor.
 
@@ -83,24 +93,49 @@ def probed(
         listed: the values of each parameter that the kernel's autotuner lists; None without one.
         derived: from the values of the constexprs, those that follow from others by
             `@triton.heuristics`.
+        widens: whether blocks that the autotuner lists may have other values besides.
 
     Raises:
         UserError: as `checked_outputs`, and if the deployed configuration reaches outside of its
             tensors.
     """
-    _check_bounds(deployed, given)  # what lies outside of them differs from run to run
-    checked = checked_outputs(deployed, given)
-    return _Probe(deployed, checked, listed, derived).run()
+    tail = _tail(deployed, given)
+    checked = checked_outputs(deployed, given.with_tails(tail) if tail else given)
+    return replace(_Probe(deployed, checked, listed, derived, widens=widens).run(), tail=tail)
 
 
-def _check_bounds(deployed: Deployed, given: Memory) -> None:
+def _tail(deployed: Deployed, given: Memory) -> int:
+    """How many elements a kernel needs behind each storage: what lies there differs from run to
+    run, so its outputs may not follow from it.
+
+    Raises:
+        UserError: if they do, if it writes there, or if it reaches elsewhere.
+    """
     try:
         deployed.run(given, checks_bounds=True)
     except OutOfBoundsError as error:
+        if _needs_no_tail(deployed, given):
+            return _TAIL
         raise UserError(
             f"{deployed.function.__name__} reaches outside of its tensors ({error}), so it cannot "
             "be checked: mask the access"
         ) from error
+    return 0
+
+
+def _needs_no_tail(deployed: Deployed, given: Memory) -> bool:
+    """Whether the outputs are the same whatever lies shortly behind the tensors."""
+    before = [given.with_tails(_TAIL, value) for value in (0.0, math.nan)]
+    try:
+        zeros, others = (deployed.run(one, checks_bounds=True) for one in before)
+    except OutOfBoundsError:
+        return False
+    kept = [
+        same(after.storages[key][-_TAIL:], first.storages[key][-_TAIL:]).all()
+        for first, after in zip(before, (zeros, others), strict=True)
+        for key in given.storages
+    ]
+    return all(kept) and all(same(zeros.span(n), others.span(n)).all() for n in given.views)
 
 
 class _Probe:
@@ -112,13 +147,17 @@ class _Probe:
         checked: CheckedOutputs,
         listed: Mapping[str, Sequence[ParameterValue]] | None,
         derived: Callable[[Constants], Constants],
+        *,
+        widens: bool,
     ) -> None:
+        self._widens = widens
         self._deployed = deployed
         self._checked = checked
         self._poisoned = checked.poisoned()
         self._listed = listed
         self._derived = derived
         self._rule = GridRule(deployed.grid)
+        self._loads = deployed.blocks
         self._sizes = _sizes(deployed, checked.given)
         self._used = used_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
@@ -133,12 +172,13 @@ class _Probe:
             tuple(freedoms[name] for name in names),
             self._checked.varying,
             self._checked.in_fp32,
+            self._loads,
         )
 
     def _freedom(self, name: str) -> Freedom:
         value = self._deployed.constants.get(name)
         if self._listed is not None and name in self._listed:
-            return self._listed_freedom(name, value, self._listed[name])
+            return self._widened(self._listed_freedom(name, value, self._listed[name]))
         reason = self._fixed_by(name, value)
         if reason:
             shown = value if isinstance(value, int | float | str) else str(value)
@@ -156,7 +196,7 @@ class _Probe:
             return "is not listed by the autotuner"
         if isinstance(value, bool) or not isinstance(value, int):
             return "is no integer"
-        if value < 2 or value & (value - 1):
+        if not _is_block(value):
             return "is no power of two above 1, as blocks are"
         return ""
 
@@ -167,12 +207,23 @@ class _Probe:
         sampled = self._sampled_rules(name) if whole else []
         if sampled:
             self._rule = sampled[0]
-        elif whole and all(isinstance(other, int) for other in others):
+        has_descriptors = bool(self._loads.sizes)
+        if whole and (has_descriptors or not sampled) and all(isinstance(o, int) for o in others):
             smaller_first = sorted(map(int, others), key=lambda v: (v > value, abs(v - value)))
             for other in smaller_first[:2]:
                 if self._follow(name, other):
                     break
         return Freedom(name, value, values, self._why("listed by the autotuner", name))
+
+    def _widened(self, listed: Freedom) -> Freedom:
+        """What the autotuner lists, and what else a block may be."""
+        value = listed.deployed
+        if not self._widens or not _is_block(value):
+            return listed
+        assert isinstance(value, int)
+        found = self._block_freedom(listed.name, value)
+        values = sorted({*listed.values, *found.values}, key=lambda one: (str(type(one)), one))
+        return Freedom(listed.name, value, tuple(values), f"listed by the autotuner; {found.why}")
 
     def _block_freedom(self, name: str, value: int) -> Freedom:
         below, above = self._follow(name, value // 2), self._follow(name, 2 * value)
@@ -210,9 +261,12 @@ class _Probe:
         constants = {**self._deployed.constants, name: value}
         rules = self._sampled_rules(name) or [self._rule, *self._ways(name)]
         rules.sort(key=lambda rule: math.prod(rule.grid(constants)))
-        right = next((rule for rule in rules if self._is_right(rule, constants)), None)
-        self._rule = right or self._rule
-        return right is not None
+        blocks = list(self._loads.following(name, self._deployed.constants[name]))
+        for one, rule in itertools.product(blocks, rules):
+            if self._is_right(rule, constants, one):
+                self._rule, self._loads = rule, one
+                return True
+        return False
 
     def _ways(self, name: str) -> list[GridRule]:
         """The rules by which the grid may follow a parameter, if none is known."""
@@ -235,13 +289,19 @@ class _Probe:
         rules = [self._rule, *self._ways(name)]
         return [rule for rule in rules if all(rule.grid(one) == grid for one, grid in own)]
 
-    def _is_right(self, rule: GridRule, constants: Constants) -> bool:
+    def _is_right(self, rule: GridRule, constants: Constants, blocks: BlockRule) -> bool:
         constants = {**constants, **self._derived(constants)}
-        other = replace(self._deployed, constants=constants, grid=rule.grid(constants))
+        grid = rule.grid(constants)
+        other = replace(self._deployed, constants=constants, grid=grid, blocks=blocks)
         try:
             return self._checked.agree(other.run(self._poisoned, checks_bounds=True))
         except Exception:  # whatever the compiler or the kernel's own assertions have against it
             return False
+
+
+def _is_block(value: object) -> bool:
+    """Whether a value may be a block's size: a power of two above 1."""
+    return type(value) is int and value > 1 and not value & (value - 1)
 
 
 def _magnitude(value: object) -> int:

@@ -18,7 +18,7 @@ from kernels.captured.probe import Probed
 from kernels.captured.recorded import load_task
 from kernels.captured.space import captured_space, deployed_config
 from kernels.own.tolerance import tolerance
-from kernels.spec import Constants, Grid, KernelSpec, Problem
+from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
     current_data_set,
@@ -80,17 +80,19 @@ def load_captured(name: str) -> KernelSpec:
     """
     capture, key = split_task_name(name)
     task = load_task(capture, key)
-    return captured_spec(task, current_examined(capture, task).required())
+    examined = current_examined(capture, task)
+    return captured_spec(task, examined.required(), is_wide=examined.is_wide)
 
 
-def captured_spec(task: LaunchedTask, probed: Probed) -> KernelSpec:
+def captured_spec(task: LaunchedTask, probed: Probed, *, is_wide: bool = False) -> KernelSpec:
     """The kernel of a task, at the one shape that was captured.
 
     Args:
         task: what was captured.
         probed: what may vary, and how the grid follows.
+        is_wide: whether more may vary than the kernel's autotuner lists.
     """
-    own = _CapturedKernel(task, probed)
+    own = _CapturedKernel(task, probed, is_wide=is_wide)
     return KernelSpec(
         name=task.deployed.function.__name__.removesuffix("_kernel"),
         kernel=task.deployed.function,
@@ -101,6 +103,7 @@ def captured_spec(task: LaunchedTask, probed: Probed) -> KernelSpec:
         grid=own.grid,
         traffic_bytes=own.traffic_bytes,
         constants=own.constants,
+        blocks=own.blocks if task.deployed.descriptors else None,
         space=own.space,
         file=task.load_name,
         launch_digest=task.digest,
@@ -111,7 +114,8 @@ def captured_spec(task: LaunchedTask, probed: Probed) -> KernelSpec:
 class _CapturedKernel:
     """The functions of a `KernelSpec`, taken from a captured task."""
 
-    def __init__(self, task: LaunchedTask, probed: Probed) -> None:
+    def __init__(self, task: LaunchedTask, probed: Probed, *, is_wide: bool) -> None:
+        self._is_wide = is_wide
         self._task = task
         self._probed = probed
         self._deployed = task.deployed
@@ -144,7 +148,8 @@ class _CapturedKernel:
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
         """The configurations to try."""
-        return captured_space(self._probed, self._deployed.options, self._task.listed, board.gpu)
+        listed, options = self._task.listed, self._deployed.options
+        return captured_space(self._probed, options, listed, board.gpu, is_wide=self._is_wide)
 
     def constants(self, problem: Problem, config: Config) -> Constants:
         """The deployed values, and those that follow from the configuration."""
@@ -155,6 +160,10 @@ class _CapturedKernel:
     def grid(self, problem: Problem, config: Config) -> Grid:
         """The grid, as far as it was found to follow the configuration."""
         return self._probed.rule.grid({**self._deployed.constants, **config})
+
+    def blocks(self, problem: Problem, config: Config) -> Blocks:
+        """What one load of each tensor descriptor takes, as far as it was found to follow."""
+        return self._probed.blocks.blocks({**self._deployed.constants, **config})
 
     def traffic_bytes(self, problem: Problem) -> float:
         """Bytes of all tensors."""
@@ -167,11 +176,13 @@ class _CapturedKernel:
         arrays = self._inputs() if want_types_alone() else self._arrays()
         names = self._deployed.function.arg_names
         every = {**scalars, **arrays}
+        for name, over in self._deployed.descriptors.items():
+            every[name] = dataclasses.replace(every[name], described=over)
         return tuple(every[name] for name in names if name in every)
 
     def _inputs(self) -> dict[str, Argument]:
         """Types and sizes alone."""
-        memory = self._task.memory(0)
+        memory = self._memory(0)
         return {name: input_array(name, memory.reach(name)) for name in memory.views}
 
     def _arrays(self) -> dict[str, Argument]:
@@ -183,10 +194,14 @@ class _CapturedKernel:
             for name in checked.given.views
         }
 
+    def _memory(self, data_set: int) -> Memory:
+        memory, tail = self._task.memory(data_set), self._probed.tail
+        return memory.with_tails(tail) if tail else memory
+
     def _checked_outputs(self) -> CheckedOutputs:
         key = (current_data_set(), torch.get_default_device())
         if key not in self._checked:
-            memory = self._task.memory(current_data_set())
+            memory = self._memory(current_data_set())
             self._checked[key] = checked_outputs(self._deployed, memory)
         return self._checked[key]
 

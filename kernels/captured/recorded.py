@@ -17,12 +17,25 @@ from triton import language
 from foundation.config import ParameterValue
 from foundation.errors import UserError
 from foundation.torch_types import TORCH_TYPES
+from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.kernel_source import loaded_kernel
 from kernels.captured.memory import Memory, View
 from kernels.captured.names import task_name
-from kernels.captured.task import Constant, Drawn, Named, Recorded, Scalar, Storage, Task, Tensor
+from kernels.captured.task import (
+    Constant,
+    Descriptor,
+    Drawn,
+    Named,
+    Recorded,
+    Scalar,
+    Storage,
+    Task,
+    Tensor,
+    TupleValue,
+)
 from kernels.captured.task_file import Capture, read_capture
+from launchers.arguments import Described
 
 __all__ = ["RecordedTask", "load_task"]
 
@@ -65,10 +78,15 @@ class RecordedTask:
         self.deployed = Deployed(
             function=self._kernel.function,
             scalars=_scalars(task),
-            constants={name: _constant(task, value) for name, value in task.constants.items()},
+            constants={n: self._constant(value) for n, value in task.constants.items()},
             options=task.options,
             grid=task.grid,
             grid_samples=[(sample.changed, sample.grid) for sample in task.grid_samples],
+            descriptors={
+                name: Described(value.shape, value.strides, value.padding)
+                for name, value in _descriptors(task).items()
+            },
+            blocks=BlockRule({n: value.block_shape for n, value in _descriptors(task).items()}),
         )
         self.listed: Sequence[Mapping[str, ParameterValue]] = task.configurations or ()
 
@@ -96,6 +114,34 @@ class RecordedTask:
         found = {}
         for name, function in self._kernel.heuristics.items():
             found[name] = known[name] = function(known)
+        return found
+
+    def _constant(self, value: Constant) -> Any:
+        """The value of a constant in this process.
+
+        Raises:
+            UserError: for a function that cannot be found.
+        """
+        if isinstance(value, tuple):
+            return tuple(map(self._constant, value))
+        if not isinstance(value, Named):
+            return value
+        return _triton_type(value.name) if value.kind == "dtype" else self._function(value.name)
+
+    def _function(self, name: str) -> Any:
+        """A kernel that is a constant of this one, by module:qualified_name."""
+        module, _, qualname = name.partition(":")
+        first, *rest = qualname.split(".")
+        if module == self.task.kernel.module:  # which may be the program itself
+            found = self._kernel.function.fn.__globals__.get(first)
+        else:
+            found = getattr(importlib.import_module(module), first, None)
+        for part in rest:
+            found = getattr(found, part, None)
+        if found is None:
+            raise UserError(
+                f"{self.task.kernel.name} takes the function {name}, which is not there"
+            )
         return found
 
     def memory(self, data_set: int) -> Memory:
@@ -144,34 +190,23 @@ def _scalars(task: Task) -> dict[str, tuple[str, int | float]]:
     for name, value in task.arguments.items():
         if isinstance(value, Scalar):
             found[name] = ("i1" if value.type == "u1" else value.type, value.value)
-        elif not isinstance(value, Tensor):
+        elif not isinstance(value, Tensor | Descriptor):
+            kind = "tuple" if isinstance(value, TupleValue) else type(value).__name__.lower()
             raise UserError(
-                f"{name} of {task.kernel.name} is a {type(value).__name__.lower()}: kernels that "
-                "take other arguments than tensors and numbers cannot be tuned"
+                f"{name} of {task.kernel.name} is a {kind}: kernels that take other arguments "
+                "than tensors, their descriptors and numbers cannot be tuned"
             )
     return found
 
 
-def _constant(task: Task, value: Constant) -> Any:
-    """The value of a constant in this process.
+def _descriptors(task: Task) -> dict[str, Descriptor]:
+    return {name: v for name, v in task.arguments.items() if isinstance(v, Descriptor)}
 
-    Raises:
-        UserError: for a function that cannot be found.
-    """
-    if isinstance(value, tuple):
-        return tuple(_constant(task, part) for part in value)
-    if not isinstance(value, Named):
-        return value
-    if value.kind == "dtype":
-        names = {"fp": "float", "bf": "bfloat", "i": "int", "u": "uint"}
-        found = getattr(language, value.name, None)
-        prefix = next((p for p in names if value.name.startswith(p)), "")
-        plain = names.get(prefix, "") + value.name.removeprefix(prefix)
-        return found if found is not None else getattr(language, plain)
-    module, _, qualname = value.name.partition(":")
-    found = importlib.import_module(module)
-    for part in qualname.split("."):
-        found = getattr(found, part, None)
-    if found is None:
-        raise UserError(f"{task.kernel.name} takes the function {value.name}, which is not there")
-    return found
+
+def _triton_type(name: str) -> Any:
+    """Triton's type of a name such as fp32 or float32."""
+    names = {"fp": "float", "bf": "bfloat", "i": "int", "u": "uint"}
+    prefix = next((p for p in names if name.startswith(p)), "")
+    found = getattr(language, name, None)
+    plain = names.get(prefix, "") + name.removeprefix(prefix)
+    return found if found is not None else getattr(language, plain)

@@ -47,6 +47,8 @@ def captured_space(
     options: Mapping[str, ParameterValue],
     listed: Sequence[Mapping[str, ParameterValue]],
     gpu: GpuLimits | None,
+    *,
+    is_wide: bool = False,
 ) -> SearchSpace:
     """The configurations to try; the deployed one is the default.
 
@@ -54,15 +56,33 @@ def captured_space(
         probed: what may vary.
         options, listed: as in `deployed_config`.
         gpu: of the board; None for a processor, where the compiler's options have no effect.
+        is_wide: whether other combinations count than the autotuner's, and other values.
     """
     default = deployed_config(probed.freedoms, options, listed, for_gpu=gpu is not None)
-    if listed:
+    if listed and is_wide:
+        freedoms = {f.name: f.values for f in probed.freedoms}
+        named = [Parameter(name, _values(name, listed, freedoms, gpu)) for name in default]
+        space = SearchSpace(tuple(named))
+    elif listed:
         rows = [Config({name: entry[name] for name in default}) for entry in listed]
         space = SearchSpace.from_configs([default, *rows])
     else:
         parameters = [Parameter(f.name, f.values) for f in probed.freedoms if f.varies]
         space = SearchSpace((*parameters, *(_options(gpu, default) if gpu else ())))
     return replace(space, default=default, notes=_notes(probed, len(space.parameters)))
+
+
+def _values(
+    name: str,
+    listed: Sequence[Mapping[str, ParameterValue]],
+    freedoms: Mapping[str, tuple[ParameterValue, ...]],
+    gpu: GpuLimits | None,
+) -> tuple[ParameterValue, ...]:
+    """What the autotuner lists for a parameter, and what else may be tried."""
+    rows = {entry[name] for entry in listed if name in entry}
+    options = launch_options(gpu, stages=_STAGES) if gpu else ()
+    more = next((o.values for o in options if o.name == name), ()) if name not in freedoms else ()
+    return tuple(sorted({*rows, *freedoms.get(name, ()), *more}, key=lambda v: (str(type(v)), v)))
 
 
 def _is_option(name: str, constants: Mapping[str, ParameterValue]) -> bool:

@@ -192,6 +192,7 @@ class Kernel:
         source: the text of the function, from its `def` on.
         module_source: the text of the whole file; "" where the file is of an installed package.
         is_generated: whether torch.compile wrote it.
+        captured: assignments of what it takes from the function that made it, a line each.
     """
 
     module: str
@@ -202,6 +203,7 @@ class Kernel:
     source: str = field(repr=False)
     module_source: str = field(repr=False, default="")
     is_generated: bool = False
+    captured: str = ""
 
     @property
     def name(self) -> str:

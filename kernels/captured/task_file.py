@@ -169,12 +169,15 @@ def _order(task: Task) -> tuple[float, int, str]:
 
 
 def _winner(record: Mapping[str, Any]) -> Winner:
-    values = {field.name: record[field.name] for field in dataclasses.fields(Winner)}
+    # Files of earlier versions have no loads.
+    given = {"loads": {}, **record}
+    values = {field.name: given[field.name] for field in dataclasses.fields(Winner)}
     grid = values["grid"]
     return Winner(
         **{
             **values,
             "config": Config(values["config"]),
             "grid": None if grid is None else tuple(grid),
+            "loads": {name: tuple(block) for name, block in values["loads"].items()},
         }
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from foundation.config import Config
 
@@ -26,6 +27,7 @@ class Winner:
         device: on which they were measured, as --device names it.
         device_kind: "host", "gpu" or "board".
         study: the name of the study.
+        loads: by parameter, what one load of a tensor descriptor takes in this configuration.
     """
 
     task: str
@@ -37,3 +39,4 @@ class Winner:
     device: str
     device_kind: str
     study: str
+    loads: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -14,8 +14,9 @@ import torch
 
 from foundation.config import Config
 from foundation.errors import UserError
-from kernels.own.expected import ExpectedOutput, expected_output
+from kernels.own.expected import ExpectedOutput, expected_output, tensors_of
 from kernels.own.module import call_by_name, import_file
+from kernels.own.reference_outputs import checked_outputs
 from kernels.own.tolerance import DRAWS, disturbed, share_of, tolerance
 from kernels.spec import KernelSpec, Problem
 from kernels.values import TORCH_TYPES, current_data_set, input_array, output_array
@@ -177,10 +178,8 @@ class CallableFile:
         self, known: Mapping[str, Any], values: Mapping[str, Any]
     ) -> Mapping[str, torch.Tensor]:
         copies = {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
-        outputs: Mapping[str, torch.Tensor] = call_by_name(
-            self.path, self.required("reference"), {**known, **copies}
-        )
-        return outputs
+        given = call_by_name(self.path, self.required("reference"), {**known, **copies})
+        return tensors_of(checked_outputs(self.path, "arguments", given, values))
 
     def _known(self, problem: Problem, config: Config) -> dict[str, Any]:
         dtype = TORCH_TYPES[problem.dtype]

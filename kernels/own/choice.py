@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import inspect
-import re
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,15 +13,9 @@ from triton.runtime.autotuner import Autotuner
 from foundation.errors import UserError, nearest
 from kernels.unwrapped import is_launched, unwrapped
 
-__all__ = ["chosen_kernel", "python_function", "split_path"]
+__all__ = ["chosen_kernel", "python_function"]
 
 _TRITONS = "triton."  # whose language has functions that are made as kernels are
-
-
-def split_path(text: str) -> tuple[Path, str | None]:
-    """The file and the kernel's name in "path/file.py:NAME"; without a name, None."""
-    named = re.fullmatch(r"(.*\.py):(\w+)", text)
-    return (Path(named[1]), named[2]) if named else (Path(text), None)
 
 
 def chosen_kernel(path: Path, module: ModuleType, name: str | None = None) -> Any:

@@ -17,6 +17,7 @@ from kernels.own.entries import entry_of, first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
 from kernels.own.other_kernels import other_kernels_run
+from kernels.own.reference_outputs import checked_outputs
 from kernels.own.strides import copied
 from kernels.own.uninitialised import filled_uninitialised
 from kernels.spec import Grid
@@ -171,23 +172,7 @@ class Launch:
         copies = {n: copied(v) if isinstance(v, torch.Tensor) else v for n, v in values.items()}
         with refused_launch(self.file):
             expected = call_by_name(self.file.path, function, {**self._known(), **copies})
-        if not isinstance(expected, Mapping) or not expected:
-            raise UserError(
-                f"{self.file.path}: reference must return a dictionary from the names of outputs "
-                "to tensors"
-            )
-        for name, tensor in expected.items():
-            output = values.get(name)
-            if isinstance(output, torch.Tensor) and tensor is None:
-                continue
-            if not isinstance(output, torch.Tensor) or not isinstance(tensor, torch.Tensor):
-                raise UserError(f"{self.file.path}: reference gives {name}, which is not a tensor")
-            if tensor.shape != output.shape:
-                raise UserError(
-                    f"{self.file.path}: reference gives {name} the shape {tuple(tensor.shape)}, "
-                    f"but {self.file.maker().__name__} {tuple(output.shape)}"
-                )
-        return dict(expected)
+        return checked_outputs(self.file.path, self.file.maker().__name__, expected, values)
 
     def _known(self) -> dict[str, Any]:
         """The values that the file's functions may take, by name."""

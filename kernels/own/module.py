@@ -18,6 +18,7 @@ from typing import Any
 import triton
 
 from foundation.errors import UserError
+from foundation.printing import others_print_aside
 from foundation.user_folders import cache_folder
 from kernels.own.other_kernels import asked_for_device
 
@@ -74,6 +75,7 @@ def import_file(path: Path) -> ModuleType:
         _folder_on_path(path),
         _tolerant_config(),
         asked_for_device(),
+        others_print_aside(),
     ):
         loader.exec_module(module)
     return module
@@ -96,7 +98,13 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
             )
     wanted = known if takes_all else {p.name: known[p.name] for p in named if p.name in known}
     where = f"fails in {function.__name__}"
-    with mistakes_of(path, where), _folder_on_path(path), _tolerant_config(), asked_for_device():
+    with (
+        mistakes_of(path, where),
+        _folder_on_path(path),
+        _tolerant_config(),
+        asked_for_device(),
+        others_print_aside(),
+    ):
         return function(**wanted)
 
 

@@ -86,7 +86,10 @@ static struct core *core_of(unsigned vcpu) {
     }
     struct core *core = cores[vcpu];
     if (__builtin_expect(core == NULL, 0)) {
-        core = chip.count > 0 ? chip.cores[0] : core_new(&family);
+        if (chip.count > 0 && vcpu >= chip.count) {
+            fail("the program has more threads than the board has cores");
+        }
+        core = chip.count > 0 ? chip.cores[vcpu] : core_new(&family);
         if (core == NULL) {
             fail("out of memory");
         }

@@ -13,6 +13,7 @@ from captured_programs import captured, run_command, written
 from engine.programs.applied import run_program
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.captured.task import Descriptor
 from kernels.captured.task_file import append_winner, read_capture
 from kernels.captured.winner import Winner
 from triton_rvv.launches.grid_text import evaluated
@@ -52,7 +53,12 @@ def show_tuned(n):
 )
 
 
-def add_winners(path: Path, config: dict[str, int], grid: tuple[str, str, str] | None = None):
+def add_winners(
+    path: Path,
+    config: dict[str, int],
+    grid: tuple[str, str, str] | None = None,
+    loads: dict[str, tuple[int, ...]] | None = None,
+):
     for task in read_capture(path).tasks:
         winner = Winner(
             task=task.key,
@@ -64,6 +70,7 @@ def add_winners(path: Path, config: dict[str, int], grid: tuple[str, str, str] |
             device="host",
             device_kind="host",
             study="s",
+            loads=loads or {},
         )
         append_winner(path, winner)
 
@@ -123,6 +130,33 @@ def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path):
     out, said = applied(tmp_path, "print(show(60, numbers=True), show(50, numbers=True))")
     assert out == "[128] [64]\n"
     assert "may be bound" in said
+
+
+DESCRIBED = """
+import torch, triton, triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
+
+@triton.jit
+def described_kernel(x, out, N, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK
+    tl.store(out + at + tl.arange(0, BLOCK), x.load([at]) + BLOCK)
+
+x, out = torch.zeros(64), torch.empty(64)
+described_kernel[(4,)](TensorDescriptor.from_tensor(x, [16]), out, 64, BLOCK=16)
+print(out.unique().tolist())
+"""
+
+
+def test_a_descriptor_gets_the_block_of_the_winner(tmp_path):
+    captured(tmp_path, DESCRIBED, head="")
+    path = tmp_path / "program.capture"
+    (task,) = read_capture(path).tasks
+    described = task.arguments["x"]
+    assert isinstance(described, Descriptor)
+    assert described.block_shape == (16,)
+    add_winners(path, {"BLOCK": 32}, ("cdiv(64, BLOCK)", "1", "1"), loads={"x": (32,)})
+    done = run_command("run", "--with", path, "--", sys.executable, tmp_path / "program.py")
+    assert done.stdout == "[32.0]\n"
 
 
 @pytest.mark.long

@@ -18,6 +18,7 @@ import engine
 import triton_rvv
 from engine.programs.captured import capture_program
 from foundation.errors import UserError
+from kernels.captured.recorded import load_task
 from kernels.captured.task import Drawn, Recorded, Scalar, Task
 from kernels.captured.task_file import is_capture_file, read_capture
 
@@ -425,3 +426,70 @@ torch.cuda.synchronize()
     assert most.target.startswith(("cuda", "hip"))
     assert graphed.time_s is None
     assert graphed.storages[0].contents is None
+
+
+def test_flag_gems_needs_no_register(tmp_path):
+    """By a stand-in that looks for a GPU's maker as FlagGems does when it is imported."""
+    package = tmp_path / "flag_gems"
+    (package / "runtime" / "backend").mkdir(parents=True)
+    (package / "runtime" / "common.py").write_text(
+        "class vendors:\n    get_all_vendors = staticmethod(lambda: {'nvidia': 'nvidia'})\n"
+    )
+    (package / "runtime" / "backend" / "__init__.py").write_text(
+        "from types import SimpleNamespace\n"
+        "backend_utils = SimpleNamespace(VendorInfoBase=SimpleNamespace)\n"
+        "get_tune_config = get_heuristic_config = dict\n"
+        "device_name = None\n"
+    )
+    (package / "runtime" / "__init__.py").write_text(
+        "import os\n"
+        "from flag_gems.runtime import backend, common\n"
+        "vendor = os.environ.get('GEMS_VENDOR', 'no device was found')\n"
+        "common.vendors.get_all_vendors()[vendor]\n"
+    )
+    (package / "__init__.py").write_text(
+        "from flag_gems import runtime\ndevice = runtime.backend.device_name\n"
+    )
+    body = "import importlib.util\nassert importlib.util.find_spec('flag_gems')\n"
+    body += "import flag_gems\nassert flag_gems.device == 'cpu'\nadd(x, x)"
+    assert len(captured(tmp_path, body).tasks) == 1
+    body = "import triton_rvv.flag_gems as gems\ngems.register()\n" + body
+    assert len(captured(tmp_path, body).tasks) == 1
+
+
+def test_kernels_of_a_program_are_made_again_however_it_made_them(tmp_path):
+    body = """
+@triton.jit
+def half(x):
+    return x / 2
+
+@triton.jit
+def with_function(x, out, n, ACT: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, ACT(tl.load(x + at, mask=at < n)), mask=at < n)
+
+def plain(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+handed_over = triton.jit(plain)
+
+def made(factor):
+    FACTOR = tl.constexpr(factor)
+    @triton.jit
+    def closed(x, out, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + at, FACTOR * tl.load(x + at, mask=at < n), mask=at < n)
+    return closed
+
+out = torch.empty_like(x)
+with_function[(16,)](x, out, 1000, half, BLOCK=64)
+handed_over[(16,)](x, out, 1000, BLOCK=64)
+made(float("inf"))[(16,)](x, out, 1000, BLOCK=64)
+"""
+    tasks = captured(tmp_path, body).tasks
+    assert sorted(task.kernel.name for task in tasks) == ["closed", "plain", "with_function"]
+    for task in tasks:
+        deployed = load_task(tmp_path / "program.capture", task.key).deployed
+        assert deployed.function.fn.__name__ == task.kernel.name
+        assert deployed.constants["BLOCK"] == 64

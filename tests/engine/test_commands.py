@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import signal
@@ -159,6 +160,13 @@ MISTAKES = [
         "--config: 'BLOCK_SIZE_M' is not NAME=VALUE: write it like BLOCK_SIZE_M=16,BLOCK_SIZE_N=32",
     ),
 ]
+OWN_FILE = """import triton
+
+@triton.jit
+def add_kernel(x_ptr, N): ...
+
+def arguments(N=4, dtype=None): ...
+"""
 VALUE = re.compile("(--[a-z-]+|[A-Z]+): ")
 COMMANDS = {
     "build": build.main,
@@ -212,9 +220,22 @@ def test_arguments_larger_than_memory_are_refused() -> None:
         make_problem(load_kernel("matmul"), shape)
 
 
-@pytest.mark.parametrize("arguments", ["--help", "matmull"])
-@pytest.mark.parametrize("command", ["tune", "measure"])
-def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, arguments: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("tune", "--help"),
+        ("measure", "matmull"),
+        ("tune", "matmul --shape M=256,n=4"),
+        ("measure", "matmul --shape M=0"),
+        ("tune", "rope_bwd --dtype f33"),
+        ("tune", "own.py --shape M=4"),
+        ("measure", "matmul --device laptop"),
+    ],
+)
+def test_help_and_mistakes_wait_for_no_heavy_import(
+    command: str, arguments: str, tmp_path: Path
+) -> None:
+    (tmp_path / "own.py").write_text(OWN_FILE)
     script = (
         "import sys; from engine import measure, tune\n"
         "from foundation.command_line import run_command\n"
@@ -222,11 +243,13 @@ def test_help_and_a_mistyped_kernel_wait_for_no_heavy_import(command: str, argum
         "finally: print(*{'torch', 'triton', 'ray', 'optuna'} & sys.modules.keys())"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script, arguments],
+        [sys.executable, "-c", script, *arguments.split()],
         capture_output=True,
         text=True,
         timeout=200,
         check=False,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     assert done.returncode == (0 if arguments == "--help" else 2)
     assert done.stdout.splitlines()[-1] == ""

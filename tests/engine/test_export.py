@@ -6,6 +6,7 @@ import ast
 import dataclasses
 import importlib.util
 import json
+import re
 from pathlib import Path
 
 import pandas
@@ -22,6 +23,7 @@ from search_spaces.space import Parameter, SearchSpace
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SPACE = SearchSpace((Parameter("BLOCK", (1, 2, 4, 8, 16, 32)),))
+STEPS = ("compile_time", "verification_time", "benchmark_time", "strategy_time", "framework_time")
 IDENTITY = StudyIdentity("k", {"N": 8}, "fp32", "board", "tpe", {"compiler": "c"})
 
 
@@ -92,21 +94,56 @@ def test_the_fastest_can_be_pasted_under_autotune(storage, tmp_path):
 def test_kernel_tuners_cache(storage, tmp_path):
     path = exported(storage, tmp_path, "kernel-tuner", "kernel_tuner_cache.json")
     cache = json.loads(path.read_text())
-    assert cache["cache"]["4"] == {"BLOCK": 4, "time": pytest.approx(4.0)}
-    assert cache["cache"]["32"] == {"BLOCK": 32, "__error__": "RuntimeFailedConfig"}
+    row, failed = cache["cache"]["4"], cache["cache"]["32"]
+    assert row == {"BLOCK": 4, "time": pytest.approx(4.0), **dict.fromkeys(STEPS, 0.0)}
+    assert failed == {
+        "BLOCK": 32,
+        "__error__": "RuntimeFailedConfig",
+        **dict.fromkeys(STEPS, 0.0),
+    }
     assert cache["tune_params"] == {"BLOCK": [1, 2, 4, 8, 16, 32]}
     assert cache["problem_size"] == [8]
 
 
-def test_kernel_tuner_simulates_from_its_cache(storage, tmp_path):
-    kernel_tuner = pytest.importorskip("kernel_tuner", reason="kernel_tuner is not installed")
-    path = exported(storage, tmp_path, "kernel-tuner", "kernel_tuner_cache.json")
-    values = {"BLOCK": [1, 2, 4, 8, 16, 32]}
-    results, _ = kernel_tuner.tune_kernel(
-        *("k", "", 8, [], values), cache=str(path), simulation_mode=True, verbose=False, lang="C"
-    )
-    timed = {row["BLOCK"]: row["time"] for row in results if "__error__" not in row}
-    assert timed == pytest.approx({block: float(block) for block in (1, 2, 4, 8, 16)})
+def call_in_docs(words: str) -> dict:
+    """What the calls that the page of formats prints, in the block with these words, leave."""
+    page = REPOSITORY / "docs" / "reference" / "export_formats.md"
+    (block,) = [b for b in re.findall(r"```python\n(.*?)```", page.read_text(), re.S) if words in b]
+    names: dict[str, object] = {}
+    exec(block, names)
+    return names
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_kernel_tuner_replays_its_cache_as_docs_print(storage, tmp_path, monkeypatch, is_whole):
+    pytest.importorskip("kernel_tuner", reason="kernel_tuner is not installed")
+    of = storage if is_whole else partly_tried(tmp_path)
+    path = exported(of, tmp_path, "kernel-tuner", "kernel_tuner_cache.json")
+    monkeypatch.chdir(path.parent)
+    rows = call_in_docs("import tune_kernel\n")["rows"]
+    timed = {row["BLOCK"]: row["time"] for row in rows if "__error__" not in row}
+    blocks = (1, 2, 4, 8, 16) if is_whole else (8, 16)
+    assert timed == pytest.approx({block: float(block) for block in blocks})
+    assert len(rows) == (6 if is_whole else 2)
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_kernel_tuner_replays_a_t1_as_docs_print(storage, tmp_path, monkeypatch, is_whole):
+    pytest.importorskip("kernel_tuner", reason="kernel_tuner is not installed")
+    path = exported(storage if is_whole else partly_tried(tmp_path), tmp_path, "t1", "t1.json")
+    monkeypatch.chdir(path.parent)
+    rows = call_in_docs("tune_kernel_T1")["results"]["results"]
+    of_blocks = {row["configuration"]["BLOCK"]: row["invalidity"] for row in rows}
+    right = dict.fromkeys((8, 16), "correct")
+    if is_whole:
+        right |= {**dict.fromkeys((1, 2, 4), "correct"), 32: "runtime"}
+    assert of_blocks == right
+
+
+def test_t4_passes_the_check_that_docs_print(storage, tmp_path, monkeypatch):
+    pytest.importorskip("kernel_tuner", reason="kernel_tuner is not installed")
+    monkeypatch.chdir(exported(storage, tmp_path, "t4", "t4.json").parent)
+    assert len(call_in_docs("t4.json")["results"]["results"]) == 6
 
 
 def test_t4(storage, tmp_path):

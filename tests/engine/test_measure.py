@@ -54,6 +54,16 @@ def test_counters_are_written_out() -> None:
     assert text == "counters: instructions=123456789, u_mode_cycle=64476.8\nreason: -"
 
 
+def test_parameters_that_are_left_out_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    config = Config({"BLOCK": 16, "GROUP": 8, "FLAG": 1})
+    measure._say_what_is_left_out({"BLOCK": 16}, config)
+    note = "note: --config leaves out GROUP=8, FLAG=1, the default's\n"
+    assert capsys.readouterr().err == note
+    measure._say_what_is_left_out(dict(config), config)
+    measure._say_what_is_left_out({}, config)  # the default was asked for
+    assert capsys.readouterr().err == ""
+
+
 def test_a_flag_may_be_zero_and_a_size_may_not() -> None:
     default = Config({"BLOCK": 16, "FLAG": 1})
     space = (Parameter("BLOCK", (16, 32)), Parameter("FLAG", (1, 0)))

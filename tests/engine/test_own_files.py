@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -172,3 +173,27 @@ def test_a_tuned_kernel_notes_a_miss_by_its_name(tmp_path: Path) -> None:
     assert [(entry.kernel, shape_text(dict(entry.shape))) for entry in entries] == [
         (f"{tmp_path}/multiples.py:{name}", "N=40") for name in ("twice", "thrice")
     ]
+
+
+def test_what_a_file_prints_does_not_come_between_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "talking.py").write_text(
+        "import torch, triton, triton.language as tl\n"
+        "print('no GPU found')\n"
+        "@triton.autotune([triton.Config({'BLOCK': b}) for b in (16, 32)], key=[])\n"
+        "@triton.jit\n"
+        "def twice(x, BLOCK: tl.constexpr):\n"
+        "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    tl.store(x + at, 2 * tl.load(x + at))\n"
+        "def arguments():\n"
+        "    print('making arguments')\n"
+        "    return {'x': torch.ones(64)}\n"
+        "def grid(meta):\n"
+        "    return (64 // meta['BLOCK'],)\n"
+    )
+    assert space.main(["talking.py", "--json"]) == 0
+    printed = capsys.readouterr()
+    json.loads(printed.out)
+    assert "no GPU found" in printed.err

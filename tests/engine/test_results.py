@@ -17,6 +17,7 @@ from engine.results.progress import (
     LOADING,
     LineProgress,
     LiveProgress,
+    _width_of_best,
     best_text,
     estimate_after,
     progress_on,
@@ -134,8 +135,8 @@ def screen(stream: io.StringIO) -> list[str]:
 @pytest.mark.parametrize(
     ("columns", "shown"),
     [
-        (40, "3/7     --:-- best 250 ms (estimated), …"),
-        (80, "--:-- best 250 ms (estimated), 2.00x the default: M=256 N=25…"),
+        (40, "3/7     --:-- 250 ms est., 2.00x: M=256…"),
+        (80, "--:-- best 250 ms (est.), 2.00x: M=256 N=256 K=256 GROUP_M=8"),
         (120, "2.00x the default: M=256 N=256 K=256 GROUP_M=8"),
     ],
 )
@@ -152,6 +153,16 @@ def test_a_live_line_that_is_cut_says_so(
     progress(RunEnded("trials", 3, 3, 1.0))
     assert all(len(line) <= columns for line in screen(stream))
     assert screen(stream)[-1].rstrip().endswith(shown)
+
+
+def test_the_best_fits_in_what_80_columns_leave() -> None:
+    config = Config({f"BLOCK_SIZE_{name}": 128 for name in "MNK"} | {"GROUP_SIZE_M": 16})
+    standing = Standing(48, 50, (config, 12.34e-3), default_time_s=18.5e-3)
+    width = _width_of_best(80, "48/50")
+    text = best_text(standing, "estimated, ±24%", width)
+    assert text == "best 12.34 ms (est. ±24%), 1.50x: M=128 N=128 K=128 GROUP_M=16"
+    assert len(text) <= width
+    assert "1.50x the default: M=128" in best_text(standing, "estimated, ±24%", 100)
 
 
 def test_the_live_line_says_each_stage_before_the_first_trial(

@@ -65,3 +65,12 @@ def test_slow_trials_count_against_a_task() -> None:
 def test_a_task_slower_than_before_has_gained_nothing() -> None:
     assert task(best_s=2e-3).gained == 0.0
     assert task(best_s=7.5e-4).gained == pytest.approx(0.25)
+
+
+def test_the_last_part_of_a_budget_goes_to_tasks_without_a_trial() -> None:
+    promising = task(launches=90, tried=SLICE_TRIALS, expected_gain=0.1)
+    light, negligible = task(launches=2, family="rope"), task(launches=0.1, family="norm")
+    assert next_task([promising, negligible, light], part_left=0.5) == 0
+    assert next_task([promising, negligible, light], part_left=0.1) == 2
+    tried = dataclasses.replace(light, tried=SLICE_TRIALS)
+    assert next_task([promising, negligible, tried], part_left=0.1) == 0

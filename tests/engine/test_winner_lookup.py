@@ -174,6 +174,7 @@ def test_command_prints_the_sentence_or_json(
     command = ["vector_add", "--storage", str(storage), "--shape", "N=1000"]
     assert find.main(command) == 1
     assert re.search(
+        f"^there is no storage {storage}; "
         "nothing is tuned .* --shape N=1000 --dtype fp32 --device emulated$",
         capsys.readouterr().out.strip(),
     )

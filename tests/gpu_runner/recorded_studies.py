@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from engine.run.identity import identity_of
 from engine.run.measured_on import store_measured_on
@@ -40,15 +40,17 @@ def study_of(
     *,
     time_s: float = 1e-5,
     sampler: str = "grid",
+    others: Sequence[tuple[Mapping[str, ParameterValue], float]] = (),
 ) -> str:
-    """Store a study with two configurations; its name."""
+    """Store a study with two configurations, and others with their times; its name."""
     problem = make_problem(load_kernel(kernel), shape, dtype)
     slow = Config({**fastest, "num_warps": 8})
-    space = SearchSpace.from_configs([slow, fastest])
+    known = {slow: 3 * time_s, Config(fastest): time_s, **{Config(c): t for c, t in others}}
+    space = SearchSpace.from_configs(list(known))
     stored = open_study(storage, identity_of(problem, board, sampler), space)
     store_measured_on(stored, board)
     search = Search(space, "grid", trials=stored)
     while (config := search.ask()) is not None:
-        times_s = [3 * time_s if config == slow else time_s] * 2
+        times_s = [known[config]] * 2
         search.tell(config, times_s[0], attributes={"board": board.name, "times_s": times_s})
     return stored.study_name

@@ -231,6 +231,24 @@ def test_of_two_studies_of_one_shape_the_faster_one_counts(storage: str) -> None
     assert rows_of(path)[4]["BLOCK_SIZE_M"] == 32
 
 
+@pytest.mark.parametrize("name", ["vllm", "sglang"])
+def test_the_fastest_that_the_consumers_kernel_can_run_is_written(
+    storage: str, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shape = {"M": 4, **PRODUCT}
+    others = [({**SCALED, "BLOCK_SIZE_M": 32}, 1.1e-5), (SCALED, 1.5e-5)]
+    winner = {**SCALED, "NUM_KSPLIT": 4}
+    study = study_of(
+        *(storage, H200, "gemm_a8w8_blockscale", shape, "fp8e4nv", winner), others=others
+    )
+    (path,) = exported(storage, name, study).rglob("*.json")
+    assert rows_of(path)[4]["BLOCK_SIZE_M"] == 32
+    said = capsys.readouterr().out
+    assert f"{study}: the winner needs NUM_KSPLIT=4, which " in said
+    assert "10.0% slower" in said
+    assert "--space vllm" in said
+
+
 @pytest.mark.parametrize(
     ("format_name", "kernel", "dtype", "changes", "says"),
     [

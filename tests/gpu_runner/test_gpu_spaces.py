@@ -33,6 +33,8 @@ SHAPES = {
     "layernorm_bwd": {"M": 4096, "N": 4096},
     "vector_add": {"N": 1 << 24},
     "dropout": {"N": 1000},
+    "add_rms_norm": {"M": 4096, "N": 896},
+    "swiglu": {"N": 1 << 22},
     "jacobi": {"M": 4096, "N": 4096},
     "rope_fwd": {"TOKENS": 4096, "HEADS": 32, "HEAD_SIZE": 128},
     "rope_bwd": {"TOKENS": 7, "HEADS": 3, "HEAD_SIZE": 20},

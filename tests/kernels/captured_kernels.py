@@ -119,3 +119,21 @@ def listed_kernel(x, out, n, BLOCK: tl.constexpr):
     places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = places < n
     tl.store(out + places, 2 * tl.load(x + places, mask=mask), mask=mask)
+
+
+@triton.jit
+def described_kernel(x, out, N, BM: tl.constexpr, BN: tl.constexpr):
+    row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
+    places = (row + tl.arange(0, BM))[:, None] * N + (column + tl.arange(0, BN))[None, :]
+    tl.store(out + places, 2 * x.load([row, column]))
+
+
+@triton.jit
+def stores_masked_kernel(x, out, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + places, 2 * tl.load(x + places), mask=places < n)
+
+
+@triton.jit
+def total_of_block_kernel(x, out, BLOCK: tl.constexpr):
+    tl.store(out, tl.sum(tl.load(x + tl.arange(0, BLOCK))))

@@ -9,11 +9,14 @@ import pytest
 import torch
 
 from foundation.errors import UserError
+from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory, View
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.probe import Freedom, Probed, probed
+from kernels.captured.space import captured_space
+from launchers.arguments import Described
 from triton_rvv.launches.contents import memory_ranges
 
 
@@ -208,10 +211,17 @@ def test_the_grid_of_listed_values_is_found_too() -> None:
     assert found.rule.grid({"BLOCK": 1024}) == (1, 1, 1)
 
 
-def test_a_kernel_that_reaches_outside_of_its_tensors_is_refused() -> None:
-    deployed = launch(kernels.astray_kernel, 1, {"BLOCK": 64}, n=40)
+def test_a_kernel_that_masks_only_what_it_stores_gets_a_tail() -> None:
+    deployed = launch(kernels.stores_masked_kernel, 16, {"BLOCK": 64}, n=1000)
+    found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
+    assert found.tail > 0
+    assert freedom(found, "BLOCK").varies
+
+
+def test_a_kernel_that_sums_what_lies_behind_is_refused() -> None:
+    deployed = launch(kernels.total_of_block_kernel, 1, {"BLOCK": 64})
     with pytest.raises(UserError, match="reaches outside of its tensors"):
-        probe(deployed, memory_of(x=normal(40), out=torch.zeros(40)))
+        probe(deployed, memory_of(x=normal(40), out=torch.zeros(1)))
 
 
 def test_a_slice_keeps_what_lies_behind_it() -> None:
@@ -245,6 +255,46 @@ def test_what_an_autotuner_does_not_list_stays() -> None:
     assert freedom(found, "BLOCK_M").values == (16, 32)
     assert freedom(found, "BLOCK_K").why == "is not listed by the autotuner"
     assert found.rule.grid({"BLOCK_M": 16, "BLOCK_N": 64}) == (6 * 2, 1, 1)
+
+
+def test_widened_a_list_holds_what_its_blocks_allow_besides() -> None:
+    blocks = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
+    deployed = launch(kernels.matmul_kernel, 3 * 2, blocks, M=96, N=128, K=64)
+    memory = memory_of(a=normal(96, 64), b=normal(64, 128), c=torch.zeros(96, 128))
+    listed = {"BLOCK_M": [32, 48]}
+    found = probed(deployed, memory, listed=listed, derived=lambda constants: {}, widens=True)
+    assert freedom(found, "BLOCK_M").values == (4, 8, 16, 32, 48, 64, 128)
+    assert freedom(found, "BLOCK_K").why == "is not listed by the autotuner"
+    rows = [{"BLOCK_M": 32, "num_warps": 4}, {"BLOCK_M": 48, "num_warps": 8}]
+    space = captured_space(found, {"num_warps": 4}, rows, None, is_wide=True)
+    assert [p.name for p in space.parameters] == ["BLOCK_M"]
+    assert space.parameters[0].values == freedom(found, "BLOCK_M").values
+    assert space.default == {"BLOCK_M": 32}
+    narrow = captured_space(found, {"num_warps": 4}, rows, None)
+    assert [config["BLOCK_M"] for config in narrow.valid_configs()] == [32, 48]
+
+
+def test_blocks_of_descriptors_follow_the_constexprs() -> None:
+    over = Described((64, 64), (64, 1))
+    deployed = replace(
+        launch(kernels.described_kernel, 4, {"BM": 16, "BN": 16}, N=64),
+        grid=(4, 4, 1),
+        descriptors={"x": over},
+        blocks=BlockRule({"x": (16, 16)}),
+    )
+    found = probe(deployed, memory_of(x=normal(64, 64), out=torch.zeros(64, 64)))
+    assert found.blocks.blocks({"BM": 32, "BN": 8}) == {"x": (32, 8)}
+    assert found.rule.grid({"BM": 32, "BN": 8}) == (2, 8, 1)
+    assert all(one.varies for one in found.freedoms)
+
+
+def test_one_axis_of_each_descriptor_follows_a_parameter() -> None:
+    rule = BlockRule({"a": (16, 16), "b": (16, 32)})
+    *more, same = rule.following("M", 16)
+    assert more[0].sizes == {"a": ("M", 16), "b": ("M", 32)}
+    assert len(more) == 3 * 2 - 1
+    assert same == rule
+    assert [r.sizes["a"] for r in more[0].following("M", 16)] == [("M", 16)]
 
 
 def test_the_programs_own_function_decides_how_the_grid_follows() -> None:

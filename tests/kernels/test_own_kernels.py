@@ -443,6 +443,18 @@ def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
             r"reference gives out_ptr the shape \(199,\), but arguments \(200,\)",
         ),
         (
+            ("def grid", "def reference(x_ptr):\n    return {'out': 2 * x_ptr}\ndef grid"),
+            r"gives out, but the kernel has no parameter of that name: did you mean out_ptr\?",
+        ),
+        (
+            ("def grid", "def reference(x_ptr):\n    return {'n': 2 * x_ptr}\ndef grid"),
+            "gives n, but that is not a tensor: choose one of out_ptr, x_ptr",
+        ),
+        (
+            ("def grid", "def reference(x_ptr):\n    return {'out_ptr': 2.5}\ndef grid"),
+            "reference gives out_ptr as float: return a tensor",
+        ),
+        (
             ("def grid", "def reference(y):\n    return {}\ndef grid"),
             "reference takes y, but there",
         ),

@@ -101,9 +101,12 @@ def reference(x_ptr):
     return {"out_ptr": 3 * x_ptr}
 """
 )
-# Packages define their kernels where torch knows of Triton.
+# Packages define their kernels where torch knows of Triton, and where one of its drivers is active.
 CONDITIONAL = (
-    "from torch.utils._triton import has_triton\nif has_triton():\n    "
+    "from torch.utils._triton import has_triton\n"
+    "from triton.backends import backends\n"
+    "drivers = [one.driver for one in backends.values() if one.driver and one.driver.is_active()]\n"
+    "if has_triton() and len(drivers) == 1:\n    "
     + HEAD.replace("\n", "\n    ")
     + """
     @triton.jit

@@ -20,6 +20,10 @@ STEPS = {
     "rope_fwd": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_H": 2},
     "correlation": {"BLOCK_SIZE_W": 32},
     "gemm_a8w8_blockscale": {"GROUP_SIZE_M": 2},
+    "matmul_w4a8": {"BLOCK_SIZE_M": 2},
+    "matmul_w4a16": {"BLOCK_SIZE_M": 2},
+    "decode_attention": {"SPLITS": 2},
+    "add_rms_norm": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_N": 32},
 }
 # Products have code of their own for each type.
 IN_EVERY_TYPE = ("matmul", "gemm_a8w8_blockscale")

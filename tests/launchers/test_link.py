@@ -9,7 +9,7 @@ import pytest
 from launchers.objects import launcher_object
 from triton_rvv.codegen import link
 from triton_rvv.codegen.link import LinkError, link_elf
-from triton_rvv.codegen.zig import ZigError, ZigStopped, run_zig_cc
+from triton_rvv.codegen.zig import ZigError, ZigStopped, has_libc, run_zig_cc
 from triton_rvv.targets.target import RVVTarget
 
 MISSING = "extern void absent_function(void); absent_function();"
@@ -82,3 +82,22 @@ def test_link_that_takes_too_long_is_given_up(build_object, launcher, tmp_path, 
 def test_warm_up_leaves_nothing_and_prints_nothing(capfd):
     link.warm_up()
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_cache_without_a_libc_for_the_target_is_known(monkeypatch, tmp_path):
+    """The first link takes minutes then."""
+    monkeypatch.setenv("ZIG_GLOBAL_CACHE_DIR", str(tmp_path))
+    assert not has_libc("rvv")
+    archive = tmp_path / "o" / "0123" / "libc.a"
+    archive.parent.mkdir(parents=True)
+    elf = bytearray(b"!<arch>\nindex" + b"\x7fELF\x02\x01\x01".ljust(64, b"\0"))
+    at = elf.index(b"\x7fELF") + 18
+    for machine, is_there in ((62, False), (243, True)):
+        elf[at : at + 2] = machine.to_bytes(2, "little")
+        archive.write_bytes(elf)
+        assert has_libc("rvv") == is_there
+
+
+def test_a_libc_that_was_linked_is_found(launcher):
+    link.warm_up()
+    assert has_libc("rvv")

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+import flag_gems
 import torch
+from transformers import LlamaConfig, LlamaForCausalLM
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
-if DEVICE == "cpu":  # as docs/guides/host.md says
-    import triton_rvv.flag_gems
-
-    triton_rvv.flag_gems.register()
-
-import flag_gems  # noqa: E402
-from transformers import LlamaConfig, LlamaForCausalLM  # noqa: E402
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Sixty kernels of eight packages, as their users call them: captured, tuned and applied.
 
-`REAL_KERNELS=folder` names the folder that holds the packages; see requirements.txt.
+`REAL_KERNELS=folder` names the folder that holds the packages; see requirements.txt and, for
+vLLM and SGLang, requirements_servers.txt.
 `SIXTY_DEVICE` is the board to tune on: `host` where it is not given.
 """
 
@@ -42,7 +43,8 @@ def test_program(file: str, program: Any, tmp_path: Path, monkeypatch: pytest.Mo
     if importlib.util.find_spec(program.package) is None:
         pytest.skip(
             f"{program.package} is not installed: pip install --no-deps --target FOLDER "
-            "-r tests/programs/requirements.txt, then REAL_KERNELS=FOLDER"
+            "-r tests/programs/requirements.txt -r tests/programs/requirements_servers.txt, "
+            "then REAL_KERNELS=FOLDER"
         )
     monkeypatch.setenv("PYTHONPATH", PACKAGES)
     passage = travel(

@@ -50,7 +50,12 @@ def test_the_default_device_is_the_emulated_x60():
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("emulatd", "did you mean emulated"), ("my-bord", "did you mean my-board"), ("x", "choose")],
+    [
+        ("emulatd", "did you mean emulated"),
+        ("my-bord", "did you mean my-board"),
+        ("x", "choose"),
+        ("hotel", "choose one of emulated, .*, host, my-board, or write a board file for your own"),
+    ],
 )
 def test_an_unknown_device_names_the_nearest(my_board, name, hint):
     with pytest.raises(BoardError, match=f"there is no device named {name}: .*{hint}"):
@@ -96,14 +101,14 @@ def test_a_users_board_may_be_called_like_its_kind(my_board):
     board = my_board.with_name("x60.toml")
     my_board.rename(board)
     assert load_board("x60").info == dataclasses.replace(load_board(str(board)).info, name="x60")
-    assert load_board("x60").info.kind == "x60"
+    assert load_board("x60").info.kind == "x60-matrix"
 
 
 @pytest.mark.parametrize("by_path", [False, True])
 def test_a_users_board_takes_what_its_kind_has(my_board, by_path):
     assert "my-board" in board_names()
     board = load_board(str(my_board) if by_path else "my-board")
-    assert (board.info.name, board.info.kind) == ("my-board", "x60")
+    assert (board.info.name, board.info.kind) == ("my-board", "x60-matrix")
     assert (board.info.vlen_bits, board.info.l2_bytes) == (256, 524288)
     assert not board.info.deterministic
     assert not board.info.estimated

@@ -4,17 +4,22 @@ give the same figures."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import launchers
 from foundation.errors import UserError
 from launchers import Argument
 from rvv_runner import ElfArtifact
 from rvv_runner.board_file import read_board_file
 from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.counters import parse_report
+from rvv_runner.emulated.run import run_in_qemu
 from rvv_runner.measurement import Measurement
 from rvv_runner.usage import Usage
+from triton_rvv.codegen.zig import run_zig_cc
 
 TIMEOUT_S = 120
 PROGRAMS = 16
@@ -101,15 +106,13 @@ def test_the_bus_serves_all_cores_and_no_more(build_kernel: Build) -> None:
     assert eight > 0.75 * STREAM_COUNT * 4 / 8e9
 
 
-def test_a_line_that_two_cores_change_goes_back_and_forth(build_kernel: Build) -> None:
-    times = []
-    for apart in (1, LINE):
-        expected = np.zeros(4 * 64 * apart, np.float32)
-        expected[::apart] = 400
-        arguments = [outputs(expected), Argument("apart", "i32", apart)]
-        times.append(time_of(build_kernel(COUNT, arguments, (64, 1, 1)), 4))
-    shared, own = times
-    assert shared > 1.02 * own
+def test_lines_that_several_cores_change_go_back_and_forth(build_kernel: Build) -> None:
+    """Neighbouring programs count in the same lines; each core takes these from the others."""
+    arguments = [outputs(np.full(4 * 64, 400, np.float32)), Argument("apart", "i32", 1)]
+    artifact = build_kernel(COUNT, arguments, (64, 1, 1))
+    one, four = measured(artifact, 1), measured(artifact, 4)
+    assert one.counters["l1d_miss"] < 30  # 16 lines
+    assert four.counters["l1d_miss"] > 130  # most programs miss their four
 
 
 def test_each_core_has_a_stack_of_its_own(build_kernel: Build) -> None:
@@ -134,3 +137,40 @@ def test_a_board_has_no_more_cores_than_its_file_says() -> None:
         EmulatedBoard(read_board_file("x60"), Usage(9))
     with pytest.raises(UserError, match="--timing cold is for one core"):
         EmulatedBoard(read_board_file("x60"), Usage(2, "cold"))
+
+
+# Two grids of four programs each, of which the last is four times as long as the others.
+TWO_GRIDS = """
+#include "portions.h"
+#include "region.h"
+static void spin(const uint64_t *args, uint32_t x, uint32_t y, uint32_t z,
+                 uint32_t num_x, uint32_t num_y, uint32_t num_z) {
+    (void)args, (void)y, (void)z, (void)num_x, (void)num_y, (void)num_z;
+    for (int i = 0; i < (x == 3 ? 40000 : 10000); i++) __asm__ volatile("");
+}
+int main(void) {
+    const uint32_t grid[3] = {4, 1, 1};
+    TRITON_RVV_REGION_START();
+    for (int i = 0; i < 2; i++) {
+        struct portions portions = portions_of(spin, 0, grid, 4);
+        portions_run_in_turn(&portions);
+    }
+    TRITON_RVV_REGION_STOP();
+}
+"""
+
+
+def test_a_grid_begins_when_all_cores_are_done_with_the_one_before(tmp_path: Path) -> None:
+    (tmp_path / "grids.c").write_text(TWO_GRIDS)
+    folder = Path(launchers.__file__).parent
+    command = ["-static", "-O1", f"-I{folder}", "grids.c", f"{folder}/portions.c", "-o", "grids"]
+    run_zig_cc(command, timeout_s=TIMEOUT_S, folder=tmp_path)
+    regions = {}
+    for cores in (1, 4):
+        board = EmulatedBoard(read_board_file("x60"), Usage(cores))
+        board.open()
+        run = run_in_qemu(board.emulator, tmp_path / "grids", (), TIMEOUT_S)
+        (regions[cores],) = parse_report(run.report or "")
+    one, four = regions[1], regions[4]
+    assert four.cycles == pytest.approx(one.cycles * 4 / 7, 0.02)  # the longest of each grid
+    assert four.counters["u_mode_cycle"] == pytest.approx(one.cycles, 0.02)  # and no waits

@@ -1,4 +1,4 @@
-"""Floats as integers of 8 and 16 bits, with limits that are known beforehand."""
+"""Floats as integers of 8 and 16 bits, with limits that are known beforehand and without."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ import pytest
 import triton
 import triton.language as tl
 from qemu_kernels import Expected
+
+from triton_rvv import RVVTarget, compile_kernel
+from triton_rvv.targets.host_target import host_target
 
 N = 4096
 SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 127.5, -128.5, 255.5, 3e38, -3e38, -1e-40, 1e-40]
@@ -41,6 +44,17 @@ def unsigned_kernel(x_ptr, floor_ptr, cut_ptr, other_ptr, short_ptr, N: tl.const
     # Limits that are not whole, or do not fit.
     tl.store(other_ptr + at, tl.clamp(x, -0.5, 255.5).to(tl.uint8))
     tl.store(short_ptr + at, tl.clamp(x * 100, 1.0, 65535.0).to(tl.uint16))
+
+
+@triton.jit
+def cut_kernel(x_ptr, byte_ptr, short_ptr, away_ptr, quarter_ptr, toward_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(byte_ptr + at, x.to(tl.int8))
+    tl.store(short_ptr + at, (x * 300).to(tl.int16))
+    tl.store(away_ptr + at, tl.where(x >= 0, x + 0.5, x - 0.5).to(tl.int8))
+    tl.store(quarter_ptr + at, tl.where(x > 0, x + 0.25, x - 0.25).to(tl.int16))
+    tl.store(toward_ptr + at, tl.where(x >= 0, x - 0.5, x + 0.5).to(tl.int8))
 
 
 def _numbers() -> np.ndarray:
@@ -88,3 +102,46 @@ def test_without_sign(run, vlen_bits):
         }
     expected = {name: Expected(output) for name, output in outputs.items()}
     run(unsigned_kernel, x_ptr=x, **expected, N=N, vlen_bits=vlen_bits)
+
+
+def _cut(x: np.ndarray, type_: type[np.signedinteger]) -> np.ndarray:
+    """Cut off at the point; what is too large becomes the integer that comes closest, NaN 0."""
+    limits = np.iinfo(type_)
+    return np.clip(np.nan_to_num(np.trunc(x), nan=0.0), limits.min, limits.max).astype(type_)
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256])
+def test_without_limits(run, vlen_bits):
+    x = _numbers()
+    half, quarter = np.float32(0.5), np.float32(0.25)
+    with np.errstate(all="ignore"):
+        outputs = {
+            "byte_ptr": _cut(x, np.int8),
+            "short_ptr": _cut(x * np.float32(300), np.int16),
+            "away_ptr": _cut(np.where(x >= 0, x + half, x - half), np.int8),
+            "quarter_ptr": _cut(np.where(x > 0, x + quarter, x - quarter), np.int16),
+            "toward_ptr": _cut(np.where(x >= 0, x - half, x + half), np.int8),
+        }
+    expected = {name: Expected(output) for name, output in outputs.items()}
+    run(cut_kernel, x_ptr=x, **expected, N=N, vlen_bits=vlen_bits)
+
+
+@triton.jit
+def away_kernel(x_ptr, y_ptr, C: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, tl.where(x >= 0, x + C, x - C).to(tl.int8))
+
+
+def test_a_choice_by_sign_becomes_a_number_with_the_sign():
+    def lowered(amount, target):
+        compiled = compile_kernel(
+            away_kernel, {"x_ptr": "*fp32", "y_ptr": "*i8"}, {"C": amount, "N": 256}, target
+        )
+        return compiled.llir
+
+    core = RVVTarget.named("x60")
+    assert "llvm.riscv.vnclip" in lowered(0.5, core)
+    assert "fcmp oge" not in lowered(0.5, core)
+    assert "fcmp oge" in lowered(1.5, core)  # 0 and -0 would become 1 and -1
+    assert "llvm.riscv" not in lowered(0.5, host_target())

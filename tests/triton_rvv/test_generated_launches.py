@@ -11,6 +11,7 @@ import torch
 import triton
 import triton.language as tl
 
+from triton_rvv.launches.launch import InductorLaunch, passed_names
 from triton_rvv.launches.overlay import Overlay, Rule
 from triton_rvv.launches.source import kernel_digest
 
@@ -62,7 +63,7 @@ def overlay(tmp_path) -> Overlay:
     keys = {"task": "1", "call_key": "2", "family": "3", "call_family": "4"}
     rule = Rule(
         **keys, kernel=digest, name="double", sizes=[9], config=config, grid=None,
-        is_grid_callable=True, followed=["XBLOCK"],
+        is_grid_callable=True, followed=["XBLOCK"], loads={},
     )  # fmt: skip
     return Overlay([rule], tmp_path / "report")
 
@@ -101,3 +102,14 @@ def test_another_kernel_is_left_as_it_is(overlay):
     tuner.fn = triton.jit(other)
     assert not overlay.prepared(tuner)
     assert [config.kwargs for config in tuner.configs] == [{"XBLOCK": 512}]
+
+
+def test_a_size_that_is_a_constant_is_passed_all_the_same():
+    tuner = tuner_of(64)
+    tuner.triton_meta["signature"]["size"] = "constexpr"
+    tuner.triton_meta["constants"]["size"] = 1
+    tuner.launchers = [SimpleNamespace(config=tuner.configs[0])]
+    launch = InductorLaunch(tuner, (torch.zeros(1), 1))
+    assert passed_names(tuner) == ["x_ptr", "size"]
+    assert launch.forms("test").find(*launch.looked_up)[0] is None
+    assert launch.bound["size"] == 1

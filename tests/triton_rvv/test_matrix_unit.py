@@ -77,6 +77,47 @@ def test_products_are_exact(
     run.run_elf(tmp_path / "kernel.elf", arguments, (1,), TARGET)
 
 
+@triton.jit
+def int4_kernel(
+    a_ptr, b_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, BY_ROW: tl.constexpr
+):
+    """B has two elements of 4 bits in a byte, neighbours along K."""
+    rows, columns, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    halves = tl.arange(0, K // 2)
+    a = tl.load(a_ptr + rows[:, None] * K + k[None, :])
+    if BY_ROW:
+        packed = tl.load(b_ptr + halves[:, None] * N + columns[None, :])
+        both = tl.join((packed << 4).to(tl.int8) >> 4, packed >> 4)
+        b = tl.reshape(tl.permute(both, (0, 2, 1)), (K, N))
+    else:
+        packed = tl.load(b_ptr + columns[:, None] * (K // 2) + halves[None, :])
+        both = tl.interleave((packed << 4).to(tl.int8) >> 4, packed >> 4)
+        b = tl.trans(both)
+    total = tl.dot(a, b, out_dtype=tl.int32)
+    tl.store(out_ptr + rows[:, None] * N + columns[None, :], total)
+
+
+@pytest.mark.parametrize("by_row", [True, False])
+def test_integers_of_4_bits_are_unpacked_for_it(
+    run: KernelRunner, tmp_path: Path, by_row: bool
+) -> None:
+    m, n, k = 16, 32, 64
+    signature = {"a_ptr": "*i8", "b_ptr": "*i8", "out_ptr": "*i32"}
+    constants = {"M": m, "N": n, "K": k, "BY_ROW": by_row}
+    kernel = compile_kernel(int4_kernel, signature, constants, TARGET)
+    assert "smt.vmadot" in kernel.assembly
+    (tmp_path / "kernel.o").write_bytes(kernel.object)
+    link_elf([tmp_path / "kernel.o", launcher_object(TARGET)], tmp_path / "kernel.elf")
+    random = torch.Generator().manual_seed(4)
+    a = torch.randint(-128, 128, (m, k), generator=random, dtype=torch.int8)
+    b = torch.randint(-8, 8, (k, n), generator=random, dtype=torch.int8)
+    packed = (b[::2] & 15) | (b[1::2] << 4)
+    stored = packed if by_row else packed.T.contiguous()
+    values = {"a_ptr": a, "b_ptr": stored, "out_ptr": Expected(a.int() @ b.int())}
+    arguments = [as_argument(name, value) for name, value in values.items()]
+    run.run_elf(tmp_path / "kernel.elf", arguments, (1,), TARGET)
+
+
 @pytest.mark.parametrize(("m", "n", "k"), [(2, 8, 8), (8, 2, 8), (8, 8, 4)])
 def test_smaller_products_do_without(m: int, n: int, k: int) -> None:
     assert "smt.vmadot" not in compiled(m, n, k).assembly

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import os
 import platform
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,12 +17,19 @@ from triton_rvv.targets.target import Backend
 __all__ = [
     "ZigError",
     "ZigStopped",
+    "has_libc",
     "run_zig_ar",
     "run_zig_cc",
     "run_zig_lld",
     "zig_target_flags",
     "zig_version",
 ]
+
+
+# EM_RISCV of elf(5).
+_RISC_V = 243
+# The index of musl's archive takes 95 kB.
+_ARCHIVE_INDEX_BYTES = 2**20
 
 
 class ZigError(Exception):
@@ -45,6 +54,33 @@ def zig_target_flags(backend: Backend) -> tuple[str, ...]:
 def zig_version() -> str:
     """The version of the installed package, such as "0.17.0"."""
     return importlib.metadata.version("ziglang")
+
+
+def has_libc(backend: Backend) -> bool:
+    """Whether zig's cache holds a C library for the machine code of a kind of target.
+
+    If not, the first link builds one, which takes minutes on a small machine.
+    """
+    try:
+        machine = _RISC_V if backend == "rvv" else _elf_machine(Path(sys.executable))
+        return any(_elf_machine(file) == machine for file in _cache().glob("o/*/libc.a"))
+    except OSError:  # another process cleans the cache
+        return False
+
+
+def _cache() -> Path:
+    """zig's global cache, by the rules of `zig env`."""
+    own = os.environ.get("ZIG_GLOBAL_CACHE_DIR")
+    shared = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(own) if own else Path(shared).expanduser() / "zig"
+
+
+def _elf_machine(file: Path) -> int | None:
+    """`e_machine` of an ELF file, or of the first one in an archive; elf(5)."""
+    with file.open("rb") as opened:
+        start = opened.read(_ARCHIVE_INDEX_BYTES)
+    at = start.find(b"\x7fELF")
+    return None if at < 0 else int.from_bytes(start[at + 18 : at + 20], sys.byteorder)
 
 
 def run_zig_cc(

@@ -1,4 +1,4 @@
-"""Does something when a program has imported a module."""
+"""Does something before or after a program imports a module."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any
 
-__all__ = ["when_imported"]
+__all__ = ["before_import", "when_imported"]
 
 
 def when_imported(name: str, act: Callable[[ModuleType], None]) -> None:
@@ -23,22 +23,55 @@ def when_imported(name: str, act: Callable[[ModuleType], None]) -> None:
         sys.meta_path.insert(0, _Finder(name, act))
 
 
+def before_import(name: str, act: Callable[[], None]) -> None:
+    """Call a function before a module is run; it may import parts of the same package."""
+    if name not in sys.modules:
+        sys.meta_path.insert(0, _Finder(name, act, is_early=True))
+
+
 class _Finder(importlib.abc.MetaPathFinder):
     """Finds one module as the others do, and wraps what loads it."""
 
-    def __init__(self, name: str, act: Callable[[ModuleType], None]) -> None:
-        self._name, self._act = name, act
+    def __init__(self, name: str, act: Callable[..., None], *, is_early: bool = False) -> None:
+        self._name, self._act, self._is_early = name, act, is_early
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self._name:
+        if fullname != self._name or self not in sys.meta_path:
             return None
+        place = sys.meta_path.index(self)
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
-        if spec is not None and spec.loader is not None:
+        if spec is None or spec.loader is None:
+            return spec
+        if self._is_early:
+            sys.meta_path.insert(place, self)  # a program may only ask whether the module is there
+            _act_before_loading(spec.loader, self)
+        else:
             _tell_when_loaded(spec.loader, self._act)
         return spec
+
+    def act(self) -> None:
+        """Do it, once."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self._act()
+
+
+def _act_before_loading(loader: Any, finder: _Finder) -> None:
+    execute = loader.exec_module
+
+    def exec_module(module: ModuleType) -> None:
+        del loader.exec_module
+        mine = sys.modules.pop(module.__name__)
+        try:
+            finder.act()
+        finally:
+            sys.modules[module.__name__] = mine
+        execute(module)
+
+    loader.exec_module = exec_module
 
 
 def _tell_when_loaded(loader: Any, act: Callable[[ModuleType], None]) -> None:

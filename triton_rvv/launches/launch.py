@@ -17,6 +17,7 @@ from triton_rvv.launches.signature import (
     constant_record,
     signature_of,
 )
+from triton_rvv.launches.source import captured_variables
 
 __all__ = ["InductorLaunch", "Launch"]
 
@@ -151,6 +152,7 @@ class Launch:
             "line": kernel.starting_line_number,
             "digest": digest,
             "source": kernel.src,
+            "captured": captured_variables(kernel),
             "module_source": source,
             "is_generated": self.is_generated,
         }
@@ -237,8 +239,8 @@ class InductorLaunch(Launch):
 
 
 def passed_names(tuner: Any) -> list[str]:
-    """The parameters that Inductor passes at run time."""
-    return [name for name, type_ in tuner.triton_meta["signature"].items() if type_ != "constexpr"]
+    """The parameters that Inductor passes at run time, also those that it made constants."""
+    return [parameter.name for parameter in tuner.fn.params if not parameter.is_constexpr]
 
 
 class _Passed:

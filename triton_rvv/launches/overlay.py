@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ class Rule:
         grid: formulas for a grid that the program gives as numbers, or None if it stays.
         is_grid_callable: whether the program gave a function for the grid.
         followed: the constants that the grid follows: others may have to fit the task's sizes.
+        loads: by parameter, what one load of a tensor descriptor takes.
     """
 
     task: str
@@ -51,6 +52,7 @@ class Rule:
     grid: Sequence[str] | None
     is_grid_callable: bool
     followed: Sequence[str]
+    loads: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass
@@ -246,6 +248,9 @@ def _substitute(launch: Launch, rule: Rule) -> bool:
             grid = tuple(evaluated(text, {**launch.bound, **named}) for text in rule.grid)
         except ValueError:
             return False
+    for name, block in rule.loads.items():
+        if hasattr(named.get(name), "block_shape"):
+            named[name] = dataclasses.replace(named[name], block_shape=list(block))
     launch.args, launch.kwargs, launch.grid = (), named, grid
     return True
 

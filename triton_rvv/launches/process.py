@@ -44,13 +44,18 @@ def start(text: str) -> None:
             overlay; "keep_data" says whether large tensors are recorded as they are.
     """
     settings = json.loads(text)
-    if os.environ.get("TRITON_RVV_TARGET"):
+    target = os.environ.get("TRITON_RVV_TARGET")
+    if target:
         from triton_rvv.runtime.repeated_calls import remember_calls
 
         remember_calls()  # before launches are intercepted, so that it stays inside
         from triton_rvv.cpu_backend import name_backend
 
         name_backend()  # packages define kernels only where torch says that there is Triton
+        from triton_rvv.flag_gems import register_if_new
+        from triton_rvv.launches.imports import before_import
+
+        before_import("flag_gems", lambda: register_if_new(target))
     from triton_rvv.launches.interception import intercept
 
     watcher: Any

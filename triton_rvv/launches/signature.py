@@ -69,7 +69,8 @@ class Signature:
     @property
     def call_key(self) -> str:
         """The same whatever an autotuner or heuristics choose."""
-        return _digest([self.kernel, self._sizes(), *self._fixed()])
+        sizes = {name: self._called(value) for name, value in self._sizes().items()}
+        return _digest([self.kernel, sizes, *self._fixed()])
 
     @property
     def family(self) -> str:
@@ -80,7 +81,7 @@ class Signature:
     @property
     def call_family(self) -> str:
         """The same for calls that differ in sizes alone, whatever an autotuner chooses."""
-        types = {name: _without_sizes(value) for name, value in self.arguments.items()}
+        types = {n: _without_sizes(self._called(value)) for n, value in self.arguments.items()}
         return _digest([self.kernel, types, *self._fixed()])
 
     @property
@@ -91,6 +92,12 @@ class Signature:
     def dtype_name(self, tensor: torch.Tensor) -> str:
         """Triton's name of a tensor's elements."""
         return _TYPES[tensor.dtype]
+
+    def _called(self, value: Any) -> Any:
+        """An argument without the block that a hook of the autotuner's configuration sets."""
+        if not self.is_tuned or not isinstance(value, dict) or "descriptor" not in value:
+            return value
+        return {"descriptor": {**value["descriptor"], "block_shape": []}}
 
     def _fixed(self) -> list[dict[str, Any]]:
         """The constants and options that no autotuner or heuristics choose."""

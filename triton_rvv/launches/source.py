@@ -11,7 +11,7 @@ import textwrap
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["kernel_digest"]
+__all__ = ["captured_variables", "kernel_digest"]
 
 _PLAIN = (int, float, bool, str, type(None))
 _ATTRIBUTE = "triton_rvv_digest"
@@ -31,6 +31,20 @@ def kernel_digest(kernel: Any) -> str:
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
         known = kernel.__dict__[_ATTRIBUTE] = (source, digest)
     return known[1]
+
+
+def captured_variables(kernel: Any) -> str:
+    """Assignments of the plain values that a kernel takes from the function that made it."""
+    function = kernel.fn
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    lines = []
+    for name, cell in cells:
+        value = cell.cell_contents if _is_set(cell) else ...
+        inner = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
+        if isinstance(inner, _PLAIN):
+            text = f"float('{inner}')" if isinstance(inner, float) else repr(inner)
+            lines.append(f"{name} = {text if inner is value else f'tl.constexpr({text})'}\n")
+    return "".join(lines)
 
 
 def _add(kernel: Any, parts: dict[str, None], seen: set[int]) -> None:

@@ -61,6 +61,7 @@ class Machine:
         segment_load_cycles: of a segment load of 3 and of 4 streams for each register of a stream,
             where a load by strides takes a cycle for an element (rvv-bench).
         segment_register_bytes: the bytes of a register in these.
+        issues_in_order: whether an instruction that waits holds up those behind it.
         prefetch: whether code asks for lines ahead of their use, and how far ahead.
     """
 
@@ -91,6 +92,7 @@ class Machine:
     max_sum_runs: int = 8
     segment_load_cycles: tuple[float, float] = (20.4, 24.5)
     segment_register_bytes: int = 32
+    issues_in_order: bool = True
     prefetch: Prefetch = "near"
 
     def with_prefetch(self, prefetch: Prefetch) -> Machine:
@@ -133,7 +135,7 @@ X60 = Machine()
 # were measured with these numbers and with the X60's: nothing is slower. L1 caches of 64 KiB pay
 # where rows are 8 KiB apart (up to 1.3%); with `conflict_bytes` and `resident_bytes` doubled too,
 # products take up to 1.6% longer. On the A100, what makes some kernels faster makes others slower.
-_WITH_64_KIB = Machine(l1d_bytes=64 << 10)
+_WITH_64_KIB = Machine(l1d_bytes=64 << 10, issues_in_order=False)
 MACHINES: Mapping[str, Machine] = {
     "x60": X60,
     # A load of a shorter vector takes fewer cycles: up to 5.3% (correlation).

@@ -35,7 +35,7 @@ class MatrixUnit:
     side: int
     depth: int
     tile: tuple[int, int]
-    loads_ahead: int = 6
+    loads_ahead: int = 4
 
     @property
     def register_bytes(self) -> int:

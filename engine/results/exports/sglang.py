@@ -8,7 +8,7 @@ from pathlib import Path
 from engine.results.sglang_files import sglang_file
 from engine.results.tuned_shape import TunedShape, by_rows, grouped
 from engine.results.vllm_files import write_vllm_file
-from engine.results.vllm_winner import vllm_winner
+from engine.results.vllm_winner import losses, vllm_winner
 from engine.study.trials import StoredTrials
 
 __all__ = ["entry_of", "write_entries"]
@@ -17,11 +17,11 @@ _CONSUMER = "SGLang"
 
 
 def entry_of(study: StoredTrials) -> TunedShape:
-    """The study's winner.
+    """The study's fastest trial that its kernel can run.
 
     Raises:
-        UnfitStudyError: if SGLang reads no configurations of the kernel, or its kernel lacks what
-            the winner needs.
+        UnfitStudyError: if SGLang reads no configurations of the kernel, or its kernel can run
+            no correct trial.
     """
     return vllm_winner(study, _CONSUMER, _file, ("fp8e4nv", "i8"))
 
@@ -34,7 +34,7 @@ def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
         winners = by_rows(group)
         path = write_vllm_file(folder / file, winners, None)
         lines.append(f"{path}: {', '.join(f'M={m}' for m in winners)}")
-    return lines
+    return lines + losses(shapes, _CONSUMER)
 
 
 def _file(shape: TunedShape) -> Path | None:

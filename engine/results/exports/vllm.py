@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engine.results.tuned_shape import TunedShape, by_rows, grouped, one_version
 from engine.results.vllm_files import EXPERTS, vllm_file_name, write_vllm_file
-from engine.results.vllm_winner import vllm_winner
+from engine.results.vllm_winner import losses, vllm_winner
 from engine.study.trials import StoredTrials
 
 __all__ = ["entry_of", "write_entries"]
@@ -16,11 +16,11 @@ _CONSUMER = "vLLM"
 
 
 def entry_of(study: StoredTrials) -> TunedShape:
-    """The study's winner.
+    """The study's fastest trial that its kernel can run.
 
     Raises:
-        UnfitStudyError: if vLLM reads no configurations of the kernel, or its kernel lacks what
-            the winner needs.
+        UnfitStudyError: if vLLM reads no configurations of the kernel, or its kernel can run
+            no correct trial.
     """
     return vllm_winner(study, _CONSUMER, _name, ("fp8e4nv",))
 
@@ -38,7 +38,7 @@ def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
         winners = by_rows(group)
         path = write_vllm_file(folder / name, winners, triton)
         lines.append(f"{path}: {', '.join(f'M={m}' for m in winners)}")
-    return lines
+    return lines + losses(shapes, _CONSUMER)
 
 
 def _name(shape: TunedShape) -> str | None:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 import torch
-from user import DEVICE, main, program, rand, randint, randn
+from user import main, program, rand, randint, randn
 
 HALF, BRAIN, FP8 = torch.float16, torch.bfloat16, torch.float8_e4m3fn
 
 
 def gems() -> Any:
-    """FlagGems, imported as docs/guides/host.md says where no GPU is."""
-    if DEVICE == "cpu" and "flag_gems" not in sys.modules:
-        import triton_rvv.flag_gems
-
-        triton_rvv.flag_gems.register()
     return importlib.import_module("flag_gems")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from user import backward, main, program, randint, randn
+from user import DEVICE, backward, main, program, randint, randn
 
 HALF, BRAIN = torch.float16, torch.bfloat16
 
@@ -105,7 +105,7 @@ def multi_token_attention() -> Any:
     from liger_kernel.transformers.multi_token_attention import LigerMultiTokenAttention
 
     torch.manual_seed(0)
-    attention = LigerMultiTokenAttention(4, 4, kernel_size=3, padding=1)
+    attention = LigerMultiTokenAttention(4, 4, kernel_size=3, padding=1).to(DEVICE)
     return backward(attention, randn(1, 4, 256, 256))
 
 

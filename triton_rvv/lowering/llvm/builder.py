@@ -21,6 +21,7 @@ from triton_rvv.lowering.llvm.values import (
 
 __all__ = ["READ", "SCRATCH", "WRITE", "Builder"]
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 # The comparison that holds of what each gives and the other operand.
@@ -152,13 +153,17 @@ class Builder:
         if (holds := self.intervals.decided(predicate, left, right)) is not None:
             return Val("i1", "true" if holds else "false")
         name = "icmp" if left.element[0] in "ip" else "fcmp"
-        return self.emit(vector_type("i1", left.width), f"{name} {predicate} {left}, {right.ref}")
+        type_ = vector_type("i1", left.width)
+        result = self.emit(type_, f"{name} {predicate} {left}, {right.ref}")
+        self.define(result, f"{name} {predicate}", (left, right))
+        return result
 
     def select(self, condition: Val, then: Val, otherwise: Val) -> Val:
         """`then` where the condition holds; a scalar condition chooses whole vectors."""
         if condition.truth is not None:
             return then if condition.truth is True else otherwise
         result = self.emit(then.type, f"select {condition}, {then}, {otherwise}")
+        self.define(result, "select", (condition, then, otherwise))
         self.intervals.note_result("select", result, (then, otherwise))
         return result
 
@@ -460,6 +465,23 @@ class Builder:
         for turn in itertools.zip_longest(*pieces):
             self.lines.extend(line for line in turn if line is not None)
         return results
+
+    def beside(self, parts: Sequence[Callable[[], T]], aside: Callable[[], S]) -> tuple[list[T], S]:
+        """Write pieces of code as `interleave` does, and spread another one evenly among them.
+
+        None of them may branch.
+        """
+        with self._apart() as lines:
+            results = self.interleave(parts)
+        with self._apart() as spread:
+            result = aside()
+        done = 0
+        for number, line in enumerate(spread):
+            until = number * len(lines) // len(spread)
+            self.lines += [*lines[done:until], line]
+            done = until
+        self.lines += lines[done:]
+        return results, result
 
     @contextmanager
     def _apart(self) -> Iterator[list[str]]:

@@ -20,6 +20,7 @@ from triton_rvv.lowering.blocks.vector_index import (
 from triton_rvv.lowering.blocks.views import coordinates_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
+from triton_rvv.lowering.loops.early_loads import early_loads, visit_loading_early
 from triton_rvv.lowering.loops.linear_segments import LinearSegments
 from triton_rvv.lowering.loops.loop_versioning import guarded, guarded_within
 from triton_rvv.lowering.loops.tail_vectors import tail_width
@@ -51,6 +52,9 @@ SMALLEST_SIDE, LARGEST_SIDE = 4, 16
 
 T = TypeVar("T")
 
+# Visits the plain runs of a row: what makes a group of them, and where they end.
+_Early = Callable[[Callable[[Val], list[VectorIndex]], Val], None]
+
 
 def for_each_run(
     context: Context,
@@ -81,8 +85,13 @@ def for_each_run(
     width, points_of = _way_to_walk(context, tensors)
     unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
     by_row = points_of is _points_by_row and not unrolled
-    step = width * group_of_runs(tensors, tensors[0].shape, width)[1] if by_row else 0
+    shape = tensors[0].shape
+    rows, runs = group_of_runs(tensors, shape, width) if by_row else (1, 0)
+    step = runs * width
 
+    early: _Early | None = None
+    if 0 < step < shape[-1] and (loads := early_loads(context, tensors, width, rows * runs)):
+        early = functools.partial(visit_loading_early, context, loads, step, evaluate, commit)
     by_column, side = _loads_by_column(context, tensors)
     if by_column:
         step = 0
@@ -97,7 +106,7 @@ def for_each_run(
             assert end is not None
             parts.visit(builder, version, end, visit)
             return
-        for points in points_within(context, tensors, width, version, extents):
+        for points in points_within(context, tensors, width, version, extents, early):
             visit(points)
 
     def walk(version: LoopVersion) -> None:
@@ -107,7 +116,8 @@ def for_each_run(
         if parts.found and not version.linear:
             parts.visit(builder, version, integer(tensors[0].shape[-1]), visit)
             return
-        for points in points_of(context, tensors, width, version, unrolled):
+        ways = {"early": early} if by_row else {}
+        for points in points_of(context, tensors, width, version, unrolled, **ways):
             visit(points)
 
     def visit(points: Sequence[VectorIndex]) -> None:
@@ -203,8 +213,8 @@ def walk_exactly(
         commit(point, outcome)
 
 
-# Takes what `_points_by_row` does.
-_Walk = Callable[[Context, Sequence[Tensor], int, LoopVersion, bool], Iterator[list[VectorIndex]]]
+# Takes what `spanning_points` does.
+_Walk = Callable[..., Iterator[list[VectorIndex]]]
 
 
 def _way_to_walk(context: Context, tensors: Sequence[Tensor]) -> tuple[int, _Walk]:
@@ -214,28 +224,56 @@ def _way_to_walk(context: Context, tensors: Sequence[Tensor]) -> tuple[int, _Wal
 
 
 def _points_by_row(
-    context: Context, tensors: Sequence[Tensor], width: int, version: LoopVersion, unrolled: bool
+    context: Context,
+    tensors: Sequence[Tensor],
+    width: int,
+    version: LoopVersion,
+    unrolled: bool,
+    early: _Early | None = None,
 ) -> Iterator[list[VectorIndex]]:
     """Runs over a whole block, each within a row, as many side by side as suit it.
 
-    The body of the caller's `for` is the body of the loops.
+    The body of the caller's `for` is the body of the loops, but for what `early` visits.
     """
-    shape = tensors[0].shape
+    builder, shape = context.builder, tensors[0].shape
     rows, runs = group_of_runs(tensors, shape, width)
+    step = runs * width
+    plain = integer(shape[-1]) if version == PLAIN_VERSION else version.plain_columns
     for index in positions(context, shape[:-1], unrolled, rows):
-        for start, where in steps_along(context, 0, shape[-1], runs * width, version, unrolled):
-            yield [
-                VectorIndex(
-                    row,
-                    context.builder.add(start, integer(run * width)),
-                    width,
-                    where,
-                    rows_together=rows,
-                    row_runs=shape[-1] // width,
-                )
-                for row in neighbours(context, index, rows)
-                for run in range(runs)
-            ]
+        indices = neighbours(context, index, rows)
+        group = functools.partial(_group, context, shape[-1], (runs, width), indices)
+        if early is None or plain is None:
+            for start, where in steps_along(context, 0, shape[-1], step, version, unrolled):
+                yield group(start, where)
+            continue
+        early(group, plain)
+        if plain.constant != shape[-1]:
+            with builder.loop(plain, integer(shape[-1]), integer(step)) as start:
+                yield group(start, replace(version, plain_columns=None))
+
+
+def _group(
+    context: Context,
+    columns: int,
+    sizes: tuple[int, int],
+    rows: Sequence[tuple[Val, ...]],
+    start: Val,
+    version: LoopVersion = PLAIN_VERSION,
+) -> list[VectorIndex]:
+    """Runs that are visited side by side: `sizes` are those in each row, and their elements."""
+    runs, width = sizes
+    return [
+        VectorIndex(
+            row,
+            context.builder.add(start, integer(run * width)),
+            width,
+            version,
+            rows_together=len(rows),
+            row_runs=columns // width,
+        )
+        for row in rows
+        for run in range(runs)
+    ]
 
 
 def spanning_points(
@@ -257,11 +295,16 @@ def spanning_points(
 
 
 def points_within(
-    context: Context, tensors: Sequence[Tensor], width: int, version: LoopVersion, extents: Extents
+    context: Context,
+    tensors: Sequence[Tensor],
+    width: int,
+    version: LoopVersion,
+    extents: Extents,
+    early: _Early | None = None,
 ) -> Iterator[list[VectorIndex]]:
     """Runs over the leading part of a block, the last one of each row with as many lanes as count.
 
-    The body of the caller's `for` is the body of the loops.
+    The body of the caller's `for` is the body of the loops, but for what `early` visits.
     """
     builder, shape = context.builder, tensors[0].shape
     rows, runs = group_of_runs(tensors, shape, width)
@@ -272,19 +315,12 @@ def points_within(
     whole, rest = builder.split(end, runs * width)
     for index, together in _rows_within(context, outer, rows):
         indices = neighbours(context, index, together)
-        for start in steps(context, whole, runs * width, unrolled=False):
-            yield [
-                VectorIndex(
-                    row,
-                    builder.add(start, integer(run * width)),
-                    width,
-                    version,
-                    rows_together=together,
-                    row_runs=shape[-1] // width,
-                )
-                for row in indices
-                for run in range(runs)
-            ]
+        group = functools.partial(_group, context, shape[-1], (runs, width), indices)
+        if early is not None and version == PLAIN_VERSION:
+            early(group, whole)
+        else:
+            for start in steps(context, whole, runs * width, unrolled=False):
+                yield group(start, version)
         if rest.constant != 0:
             count = builder.intervals.number(end)
             known = 1 if count is None else count % (runs * width)

@@ -1,10 +1,11 @@
-"""Vectors of float32 as integers of 8 and 16 bits, by sums that leave them in the lowest bits.
+"""Vectors of float32 as integers of 8 and 16 bits.
 
-QEMU 7.2 aborts at the instruction that cuts floats off. Where limits are known, as in
+QEMU 7.2 aborts at the instruction that cuts floats off. Twice a number, half a step nearer to zero,
+is rounded and halved instead, by instructions that saturate. Where limits are known, as in
 
     tl.clamp(tl.floor(x / scale + 0.5), -128, 127).to(tl.int8)
 
-a sum and a shift are enough.
+a sum that leaves the integer in its lowest bits, and a shift, are enough.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.float_lower_bounds import number_of
+from triton_rvv.lowering.llvm.narrowing import clipped, nearest
+from triton_rvv.lowering.llvm.register_groups import fits_group
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.math.lanes import (
     Lanes,
     absolute,
     call,
     copysign,
+    fma,
     maximum,
     minimum,
     where,
@@ -45,11 +49,63 @@ def few_bits(x: Lanes, bits: int, signed: bool) -> Lanes:
         # Negative numbers and NaN become 0.
         inside = minimum(maximum(x, 0.0), (1 << bits) - 0.5)
         return _floor_of_few_bits(inside, bits)
+    if fits_group(x.builder, x.value):
+        x, half = _moved_away(x) or (x, copysign(x.constant(0.5), x))
+        return where(x.equals(x), _cut_off(x, half, bits), 0)
     beyond = 1 << bits - 1
     size = _floor_of_few_bits(minimum(absolute(x), float(beyond)), bits)
     # The size of the lowest number is that number, once it has no more than these bits.
     highest = where(size < 0, beyond - 1, size)
     return where(x.equals(x), where(x < 0.0, -size, highest), 0)
+
+
+def _cut_off(x: Lanes, half: Lanes, bits: int) -> Lanes:
+    """A float32 in a group of registers as a signed integer; `half` is 1/2 with its sign.
+
+    To the nearest even, 2 x - 1/2 is 2 n or 2 n + 1 for x from n on and below n + 1; below 0, it is
+    2 x + 1/2. Halved toward zero, that is n. Instructions saturate on the way.
+    """
+    steps = fma(x, 2.0, -half)
+    doubled = x.of(nearest(x.builder, steps.value, "i16" if bits == 8 else "i32"))
+    even = doubled + doubled.shift_in_zeros(2 * bits - 1)
+    return x.of(clipped(x.builder, even.value, 1))
+
+
+def _moved_away(x: Lanes) -> tuple[Lanes, Lanes] | None:
+    """`where(q >= 0, q + c, q - c)`, for c between 0 and 1, as q plus c with its sign.
+
+    For 0 the sign may be another one, which is lost where the sum is cut off.
+
+    Returns:
+        The sum, and 1/2 with its sign; None for any other number.
+    """
+    builder = x.builder
+    name, parts = builder.definition(x.value)
+    if name != "select":
+        return None
+    compared, sides = builder.definition(parts[0])
+    if compared not in ("fcmp oge", "fcmp ogt") or _number(builder, sides[1]) != 0:
+        return None
+    up, down = (_distance(builder, part, sides[0]) for part in parts[1:])
+    if up is None or down != -up or not 0 < up < 1:
+        return None
+    source = x.of(sides[0])
+    half = copysign(x.constant(0.5), source)
+    return source + (half if up == 0.5 else copysign(x.constant(up), source)), half
+
+
+def _distance(builder: Builder, value: Val, source: Val) -> float | None:
+    """The constant that is added to `source` in `value`; None where it is anything else."""
+    name, operands = builder.definition(value)
+    if name not in ("fadd", "fsub") or operands[0] != source:
+        return None
+    number = _number(builder, operands[1])
+    return -number if number is not None and name == "fsub" else number
+
+
+def _number(builder: Builder, value: Val) -> float | None:
+    """The number that a vector holds in all lanes, where it is a constant."""
+    return number_of(builder.repeated(value) or value)
 
 
 def _floor_of_few_bits(x: Lanes, bits: int) -> Lanes:
@@ -131,10 +187,10 @@ def _limits_of(x: Lanes, bits: int, signed: bool) -> _Limits | None:
 
 def _apart(builder: Builder, one: Val, other: Val) -> tuple[Val, float | None]:
     """Of two operands the one that is no constant, and the number that the other one is."""
-    number = number_of(builder.repeated(other) or other)
+    number = _number(builder, other)
     if number is not None:
         return one, number
-    return other, number_of(builder.repeated(one) or one)
+    return other, _number(builder, one)
 
 
 def _rounded(x: Lanes, name: str, limits: _Limits, bits: int) -> Lanes:

@@ -110,7 +110,7 @@ def multiply_int8(
 def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None:
     """Every tile of a product of two matrices."""
     builder, width = context.builder, product.columns
-    resident = context.target.machine.resident_bytes // product.right.depth
+    resident = context.target.machine.l1d_bytes // product.right.depth
     block = max(width, resident // width * width)
     for first in loop_nests.steps(context, columns, block, unrolled=False):
         end = builder.intrinsic("llvm.smin", [builder.add(first, integer(block)), integer(columns)])

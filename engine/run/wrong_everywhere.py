@@ -1,0 +1,44 @@
+"""Tells a reference that is wrong from configurations that are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from engine.study.stored_trial import StoredTrial
+from kernels.spec import KernelSpec
+
+__all__ = ["note_on_reference"]
+
+_FEWEST = 2
+# An element of a wrong output may be right by chance, as a zero that was to be multiplied.
+_NEARLY_ALL = 0.98
+# As `launchers.output` writes it.
+_COUNTS = re.compile(r"; (\d+) of (\d+) are wrong")
+
+
+def note_on_reference(spec: KernelSpec, trials: Sequence[StoredTrial]) -> tuple[str, ...]:
+    """A note if no output of any configuration has more than a few elements that are right.
+
+    A configuration that is wrong mostly leaves some elements right, and configurations that are
+    wrong differ. The kernels of this project have references that tests hold.
+
+    Args:
+        spec: the kernel.
+        trials: of its study.
+    """
+    wrong = [trial for trial in trials if trial.status == "wrong"]
+    has_right = any(trial.status == "correct" for trial in trials)
+    if spec.file is None or has_right or len(wrong) < _FEWEST:
+        return ()
+    if not all(map(_is_wrong_everywhere, wrong)):
+        return ()
+    return (
+        f"all {len(wrong)} configurations whose output was checked are wrong in nearly every "
+        "element: perhaps the expected output is; compare what reference returns with the kernel",
+    )
+
+
+def _is_wrong_everywhere(trial: StoredTrial) -> bool:
+    counts = _COUNTS.search(str(trial.attributes.get("reason", "")))
+    return counts is not None and int(counts[1]) >= _NEARLY_ALL * int(counts[2])

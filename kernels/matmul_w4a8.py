@@ -1,0 +1,172 @@
+"""Product of 8-bit activations with 4-bit weights, both with a scale for each 32 elements of K.
+
+What language models with quantised weights run: one row for each token that is generated (decode),
+and many for a prompt (prefill). Activations are quantised as in llama.cpp's format Q8_1, which has
+the sum of each group as well; weights as `packed_weights` says.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from foundation.config import Config
+from kernels.references.packed_weights import GROUP, groups_of, packed_weights
+from kernels.spec import Grid, KernelSpec, Problem
+from kernels.values import (
+    TORCH_TYPES,
+    Tolerance,
+    input_array,
+    output_array,
+    seeded_integers,
+    seeded_normal,
+    size_bytes,
+    sizes,
+    unit_roundoff,
+)
+from launchers.arguments import Argument
+
+__all__ = ["SPEC"]
+
+# The bytes of a group: each holds a weight of its first half and one of its second.
+HALF = tl.constexpr(GROUP // 2)
+
+
+@triton.jit
+def _row_products(x_ptr, w_ptr, width, lanes, inside):
+    """What a group adds to one row: each half is summed up in 16 bits, which hold 16 * 15 * 128."""
+    low = tl.zeros(lanes.shape, dtype=tl.int16)
+    high = tl.zeros(lanes.shape, dtype=tl.int16)
+    for k in range(HALF):
+        packed = tl.load(w_ptr + k * width + lanes, mask=inside, other=0)
+        low += (packed & 15).to(tl.int16) * tl.load(x_ptr + k).to(tl.int16)
+        high += (packed >> 4).to(tl.int16) * tl.load(x_ptr + HALF + k).to(tl.int16)
+    return low.to(tl.int32) + high.to(tl.int32)
+
+
+@triton.jit
+def _block_products(x_ptrs, w_ptr, width, lanes, inside, rows_inside):
+    """What a group adds to a block of rows."""
+    half = tl.arange(0, HALF)
+    x_mask = rows_inside[:, None] & (half < HALF)[None, :]
+    w_ptrs = w_ptr + half[:, None] * width + lanes[None, :]
+    packed = tl.load(w_ptrs, mask=inside[None, :], other=0)
+    low = tl.load(x_ptrs + half[None, :], mask=x_mask, other=0)
+    high = tl.load(x_ptrs + HALF + half[None, :], mask=x_mask, other=0)
+    products = tl.dot(low, (packed & 15).to(tl.int8), out_dtype=tl.int32)
+    return tl.dot(high, (packed >> 4).to(tl.int8), products, out_dtype=tl.int32)
+
+
+@triton.jit
+def matmul_w4a8_kernel(
+    x_ptr,
+    x_scale_ptr,
+    x_sum_ptr,
+    w_ptr,
+    w_scale_ptr,
+    y_ptr,
+    M,
+    N,
+    groups,
+    BLOCK_SIZE_M: tl.constexpr,
+    BLOCK_SIZE_N: tl.constexpr,
+    GROUP: tl.constexpr,
+):
+    """Y = X W: BLOCK_SIZE_M rows of a tile of BLOCK_SIZE_N columns.
+
+    x: (M, groups * GROUP), int8, with the scale and the sum of each group in x_scale and x_sum,
+    both (M, groups). w and w_scale hold tiles of BLOCK_SIZE_N columns, one behind the other. 8 is
+    taken off the weights behind the products, by the sums of x.
+    """
+    tile = tl.program_id(axis=0)
+    lanes = tl.arange(0, BLOCK_SIZE_N)
+    width = min(BLOCK_SIZE_N, N - tile * BLOCK_SIZE_N)
+    inside = lanes < width
+    w_ptr += tile * BLOCK_SIZE_N * groups * HALF
+    w_scale_ptr += tile * BLOCK_SIZE_N * groups
+    y_ptr += tile * BLOCK_SIZE_N
+
+    if BLOCK_SIZE_M == 1:
+        row = tl.program_id(axis=1)
+        total = tl.zeros((BLOCK_SIZE_N,), dtype=tl.float32)
+        for group in range(groups):
+            at = row * groups + group
+            x_ptrs = x_ptr + at * GROUP
+            products = _row_products(x_ptrs, w_ptr + group * HALF * width, width, lanes, inside)
+            products -= 8 * tl.load(x_sum_ptr + at)
+            scale = tl.load(w_scale_ptr + group * width + lanes, mask=inside, other=0.0)
+            total += products.to(tl.float32) * (tl.load(x_scale_ptr + at) * scale.to(tl.float32))
+        y = total.to(y_ptr.dtype.element_ty)
+        tl.store(y_ptr + row * N + lanes, y, mask=inside)
+    else:
+        rows = tl.program_id(axis=1) * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
+        in_m = rows < M
+        total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=tl.float32)
+        for group in range(groups):
+            at = rows * groups + group
+            x_ptrs = x_ptr + (at * GROUP)[:, None]
+            w_ptrs = w_ptr + group * HALF * width
+            products = _block_products(x_ptrs, w_ptrs, width, lanes, inside, in_m)
+            products -= 8 * tl.load(x_sum_ptr + at, mask=in_m, other=0)[:, None]
+            scale = tl.load(w_scale_ptr + group * width + lanes, mask=inside, other=0.0)
+            x_scale = tl.load(x_scale_ptr + at, mask=in_m, other=0.0)
+            total += products.to(tl.float32) * x_scale[:, None] * scale.to(tl.float32)[None, :]
+        y = total.to(y_ptr.dtype.element_ty)
+        y_ptrs = y_ptr + rows[:, None] * N + lanes[None, :]
+        tl.store(y_ptrs, y, mask=in_m[:, None] & inside[None, :])
+
+
+def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
+    m, n, k = (problem.shape[name] for name in "MNK")
+    groups, tile = groups_of(k), int(config["BLOCK_SIZE_N"])
+    x = seeded_integers((m, groups * GROUP), 0, -127, 127).to(torch.int8)
+    x[:, k:] = 0
+    x_scale = (0.5 + seeded_normal((m, groups), 1).abs()) / 64
+    weights = packed_weights(k, n, tile, seed=2)
+    exact = (x.double() * x_scale.double().repeat_interleave(GROUP, dim=1)) @ weights.values
+    expected = exact.to(TORCH_TYPES[_output_dtype(problem)])
+    # Products of a group are exact; each is rounded a few times as it is scaled and added.
+    roundoff = unit_roundoff(_output_dtype(problem))
+    tolerance = Tolerance(atol=4e-6 * 16 * k**0.5, rtol=max(1e-5, 2 * roundoff))
+    return (
+        input_array("x_ptr", x),
+        input_array("x_scale_ptr", x_scale),
+        input_array("x_sum_ptr", x.int().view(m, groups, GROUP).sum(2, dtype=torch.int32)),
+        input_array("w_ptr", weights.packed),
+        input_array("w_scale_ptr", weights.scales),
+        output_array("y_ptr", expected, tolerance),
+        *sizes(M=m, N=n, groups=groups),
+    )
+
+
+def _grid(problem: Problem, config: Config) -> Grid:
+    columns = triton.cdiv(problem.shape["N"], int(config["BLOCK_SIZE_N"]))
+    return (columns, triton.cdiv(problem.shape["M"], int(config["BLOCK_SIZE_M"])), 1)
+
+
+def _output_dtype(problem: Problem) -> str:
+    return problem.outputs.dtype or "fp32"
+
+
+def _traffic_bytes(problem: Problem) -> float:
+    m, n, k = (problem.shape[name] for name in "MNK")
+    groups = groups_of(k)
+    activations = m * groups * (GROUP + size_bytes("fp32") + size_bytes("i32"))
+    weights = groups * n * (GROUP // 2 + size_bytes("fp16"))
+    return activations + weights + m * n * size_bytes(_output_dtype(problem))
+
+
+SPEC = KernelSpec(
+    name="matmul_w4a8",
+    kernel=matmul_w4a8_kernel,
+    default_shape={"M": 1, "N": 1024, "K": 1024},
+    default_config=Config({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": 64}),
+    dtypes=("i8",),
+    output_dtypes={"i8": ("fp32", "fp16", "bf16")},
+    arguments=_arguments,
+    grid=_grid,
+    flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],
+    traffic_bytes=_traffic_bytes,
+    constants={"GROUP": GROUP},
+)

@@ -1,0 +1,39 @@
+"""Outputs that are wrong in every element point at the reference."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from engine.run.wrong_everywhere import note_on_reference
+from engine.study.stored_trial import StoredTrial
+from foundation.config import Config
+from kernels.registry import load_kernel
+
+EVERYWHERE = "c[0] is 1 and should be 2; 64 of 64 are wrong"
+SOMEWHERE = "c[0] is 1 and should be 2; 60 of 64 are wrong"
+
+
+def trials(*outcomes: tuple[str, str]) -> list[StoredTrial]:
+    return [
+        StoredTrial(number, Config({"BLOCK": number}), status, attributes={"reason": reason})  # type: ignore[arg-type]
+        for number, (status, reason) in enumerate(outcomes)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "is_noted"),
+    [
+        ([("wrong", EVERYWHERE), ("wrong", EVERYWHERE), ("compile", "no")], True),
+        ([("wrong", EVERYWHERE), ("wrong", SOMEWHERE)], False),
+        ([("wrong", EVERYWHERE), ("wrong", EVERYWHERE), ("correct", "")], False),
+        ([("wrong", EVERYWHERE)], False),
+        ([("compile", "no"), ("compile", "no")], False),
+    ],
+)
+def test_the_reference_is_doubted(outcomes: list[tuple[str, str]], is_noted: bool) -> None:
+    spec = load_kernel("vector_add")
+    own = dataclasses.replace(spec, file="own.py")
+    assert bool(note_on_reference(own, trials(*outcomes))) == is_noted
+    assert note_on_reference(spec, trials(*outcomes)) == ()
