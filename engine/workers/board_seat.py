@@ -42,7 +42,7 @@ class BoardSource:
     load: Callable[[], Board]
     machine: str = ""
     builds: Path = ARTIFACT_FOLDER
-    leaves_nothing: bool = False
+    leaves_nothing: bool = True
 
 
 class BoardSeat:

@@ -81,7 +81,8 @@ def distant_source(
     load_there = partial(
         _load_checked, partial(load, board), toolchain_versions(backend), backend, kernel_files
     )
-    return BoardSource(name, load_there, machine, ARTIFACT_FOLDER.resolve())
+    builds = ARTIFACT_FOLDER.resolve()
+    return BoardSource(name, load_there, machine, builds, leaves_nothing=not kernel_files)
 
 
 def _load_checked(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import importlib
 import json
@@ -131,7 +132,12 @@ def exists(path: str) -> bool:
     """Whether the repository has a file or folder of this path, or anywhere one of this name."""
     if "/" in path or (REPOSITORY / path).exists():
         return (REPOSITORY / path).exists()
-    return any(next((REPOSITORY / folder).rglob(path), None) for folder in PACKAGES)
+    return path in names_in_packages()
+
+
+@functools.cache
+def names_in_packages() -> frozenset[str]:
+    return frozenset(p.name for folder in PACKAGES for p in (REPOSITORY / folder).rglob("*"))
 
 
 def test_the_index_lists_every_page() -> None:

@@ -72,5 +72,7 @@ def test_a_readers_path_runs(page: str, tmp_path: Path) -> None:
         names = dict(zip(("STUDY", "STUDY2", "STUDY3"), studies, strict=False))
         given = [names.get(word, word) for word in in_few_trials(name, words)]
         done = run_here(tmp_path, name, *given)
-        assert done.returncode == 0, f"{name} {shlex.join(given)}\n{done.stdout}{done.stderr}"
+        # A key may cost too much, which is an answer and not a mistake.
+        right = (0, 1) if name == "check_key" else (0,)
+        assert done.returncode in right, f"{name} {shlex.join(given)}\n{done.stdout}{done.stderr}"
         studies += re.findall(r"^study=(\S+)", done.stdout, re.MULTILINE)

@@ -16,11 +16,10 @@ from kernels.spec import Problem
 from launchers.arguments import STORAGE_TYPES, Argument
 from triton_rvv.codegen.zig import run_zig_cc
 
-# A kernel of each sort, in the types that are not fp32.
+# A kernel of each sort, and each type that is not fp32 once.
 SOME = {
-    "matmul": ("bf16", "i8"),
+    "matmul": ("i8",),
     "gemm_a8w8_blockscale": ("fp8e4nv",),
-    "split_k_matmul": ("fp16",),
     "cross_entropy": ("fp16",),
     "dropout": ("bf16",),
     "resize": ("u8",),

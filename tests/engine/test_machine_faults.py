@@ -41,7 +41,8 @@ def in_namespace(script: str, *arguments: str) -> list[str]:
     return ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, "-", *arguments]
 
 
-@pytest.mark.parametrize("size", ["4k", "100k"])  # no room for the IR, or for the executable
+# No room for the IR, or for the executable.
+@pytest.mark.parametrize("size", [pytest.param("4k", marks=pytest.mark.long), "100k"])
 def test_a_full_disk_is_not_the_configurations(size: str, tmp_path: Path) -> None:
     may = subprocess.run(in_namespace("true"), capture_output=True, timeout=200, check=False)
     if may.returncode != 0:

@@ -221,9 +221,7 @@ def test_a_table_of_a_huge_product_is_quick() -> None:
 @pytest.mark.parametrize(
     "sampler",
     [
-        pytest.param(
-            name, marks=[] if name in {"auto", "grid", "spread", "tpe"} else pytest.mark.long
-        )
+        pytest.param(name, marks=[] if name in {"auto", "tpe"} else pytest.mark.long)
         for name in [*sorted(SAMPLERS), *FOREIGN]
     ],
 )

@@ -41,8 +41,7 @@ def test_a_process_serves_the_next_pool_unless_a_users_file_was_in_it(tmp_path: 
 def test_a_boards_process_serves_the_next_board_where_it_is_left_as_it_was(tmp_path: Path) -> None:
     log = tmp_path / "log"
     for _ in range(2):
-        load = functools.partial(FakeBoard, log)
-        pool = BoardPool([BoardSource("fake", load, leaves_nothing=True)])
+        pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log))])
         pool.wait_open()
         pool.close()
     first, closed, again, *_ = log.read_text().splitlines()

@@ -82,8 +82,12 @@ def test_a_bad_kernel_gets_its_status_and_reason(any_board, build, body, status,
 
 def test_a_kernel_that_hangs_is_ended_in_time(any_board, build):
     artifact = build('for (;;) __asm__ volatile("");', doubled(), grid=(7907, 1, 1))
-    measurement = any_board.measure(artifact, 1, 1.0)
-    assert (measurement.status, measurement.reason) == ("timeout", "it did not finish within 1 s")
+    for limit_s in (1, 4, 16):  # where others leave it no processor, the kernel is not blamed
+        measurement = any_board.measure(artifact, 1, float(limit_s))
+        if measurement.status != "board":
+            break
+    reason = f"it did not finish within {limit_s} s"
+    assert (measurement.status, measurement.reason) == ("timeout", reason)
     assert processes_with("7907,1,1") == []
 
 
