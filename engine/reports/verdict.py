@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.repeats.comparison import Comparison
+from engine.repeats.comparison import Comparison, Contender
 from engine.results.units import count_text, speedup_text
 from engine.run.counters import ALWAYS_SHOWN, CounterChange
 from engine.run.estimates import trial_band
@@ -31,11 +31,13 @@ class Verdict:
 
     Args:
         use: what to use, with the gain and how sure it is.
+        config: what to use; None if no configuration was correct.
         why: the counters that changed most from the default to the winner.
         next_steps: what to try next.
     """
 
     use: str
+    config: Config | None
     why: tuple[str, ...]
     next_steps: tuple[str, ...]
 
@@ -58,14 +60,29 @@ def verdict(
     """
     winner = summary.winner
     if winner is None:
-        return Verdict("No configuration was correct: see what failed.", (), ())
+        return Verdict("No configuration was correct: see what failed.", None, (), ())
     tried = [trial.config for trial in trials if trial.has_outcome]
     steps = (
         *_edges(winner.config, tried),
         *_untried(list(importances)[:2], tried),
         *_next_shape(kernel, shape),
     )
-    return Verdict(_use(summary, winner), tuple(map(_cause, _causes(summary.changes))), steps)
+    default = summary.default
+    to_use = default if default is not None and _is_as_fast(default, summary) else winner
+    causes = tuple(map(_cause, _causes(summary.changes)))
+    return Verdict(_use(summary, winner), to_use.config, causes, steps)
+
+
+def _is_as_fast(default: StoredTrial, summary: Summary) -> bool:
+    """Whether the default is the winner, or cannot be told from it."""
+    if summary.comparison is None:
+        return default is summary.winner or summary.tied(default)
+    found = _contender(summary.comparison, default.config)
+    return found is not None and not found.is_significantly_slower
+
+
+def _contender(comparison: Comparison, config: Config) -> Contender | None:
+    return next((c for c in comparison.contenders if c.config == config), None)
 
 
 def _use(summary: Summary, winner: StoredTrial) -> str:
@@ -91,7 +108,7 @@ def _use(summary: Summary, winner: StoredTrial) -> str:
 
 
 def _compared(comparison: Comparison, default: Config, gain: str) -> str:
-    contender = next((c for c in comparison.contenders if c.config == default), None)
+    contender = _contender(comparison, default)
     if contender is None:
         return f"Use the winner: {gain} the default, which was too slow to be compared again."
     low, high = 1 + contender.slower_low, 1 + contender.slower_high
@@ -102,8 +119,9 @@ def _compared(comparison: Comparison, default: Config, gain: str) -> str:
 
 
 def _causes(changes: Sequence[CounterChange]) -> list[CounterChange]:
+    """What weighs most, the savings before the costs."""
     others = [change for change in changes if change.name not in ALWAYS_SHOWN]
-    return others[:_CAUSES]
+    return sorted(others[:_CAUSES], key=lambda change: change.cycles > 0)
 
 
 def _cause(change: CounterChange) -> str:

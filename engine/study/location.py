@@ -71,8 +71,11 @@ def shown_storage(storage: str) -> str:
 
 
 def file_stem(study: str) -> str:
-    """A study's name as that of a file; whoever may write to the storage names studies."""
-    stem = re.sub(r"[/\x00-\x1f]", "_", study)
+    """A study's name as that of a file; whoever may write to the storage names studies.
+
+    Windows, and what takes HOST:PATH, such as scp, take no colon in it.
+    """
+    stem = re.sub(r"[/\x00-\x1f]", "_", study.replace(":", "-"))
     if len(stem.encode()) > _MOST_BYTES_OF_A_STEM:
         digest = hashlib.sha256(stem.encode()).hexdigest()[:16]
         start = stem.encode()[: _MOST_BYTES_OF_A_STEM - len(digest) - 1].decode(errors="ignore")

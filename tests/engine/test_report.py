@@ -12,6 +12,7 @@ import pytest
 
 from engine.report import main
 from engine.reports.inner_loop import innermost_loop
+from engine.reports.written import report_path
 from engine.results.trials_table import trials_table
 from engine.search import Search
 from engine.study.storage import StudyIdentity, open_study, study_named
@@ -117,8 +118,14 @@ def test_a_tie_with_the_default_recommends_the_default(storage, tmp_path, of_def
         attributes = {"board": "emulated:x60", "estimated": True, "counters": counters, **notes}
         search.tell(config, time_s, attributes=attributes)
     page = page_of(storage, [identity.name], tmp_path).read_text()
+    block = default if is_tied else 8
+    assert f"triton.Config({{&#34;BLOCK&#34;: {block}," in page
     assert ("the default are tied" in page) == ("use the default.</b>" in page) == is_tied
     assert bool(re.search(r"Use the winner: 2\.00x the default, ±\d+% by", page)) != is_tied
+
+
+def test_the_page_has_a_name_without_colons():
+    assert report_path("s.journal", ["k-emulated:x60-1"]).name == "k-emulated-x60-1.html"
 
 
 def test_studies_of_two_kernels_are_not_compared(storage, tmp_path):
