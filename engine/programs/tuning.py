@@ -132,7 +132,7 @@ class _ProgramRun:
             size = take_census(problem.space(self._info)).valid
             self.standings[number] = replace(standing, size=size)
             identity = identity_of(problem, self._info, self._request.search.sampler)
-            if identity.name in stored:
+            if identity.name_among(stored) in stored:
                 self._run(number, trials=0)
 
     def spend(self) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,19 +86,31 @@ class StudyIdentity:
 
     @property
     def name(self) -> str:
-        """The study's default name: "matmul-M256-fp32-emulated:x60-auto-1f0c2a9b".
+        """The study's default name: "matmul-M256-fp32-emulated-x60-auto-1f0c2a9b".
 
         It ends in a digest of `made_with`: another compiler or board model starts a new study
         beside the old one.
         """
-        made_with = hashlib.sha256(json.dumps(dict(self.made_with), sort_keys=True).encode())
-        return f"{self._stem}-{made_with.hexdigest()[:8]}"
+        return self._former_name.replace(":", "-")
+
+    def name_among(self, names: Collection[str]) -> str:
+        """The name of this study among those that are stored, and of a new one.
+
+        Earlier versions kept the colon of the device's name.
+        """
+        return self._former_name if self._former_name in names else self.name
 
     def has_other_toolchain(self, name: str) -> bool:
         """Whether a study of that name differs from this one in `made_with` only."""
-        return name != self.name and bool(
-            re.fullmatch(rf"{re.escape(self._stem)}(-[0-9a-f]{{8}})?", name)
+        stems = "|".join(re.escape(stem) for stem in (self._stem, self._stem.replace(":", "-")))
+        return name not in (self.name, self._former_name) and bool(
+            re.fullmatch(rf"({stems})(-[0-9a-f]{{8}})?", name)
         )
+
+    @property
+    def _former_name(self) -> str:
+        made_with = hashlib.sha256(json.dumps(dict(self.made_with), sort_keys=True).encode())
+        return f"{self._stem}-{made_with.hexdigest()[:8]}"
 
     @property
     def _stem(self) -> str:
@@ -148,7 +160,7 @@ def open_study(
     with _as_user_error(storage):
         with _alone_in(storage):
             opened = _open_storage(storage)
-        name = name or identity.name
+        name = name or identity.name_among([s.study_name for s in opened.get_all_studies()])
         _check_is_ours(opened, name, identity)
         study = make_study(opened, name, identity.objectives)
         wanted = {**identity.attributes(), "space": _fingerprint(space)}

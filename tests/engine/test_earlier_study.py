@@ -64,7 +64,9 @@ def times_s(search: Search) -> dict[int, float | None]:
 
 
 def test_it_is_found_under_its_name_and_resumed(storage: str, space: SearchSpace) -> None:
-    assert IDENTITY.name == NAME
+    assert IDENTITY.name == NAME.replace(":", "-")
+    assert IDENTITY.name_among([]) == IDENTITY.name
+    assert IDENTITY.name_among([IDENTITY.name, NAME]) == NAME
     search = Search(space, "auto", 0, open_study(storage, IDENTITY, space))
     assert times_s(search) == TIMES_S
     assert search.best() == ({"BLOCK_SIZE": 64}, TIMES_S[64])
@@ -92,7 +94,7 @@ def test_its_winner_is_read(storage: str) -> None:
 
 def test_it_is_exported_with_its_counters(storage: str, tmp_path: Path) -> None:
     assert export.main(["--storage", storage, "--out", str(tmp_path / "out")]) == 0
-    table = pandas.read_csv(tmp_path / "out" / NAME / "trials.csv")
+    table = pandas.read_csv(tmp_path / "out" / NAME.replace(":", "-") / "trials.csv")
     assert dict(zip(table["BLOCK_SIZE"], table["time_s"], strict=True)) == TIMES_S
     cycles = dict(zip(table["BLOCK_SIZE"], table["counter.u_mode_cycle"], strict=True))
     assert (cycles[64], cycles[1024]) == (1473.7, 3236.6)

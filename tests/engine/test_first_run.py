@@ -51,7 +51,7 @@ def test_each_stage_is_told_from_the_imports_on(finished: Finished) -> None:
     first, opening, study, *others = finished.stderr
     assert first == f"stage={LOADING.text}"
     assert opening == "stage=opening the study"
-    assert study.startswith("study=matmul-M8-N8-K8-fp32-emulated:x60-auto-")
+    assert study.startswith("study=matmul-M8-N8-K8-fp32-emulated-x60-auto-")
     assert study.endswith("\ttried=0")
     assert others == [
         "stage=starting Ray",

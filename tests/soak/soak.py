@@ -97,7 +97,7 @@ def tally_of(tuners: Mapping[str, Tuner], storage: Path) -> tuple[dict[str, int]
 
 def board_and_shape(study: str) -> tuple[bool, str]:
     """Whether a study is of the board over SSH, as the others share those of the emulated one, and
-    its shape: from "matmul-M64-N64-K64-fp32-emulated:x60-auto-1f0c2a9b"."""
+    its shape: from "matmul-M64-N64-K64-fp32-emulated-x60-auto-1f0c2a9b"."""
     sizes = study.split("-")[1:4]
     return "emulated" not in study, ",".join(f"{size[0]}={size[1:]}" for size in sizes)
 
