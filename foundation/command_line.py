@@ -114,7 +114,7 @@ class ArgumentParser(argparse.ArgumentParser):
                 raise self._no_such(option)
 
     def _no_such(self, option: str) -> UserError:
-        return UserError(f"there is no argument {option}: {nearest(option, self._options())}")
+        return UserError(f"there is no argument {option}: {nearest(option, self._options(), 0.7)}")
 
     def error(self, message: str) -> NoReturn:
         """Raise a UserError; argparse calls this for every mistake."""

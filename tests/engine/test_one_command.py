@@ -181,7 +181,7 @@ def completions(line: str, script: Path, **variables: str) -> list[str]:
         ("rvv-tune tune matmul --st", ["--storage", "--study"]),
         ("rvv-tune tune matmul --sampler ", list(SAMPLER_NAMES)),
         ("rvv-tune tune matmul --sampler tpe --until ", ["converged"]),
-        ("rvv-tune tune matmul --device emulated:x", ["x100", "x60"]),
+        ("rvv-tune tune matmul --device emulated:x", ["x100", "x60", "x60-ime"]),
         ("rvv-tune boards ", ["trust", "check", "stat", "calibrate", "core", "qemu"]),
         ("rvv-tune boards check --w", ["--write"]),
         ("rvv-tune --v", ["--version"]),
