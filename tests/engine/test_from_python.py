@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("ray_for_tests")
 SHAPE = {"N": 1000}
 TRIALS = 3
 # Of the command alone: how it prints, and several studies at once.
-ONLY_TYPED = {"budget", "help", "json", "missing", "mixed", "together", "with_report"}
+ONLY_TYPED = {"budget", "help", "json", "missing", "mixed", "together", "widen", "with_report"}
 
 
 @pytest.fixture(scope="module")
@@ -115,7 +115,8 @@ def test_it_has_every_argument_of_the_command_with_its_default() -> None:
     assert (typed["use_history"], ours["no_history"].default) == (True, False)
     assert (typed["jobs"], ours["jobs"].default) == (len(os.sched_getaffinity(0)), None)
     assert (typed["objective"], ours["objective"].default) == (("time_s",), "time_s")
-    apart = {"kernel", "shape", "device", "jobs", "objective"}
+    assert (typed["cores"], ours["cores"].default) == ((), None)
+    apart = {"kernel", "shape", "device", "jobs", "objective", "cores"}
     assert {name: typed[name] for name in typed.keys() - ONLY_TYPED - apart - {"use_history"}} == {
         name: ours[name].default
         for name in ours.keys() - apart - {"no_history", "shapes", "progress"}

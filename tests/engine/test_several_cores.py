@@ -106,7 +106,7 @@ def test_a_study_starts_from_another_number_of_cores_before_another_board(storag
     four = identity_of(problem, info(4), "auto")
     past = history_of(open_study(str(storage), four, SPACE), four)
     assert past is not None
-    assert "emulated:x60@8cores" in past.name
+    assert "emulated-x60@8cores" in past.name
 
 
 def test_configurations_that_leave_cores_idle_are_pruned() -> None:

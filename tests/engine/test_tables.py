@@ -284,7 +284,7 @@ def test_a_cache_of_this_gpu_is_nearer_than_another_boards_study(tmp_path):
     while (config := search.ask()) is not None:
         search.tell(config, 1e-3, attributes={"board": "cuda"})
     for device, nearest in (
-        ("nvidia-a100", "imported:nvidia-a100"),
+        ("nvidia-a100", "imported-nvidia-a100"),
         ("nvidia-h100-warm", "nvidia-h100"),
     ):
         identity = matmul(device)
@@ -327,7 +327,7 @@ def test_ranges_are_suggestions_too(tmp_path, capsys):
     name = "gfx942/triton/gemm/gemm_a8w8_blockscale/GEMM-A8W8_BLOCKSCALE-N=512-K=1024.json"
     assert import_tables([str(written(tmp_path, name, ranges)), "--storage", storage]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("gemm_a8w8_blockscale-M16-N512-K1024-fp8e4nv-imported:gfx942-")
+    assert said.startswith("gemm_a8w8_blockscale-M16-N512-K1024-fp8e4nv-imported-gfx942-")
     assert "1 configuration without times" in said
 
 

@@ -47,7 +47,7 @@ def cycles_of(run_regions) -> Callable[..., list[float]]:
 
 @pytest.mark.parametrize("path", CORES, ids=[path.stem for path in CORES])
 def test_every_figure_of_a_packaged_core_has_a_source(path):
-    assert path.stem in ("a100", "ascalon", "c908", "c920v2", "x100")
+    assert path.stem in ("a100", "ascalon", "c908", "c920v2", "x100", "x60-ime")
     section, unsourced = "", []
     for line in path.read_text().splitlines():
         section = line if line.startswith("[") else section
