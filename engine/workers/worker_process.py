@@ -58,10 +58,10 @@ def process_for(kind: ProcessKind, *, may_be_spare: bool) -> Any:
     """
     if may_be_spare:
         with _lock:
-            for place, (known, handle) in enumerate(_spares):
-                if known == kind:
-                    del _spares[place]
-                    return handle
+            # The last one first: it has been idle for the least time.
+            for place in reversed(range(len(_spares))):
+                if _spares[place][0] == kind:
+                    return _spares.pop(place)[1]
     if kind.cpus:  # which spare ones may hold
         end_spares()
     options: dict[str, Any] = {"num_cpus": kind.cpus, "max_restarts": 0}
