@@ -91,7 +91,7 @@ def matmul_w4a16_kernel(
         half = tl.arange(0, HALF)
         in_m = rows < M
         x_ptrs = x_ptr + rows[:, None] * groups * GROUP + half[None, :]
-        x_mask = in_m[:, None] & (half < HALF)[None, :]
+        x_mask = in_m[:, None]
         w_ptrs = w_ptr + half[:, None] * width + lanes[None, :]
         total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=tl.float32)
         for group in range(groups):

@@ -49,7 +49,7 @@ def _row_products(x_ptr, w_ptr, width, lanes, inside):
 def _block_products(x_ptrs, w_ptr, width, lanes, inside, rows_inside):
     """What a group adds to a block of rows."""
     half = tl.arange(0, HALF)
-    x_mask = rows_inside[:, None] & (half < HALF)[None, :]
+    x_mask = rows_inside[:, None]
     w_ptrs = w_ptr + half[:, None] * width + lanes[None, :]
     packed = tl.load(w_ptrs, mask=inside[None, :], other=0)
     low = tl.load(x_ptrs + half[None, :], mask=x_mask, other=0)
