@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from engine.arguments.consumer import add_consumer_argument
 from engine.arguments.options import (
     add_search_arguments,
     add_storage_argument,
@@ -292,6 +293,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add_problem_arguments(parser, kernel_optional=True, several_shapes=True, captures=True)
     add_device_argument(parser, several=True)
     add_space_argument(parser)
+    add_consumer_argument(parser)
     parser.add_argument(
         "--missing",
         action="store_true",

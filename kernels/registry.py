@@ -17,6 +17,7 @@ from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 
 __all__ = [
     "check_declared",
+    "dtype_name",
     "is_captured_task",
     "is_kernel_file",
     "kernel_names",
@@ -129,7 +130,7 @@ def make_problem(
 
 
 def _known_dtype(kernel: str, dtypes: Sequence[str], given: str) -> str:
-    dtype = _full_name(given)
+    dtype = dtype_name(given)
     if dtype not in dtypes:
         raise UserError(f"{kernel} does not take {given}: {nearest(dtype, dtypes)}")
     return dtype
@@ -157,7 +158,7 @@ def _check_shape(kernel: str, default: Mapping[str, int], shape: Mapping[str, in
 def _known_outputs(spec: KernelSpec, dtype: str, outputs: Outputs) -> Outputs:
     if outputs.dtype is None:
         return outputs
-    wanted, choices = _full_name(outputs.dtype), spec.output_dtypes.get(dtype, ())
+    wanted, choices = dtype_name(outputs.dtype), spec.output_dtypes.get(dtype, ())
     if not choices:
         raise UserError(
             f"the element type of the outputs of {spec.name} for {dtype} cannot be chosen: "
@@ -182,7 +183,7 @@ def _check_fits_in_memory(problem: Problem) -> None:
         )
 
 
-def _full_name(dtype: str) -> str:
+def dtype_name(dtype: str) -> str:
     """Triton's name of an element type, from other names: "f32", "float32", "int8", "f8e5m2"."""
     name = dtype.lower().removeprefix("torch.").replace("float", "fp").replace("_", "")
     name = re.sub(r"^f(?=\d)", "fp", name)
