@@ -103,8 +103,8 @@ def tune(
         robust: on an emulated board, what to minimise: "mean", "worst" or "off", as --robust.
         jobs: parallel builds; None for one per core.
         ray_address: HOST:PORT of a Ray cluster to build on.
-        progress: called with each event of `engine.run.events`. None shows a live line if stderr
-            is a terminal, and nothing otherwise.
+        progress: called with each event of `engine.run.events`. None shows a live line in a
+            notebook and if stderr is a terminal, and nothing otherwise.
 
     Raises:
         UserError: for a mistake in the arguments, in one sentence.
@@ -250,8 +250,20 @@ def _robust_mode(text: str) -> Robust:
 
 @contextlib.contextmanager
 def _listeners(progress: Listener | None) -> Iterator[list[Listener]]:
-    if progress is not None or not sys.stderr.isatty():
-        yield [progress] if progress else []
+    if progress is not None:
+        yield [progress]
+        return
+    from engine.results.notebook_progress import NotebookProgress, in_notebook
+
+    if in_notebook():
+        shown = NotebookProgress()
+        try:
+            yield [shown]
+        finally:
+            shown.stop()
+        return
+    if not sys.stderr.isatty():
+        yield []
         return
     from engine.results.progress import progress_on
 

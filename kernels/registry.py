@@ -5,18 +5,20 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from foundation.errors import UserError, nearest
-from kernels.own.declared_sizes import sizes_of_file, sizes_of_spec
+from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, PREFETCH
+from kernels.own.declared_sizes import constants_of_spec, sizes_of_file, sizes_of_spec
 from kernels.own.kernel_path import split_path
 from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 
 __all__ = [
     "check_declared",
+    "check_parameters",
     "dtype_name",
     "is_captured_task",
     "is_kernel_file",
@@ -103,6 +105,25 @@ def check_declared(kernel: str, shape: Mapping[str, int], dtype: str | None = No
     _check_shape(declared.kernel, declared.default_shape, shape)
     if dtype is not None and declared.dtypes:
         _known_dtype(declared.kernel, declared.dtypes, dtype)
+
+
+def check_parameters(kernel: str, names: Iterable[str]) -> None:
+    """Refuse names in a configuration that a registered kernel cannot have; imports nothing.
+
+    Args:
+        kernel: a name as for `load_kernel`; of a user's own, nothing is known before an import.
+        names: of parameters.
+
+    Raises:
+        UserError: for a name that is neither a constant of the kernel nor an option of a compiler.
+    """
+    if kernel not in kernel_names():
+        return
+    known = constants_of_spec(Path(__file__).with_name(f"{kernel}.py"))
+    options = {*CONFIG_OPTIONS, *GPU_OPTIONS, PREFETCH}
+    for name in names:
+        if name not in known | options:
+            raise UserError(f"{kernel} has no parameter {name}: {nearest(name, known)}")
 
 
 def make_problem(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import re
 import tomllib
 from collections.abc import Mapping
@@ -321,7 +323,7 @@ def _read(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise BoardError(f"there is no board file {path}: write one with `{write_command()}`")
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+        entries = copy.deepcopy(_parsed(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BoardError(f"the board file {path} cannot be read: {error}") from error
     _check(path, entries, _OF_BOARD)
@@ -339,6 +341,12 @@ def _read(path: Path) -> dict[str, Any]:
         if not all(isinstance(word, str) for word in wrapper):
             raise BoardError(f"the board file {path} has wrapper = {wrapper!r}: make it strings")
     return entries
+
+
+@functools.cache
+def _parsed(text: str) -> dict[str, Any]:
+    """The entries in a file's text: every command asks for the names of all boards, repeatedly."""
+    return tomllib.loads(text)
 
 
 def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:

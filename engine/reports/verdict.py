@@ -32,12 +32,14 @@ class Verdict:
     Args:
         use: what to use, with the gain and how sure it is.
         config: what to use; None if no configuration was correct.
+        heading: of what follows about the winner and the default.
         why: the counters that changed most from the default to the winner.
         next_steps: what to try next.
     """
 
     use: str
     config: Config | None
+    heading: str
     why: tuple[str, ...]
     next_steps: tuple[str, ...]
 
@@ -60,7 +62,7 @@ def verdict(
     """
     winner = summary.winner
     if winner is None:
-        return Verdict("No configuration was correct: see what failed.", None, (), ())
+        return Verdict("No configuration was correct: see what failed.", None, "", (), ())
     tried = [trial.config for trial in trials if trial.has_outcome]
     steps = (
         *_edges(winner.config, tried),
@@ -70,7 +72,15 @@ def verdict(
     default = summary.default
     to_use = default if default is not None and _is_as_fast(default, summary) else winner
     causes = tuple(map(_cause, _causes(summary.changes)))
-    return Verdict(_use(summary, winner), to_use.config, causes, steps)
+    return Verdict(_use(summary, winner), to_use.config, _heading(summary, to_use), causes, steps)
+
+
+def _heading(summary: Summary, to_use: StoredTrial) -> str:
+    if to_use is summary.winner and to_use is not summary.default:
+        return "Why the winner is faster than the default"
+    if to_use is summary.winner:
+        return "Where the cycles of the default go"
+    return "How the winner differs from the default"
 
 
 def _is_as_fast(default: StoredTrial, summary: Summary) -> bool:

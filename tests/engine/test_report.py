@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -10,12 +11,14 @@ import subprocess
 import pandas
 import pytest
 
+from engine.explained.spent import Spent, keep_spent, kept_spent
 from engine.report import main
 from engine.reports.inner_loop import innermost_loop
 from engine.reports.written import report_path
 from engine.results.trials_table import trials_table
 from engine.search import Search
 from engine.study.storage import StudyIdentity, open_study, study_named
+from foundation.config import Config
 from foundation.errors import UserError
 from search_spaces.space import Parameter, SearchSpace
 
@@ -23,7 +26,7 @@ SPACE = SearchSpace((Parameter("BLOCK", (1, 2, 4, 8, 16, 32)), Parameter("GROUP"
 HOSTILE = "</script><script>fail()</script>\x1b[2J"
 
 
-def study_in(storage: str, device: str, best: int) -> str:
+def study_in(storage: str, device: str, best: int, *, estimated: bool = False) -> str:
     """A study of the whole space whose fastest block is `best`; the largest block is wrong."""
     identity = StudyIdentity("k", {"N": 8}, "fp32", device, "grid", {"compiler": "c"})
     search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
@@ -38,7 +41,11 @@ def study_in(storage: str, device: str, best: int) -> str:
             ["build", "builder 1", start_s, start_s + 1],
             ["measure", "b", start_s + 1, start_s + 2],
         ]
-        search.tell(config, time_s, attributes={"board": "b", "spans": spans, **notes})
+        search.tell(
+            config,
+            time_s,
+            attributes={"board": "b", "spans": spans, "estimated": estimated, **notes},
+        )
     return identity.name
 
 
@@ -122,6 +129,43 @@ def test_a_tie_with_the_default_recommends_the_default(storage, tmp_path, of_def
     assert f"triton.Config({{&#34;BLOCK&#34;: {block}," in page
     assert ("the default are tied" in page) == ("use the default.</b>" in page) == is_tied
     assert bool(re.search(r"Use the winner: 2\.00x the default, ±\d+% by", page)) != is_tied
+
+
+def test_where_cycles_went_is_told_in_words_and_bars(storage, tmp_path):
+    name = study_in(storage, "emulated:x60", best=8, estimated=True)
+    stored = study_named(storage, name)
+    winner, default = Config({"BLOCK": 8, "GROUP": 1}), Config({"BLOCK": 1, "GROUP": 1})
+    line, other = "k.py:3: x = <load>", "k.py:4: store"
+    spent = (
+        Spent("winner", winner, 100, {"vector": 80, "dram": 20}, {line: {"vector": 80}}),
+        Spent("default", default, 200, {"vector": 60, "dram": 140}, {other: {"dram": 140}}),
+    )
+    keep_spent(stored, spent)
+    page = page_of(storage, [name], tmp_path).read_text()
+    assert "<h2>Why the winner is faster than the default</h2>" in page
+    words = html.unescape(page.replace("<wbr>", ""))
+    assert "The default takes 100% more cycles than the winner: 120 on dram (lines from" in words
+    assert "The default saves 20 on vector (a vector unit or its result)." in words
+    assert "80% of the winner's cycles go to the line k.py:3: x = <load>, most of these" in words
+    widths = re.findall(r'<i class="(\w+)" style="width:([\d.]+)%" title', page)
+    assert widths == [
+        ("vector", "40.00"),
+        ("dram", "10.00"),
+        ("vector", "30.00"),
+        ("dram", "70.00"),
+    ]
+    assert "x = &lt;load&gt;" in page
+    assert kept_spent(stored, [winner, default]) == spent
+    assert kept_spent(stored, [default, winner]) == ()  # another winner since
+    stored.set_attribute("explained", [{"label": 1}])
+    assert kept_spent(stored, [winner, default]) == ()
+
+
+def test_a_kernel_that_the_study_does_not_know_is_asked_for(storage, tmp_path, capsys):
+    name = study_in(storage, "emulated:x60", best=8, estimated=True)
+    page = page_of(storage, [name], tmp_path).read_text()
+    assert "add --kernel FILE with its file" in capsys.readouterr().err
+    assert 'class="parts"' not in page
 
 
 def test_the_page_has_a_name_without_colons():
