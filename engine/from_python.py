@@ -33,6 +33,7 @@ from foundation.command_line import (
     positive_number,
 )
 from foundation.errors import UserError
+from foundation.notebooks import in_notebook
 from foundation.shapes import Shape
 from gpu_runner.names import TIMINGS, Timing
 from rvv_runner.board import BoardError
@@ -253,9 +254,9 @@ def _listeners(progress: Listener | None) -> Iterator[list[Listener]]:
     if progress is not None:
         yield [progress]
         return
-    from engine.results.notebook_progress import NotebookProgress, in_notebook
-
     if in_notebook():
+        from engine.results.notebook_progress import NotebookProgress
+
         shown = NotebookProgress()
         try:
             yield [shown]

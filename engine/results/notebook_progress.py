@@ -6,7 +6,6 @@ ipywidgets is missing.
 
 from __future__ import annotations
 
-import sys
 from html import escape
 from importlib import import_module
 
@@ -21,14 +20,7 @@ from engine.run.events import (
     TrialFinished,
 )
 
-__all__ = ["NotebookProgress", "in_notebook"]
-
-
-def in_notebook() -> bool:
-    """Whether this process is the kernel of a notebook."""
-    ipython = sys.modules.get("IPython")  # a notebook's kernel has imported it
-    shell = None if ipython is None else ipython.get_ipython()
-    return getattr(shell, "kernel", None) is not None
+__all__ = ["NotebookProgress"]
 
 
 class NotebookProgress:

@@ -26,10 +26,12 @@ SPACE = SearchSpace((Parameter("BLOCK", (1, 2, 4, 8, 16, 32)), Parameter("GROUP"
 HOSTILE = "</script><script>fail()</script>\x1b[2J"
 
 
-def study_in(storage: str, device: str, best: int, *, estimated: bool = False) -> str:
+def study_in(
+    storage: str, device: str, best: int, *, estimated: bool = False, space: SearchSpace = SPACE
+) -> str:
     """A study of the whole space whose fastest block is `best`; the largest block is wrong."""
     identity = StudyIdentity("k", {"N": 8}, "fp32", device, "grid", {"compiler": "c"})
-    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    search = Search(space, "grid", trials=open_study(storage, identity, space))
     while (config := search.ask()) is not None:
         if config["BLOCK"] == 32:
             search.tell(config, None, status="wrong", attributes={"reason": HOSTILE})
@@ -109,7 +111,29 @@ def test_the_first_screen_says_what_to_use_and_what_to_try_next(storage, tmp_pat
     assert "BLOCK=16 is the largest" not in page  # 32 was tried, and is wrong
     page = page_of(storage, [study_in(storage, "third", best=1)], tmp_path).read_text()
     assert "Nothing that was tried is faster than the default: use the default." in page
-    assert "BLOCK=1 is the least value tried" in page
+    assert "BLOCK=1 is the least" not in page  # there is none below
+
+
+@pytest.mark.parametrize(
+    ("best", "said"), [(2, "BLOCK=2 is the least"), (16, "BLOCK=16 is the largest"), (4, "")]
+)
+def test_a_winner_at_an_edge_of_what_was_tried_asks_for_more(storage, tmp_path, best, said):
+    space = SearchSpace((Parameter("BLOCK", (2, 4, 16)), Parameter("GROUP", (1, 8))))
+    page = page_of(storage, [study_in(storage, "b", best, space=space)], tmp_path).read_text()
+    assert re.findall(r"<li>(BLOCK=\d+ is the \w+) value tried", page) == ([said] if said else [])
+
+
+def test_where_everything_failed_that_comes_first(storage, tmp_path):
+    identity = StudyIdentity("k", {"N": 8}, "fp32", "board", "grid", {"compiler": "c"})
+    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    reason = {"reason": "y[0] is 1 and should be 2; 8 of 8 are wrong"}
+    while (config := search.ask()) is not None:
+        search.tell(config, None, status="wrong", attributes=reason)
+    page = page_of(storage, [identity.name], tmp_path).read_text()
+    assert "No configuration was correct: see what failed." in page
+    assert "<li>all 12 configurations whose output was checked are wrong in nearly every" in page
+    assert page.count("<h2>What failed</h2>") == 1
+    assert page.index("<h2>What failed</h2>") < page.index("<h2>What was tuned</h2>")
 
 
 @pytest.mark.parametrize(("of_default_s", "is_tied"), [(1.001e-3, True), (2e-3, False)])
