@@ -3,7 +3,7 @@
     python -m benchmarks.record_gpu_space matmul --dtype fp16 --shape M=64,N=8192,K=4096
 
 One build serves every --shape with sizes divisible alike; the first one's rules count. Writes a
-table in T4 for each shape to engine/replays/spaces/nvidia-h200, by which
+table in T4 for each shape to engine/replays/spaces/gpus, by which
 tests/search_spaces/test_gpu_rules.py judges the rules. What takes all registers takes up to a
 minute to build, so `--forbidden` is few. For a space that has grown, --add measures what the tables
 lack.
@@ -40,7 +40,7 @@ from search_spaces.space import SearchSpace
 
 __all__ = ["main"]
 
-RECORDED = SPACES / "nvidia-h200"
+RECORDED = SPACES / "gpus"
 
 # By the problem's name.
 Table = dict[Config, Result]

@@ -30,7 +30,7 @@ __all__ = [
 
 # The folders of `record_space.py` and of `record_gpu_space.py`.
 EMULATED = SPACES / "emulated-x60"
-ON_GPUS = SPACES / "nvidia-h200"
+ON_GPUS = SPACES / "gpus"
 
 
 @dataclass(frozen=True)
