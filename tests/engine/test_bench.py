@@ -213,7 +213,7 @@ def test_searches_are_compared_and_not_replayed_again(tmp_path, capsys) -> None:
     scores = {one["search"].rpartition(":")[2]: one["all"]["10"] for one in record["searches"]}
     spaces = [read_space(path) for path in sorted((tmp_path / "spaces").glob("*"))]
     curves = [(of, of.best_so_far(range(10), 10)) for of in spaces]
-    expected = np.mean([of.scores([curve])[0, -1] for of, curve in curves])
+    expected = np.mean([of.scores(curve[None])[0, -1] for of, curve in curves])
     assert scores["in_turn"] == [pytest.approx(expected), 0.0]
     best = (tmp_path / "out" / "best.csv").read_text().splitlines()
     assert len(best) == 1 + 3 * 3 * 2 * 10
