@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import re
 import tomllib
@@ -319,13 +318,20 @@ def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The entries of a file, each with its type checked."""
+    """The entries of a file, each with its type checked, in a dictionary of the caller's own."""
     if not path.is_file():
         raise BoardError(f"there is no board file {path}: write one with `{write_command()}`")
     try:
-        entries = copy.deepcopy(_parsed(path.read_text(encoding="utf-8")))
+        return dict(_checked(path, path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BoardError(f"the board file {path} cannot be read: {error}") from error
+
+
+@functools.lru_cache(maxsize=64)
+def _checked(path: Path, text: str) -> dict[str, Any]:
+    """The entries of a file with this text. A command reads every board's file many times, and to
+    parse one takes 10 ms; callers change no table in the entries."""
+    entries = tomllib.loads(text)
     _check(path, entries, _OF_BOARD)
     for core, its_entries in entries.get(_CORE_KINDS, {}).items():
         if not isinstance(its_entries, dict):
@@ -341,12 +347,6 @@ def _read(path: Path) -> dict[str, Any]:
         if not all(isinstance(word, str) for word in wrapper):
             raise BoardError(f"the board file {path} has wrapper = {wrapper!r}: make it strings")
     return entries
-
-
-@functools.cache
-def _parsed(text: str) -> dict[str, Any]:
-    """The entries in a file's text: every command asks for the names of all boards, repeatedly."""
-    return tomllib.loads(text)
 
 
 def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:

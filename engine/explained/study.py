@@ -52,19 +52,22 @@ def problem_of(stored: StoredTrials, file: str | None) -> Problem:
         file: of a kernel of the user's own, which the study does not know.
 
     Raises:
-        UserError: if the kernel is not this project's and no file is given, or the study chose
-            other outputs.
+        UserError: if the kernel is not this project's and no file is given, the file holds another
+            kernel, or the study chose other outputs.
     """
     name = str(stored.attribute("kernel"))
     if file is None and name not in kernel_names():
         raise UserError(f"{name} is a kernel of your own: add --kernel FILE with its file")
+    spec = load_kernel(file or name)
+    if spec.name != name:
+        raise UserError(f"{file} holds {spec.name}, and {stored.study_name} is about {name}")
     made_with = stored.attribute("made_with")
     if isinstance(made_with, Mapping) and "choice of outputs" in made_with:
         raise UserError(f"{stored.study_name} chose its outputs: explain a study without that")
     shape = stored.attribute("shape")
     first = shape[0] if isinstance(shape, list) else shape
     assert isinstance(first, Mapping)
-    return make_problem(load_kernel(file or name), dict(first), str(stored.attribute("dtype")))
+    return make_problem(spec, dict(first), str(stored.attribute("dtype")))
 
 
 def explain_trials(
