@@ -63,7 +63,7 @@ class ForkedRuns:
 @contextlib.contextmanager
 def forked_runs(project: Path) -> Iterator[ForkedRuns]:
     """Runs in a clone, whose process ends with the block."""
-    command = [project / ".venv" / "bin" / "python", __file__]
+    command = [str(project / ".venv" / "bin" / "python"), __file__]
     with subprocess.Popen(
         command, cwd=project, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as server:
