@@ -40,7 +40,8 @@ def main(argv: Sequence[str] | None) -> int:
     studies = [study_named(arguments.storage, name) for name in names]
     path = arguments.out or report_path(arguments.storage, names)
     try:
-        write_report(studies, path, explained_or_kept(arguments.kernel, _note))
+        explanation = explained_or_kept(arguments.kernel, _note)
+        write_report(studies, path, explanation, alone=arguments.out is not None)
     except OSError as error:
         raise UserError(
             f"{path} cannot be written ({error.strerror}): give another with --out"
@@ -64,7 +65,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--out",
         metavar="FILE",
         type=Path,
-        help="the page (default: reports/STUDY.html beside the storage)",
+        help="the page, with all that it needs (default: reports/STUDY.html beside the storage; "
+        "pages there share the file that draws their charts)",
     )
     return parser.parse(argv)
 

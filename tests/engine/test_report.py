@@ -196,6 +196,19 @@ def test_the_page_has_a_name_without_colons():
     assert report_path("s.journal", ["k-emulated:x60-1"]).name == "k-emulated-x60-1.html"
 
 
+def test_pages_of_a_folder_share_what_draws_their_charts(storage, tmp_path):
+    name = study_in(storage, "board", best=8)
+    assert main([name, "--storage", storage]) == 0
+    page = report_path(storage, [name])
+    assert page.stat().st_size < 100_000
+    (script,) = re.findall(r'<script src="([^"]+)"', page.read_text())
+    (shared,) = page.parent.glob("*.js")
+    assert shared.name == script
+    alone = page_of(storage, [name], tmp_path).read_text()
+    assert shared.read_text() in alone
+    assert "<script src" not in alone
+
+
 def test_studies_of_two_kernels_are_not_compared(storage, tmp_path):
     names = [study_in(storage, "board", best=8)]
     identity = StudyIdentity("other", {"N": 8}, "fp32", "board", "grid", {"compiler": "c"})
@@ -287,7 +300,8 @@ epilogue:
 @pytest.mark.parametrize("width", [pytest.param(500, marks=pytest.mark.long), 1400])
 def test_a_browser_draws_every_chart(storage, tmp_path, width):
     names = [study_in(storage, "one", best=8), study_in(storage, "two", best=2)]
-    page = page_of(storage, names, tmp_path)
+    assert main([*names, "--storage", storage]) == 0  # with the file that pages share
+    page = report_path(storage, names)
     shown = subprocess.run(
         [
             *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),
