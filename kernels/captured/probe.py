@@ -20,6 +20,7 @@ from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs, same
+from kernels.captured.sharing import agrees_in_shared_memory
 from triton_rvv.errors import OutOfBoundsError
 
 __all__ = ["Freedom", "Probed", "probed"]
@@ -96,12 +97,21 @@ def probed(
         widens: whether blocks that the autotuner lists may have other values besides.
 
     Raises:
-        UserError: as `checked_outputs`, and if the deployed configuration reaches outside of its
-            tensors.
+        UserError: as `checked_outputs`, if the deployed configuration reaches outside of its
+            tensors, or if its outputs are others where its arguments share no memory.
     """
-    tail = _tail(deployed, given)
-    checked = checked_outputs(deployed, given.with_tails(tail) if tail else given)
-    return replace(_Probe(deployed, checked, listed, derived, widens=widens).run(), tail=tail)
+    apart = given.apart()
+    tail = _tail(deployed, apart)
+    checked = checked_outputs(deployed, apart.with_tails(tail) if tail else apart)
+    shared = (given.with_tails(tail) if tail else given) if given.shared else None
+    if shared and not agrees_in_shared_memory(checked, shared, deployed.run(shared)):
+        names = "; ".join(" and ".join(names) for names in given.shared)
+        raise UserError(
+            f"{deployed.function.__name__} reads through one of {names} what it wrote through "
+            "another: arguments that share memory in this way cannot be tuned"
+        )
+    probe = _Probe(deployed, checked, listed, derived, shared, widens=widens)
+    return replace(probe.run(), tail=tail)
 
 
 def _tail(deployed: Deployed, given: Memory) -> int:
@@ -147,10 +157,12 @@ class _Probe:
         checked: CheckedOutputs,
         listed: Mapping[str, Sequence[ParameterValue]] | None,
         derived: Callable[[Constants], Constants],
+        shared: Memory | None,
         *,
         widens: bool,
     ) -> None:
         self._widens = widens
+        self._shared = shared
         self._deployed = deployed
         self._checked = checked
         self._poisoned = checked.poisoned()
@@ -294,7 +306,10 @@ class _Probe:
         grid = rule.grid(constants)
         other = replace(self._deployed, constants=constants, grid=grid, blocks=blocks)
         try:
-            return self._checked.agree(other.run(self._poisoned, checks_bounds=True))
+            if not self._checked.agree(other.run(self._poisoned, checks_bounds=True)):
+                return False
+            shared = self._shared
+            return not shared or agrees_in_shared_memory(self._checked, shared, other.run(shared))
         except Exception:  # whatever the compiler or the kernel's own assertions have against it
             return False
 
