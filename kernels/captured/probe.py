@@ -14,7 +14,7 @@ from typing import Any
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
-from kernels.captured.block_names import block_names, used_names
+from kernels.captured.block_names import block_names, compared_names, used_names
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
@@ -172,6 +172,7 @@ class _Probe:
         self._loads = deployed.blocks
         self._sizes = _sizes(deployed, checked.given)
         self._used = used_names(deployed.function.src)
+        self._compared = compared_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
 
     def run(self) -> Probed:
@@ -206,6 +207,8 @@ class _Probe:
             return "is not used by the kernel"
         if self._listed is not None:
             return "is not listed by the autotuner"
+        if name in self._compared:
+            return "is only compared, as modes are"
         if isinstance(value, bool) or not isinstance(value, int):
             return "is no integer"
         if not _is_block(value):

@@ -25,9 +25,7 @@ def agrees_in_shared_memory(checked: CheckedOutputs, given: Memory, after: Memor
     return all(_agrees(checked, given, after, names) for names in given.shared)
 
 
-def _agrees(
-    checked: CheckedOutputs, given: Memory, after: Memory, names: tuple[str, ...]
-) -> bool:
+def _agrees(checked: CheckedOutputs, given: Memory, after: Memory, names: tuple[str, ...]) -> bool:
     """The same for the arguments of one storage."""
     storage = given.storages[given.views[names[0]].storage]
     size_bytes = storage.numel() * storage.element_size()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from captured_programs import HEAD, captured, run_command, written
+from captured_programs import HEAD, OWN_TUNER, captured, run_command, written
 from command_here import run_here
 
 import engine
@@ -47,9 +47,16 @@ def make():
         tl.store(out + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
     return inner_kernel
 
-for kernel in (scale_kernel, make()):
+@triton.jit
+def own_kernel(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+own_kernel = OwnTuner(own_kernel, [triton.Config({"BLOCK": b}) for b in (32, 64)])
+
+bits = triton.reinterpret(x.view(torch.int32), tl.float32)
+for kernel, given in ((scale_kernel, x), (make(), x), (own_kernel, bits)):
     for _ in range(3):
-        kernel[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, torch.empty_like(x), 1000)
+        kernel[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](given, torch.empty_like(x), 1000)
 """
 # A package that starts compiled kernels itself.
 ENTRY = """
@@ -85,7 +92,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sitecustomize.py").write_text("import os\nos.environ['SEEN'] = 'yes'\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(folder))
-        captured(folder, SURROUNDED + PLAIN + AUTOTUNED + ENTRY + MANY + FAILING, status=1)
+        body = SURROUNDED + PLAIN + OWN_TUNER + AUTOTUNED + ENTRY + MANY + FAILING
+        captured(folder, body, status=1)
     return folder / "program.capture"
 
 
@@ -241,13 +249,18 @@ def test_a_launch_with_ever_new_numbers_stays_a_few_tasks(tmp_path):
 
 def test_autotuners_benchmarks_do_not_count(plain):
     tasks = by_name(plain)
-    for task in (tasks["scale_kernel"], tasks["inner_kernel"]):
+    for task in (tasks["scale_kernel"], tasks["inner_kernel"], tasks["own_kernel"]):
         assert task.launches == 3
         assert {config["BLOCK"] for config in task.configurations} == {32, 64}
-        assert task.autotune_key == ("n",)
-        assert "Autotuner" in task.wrappers
         assert task.deployed["BLOCK"] in (32, 64)
+        is_own = task.kernel.name == "own_kernel"
+        assert task.autotune_key == (() if is_own else ("n",))
+        assert ("OwnTuner" if is_own else "Autotuner") in task.wrappers
     assert tasks["scale_kernel"].heuristics == ("EVEN",)
+
+
+def test_a_tensor_whose_elements_are_read_as_another_type(plain):
+    assert by_name(plain)["own_kernel"].tensors["x"].dtype == "fp32"
 
 
 def test_a_package_that_starts_compiled_kernels(plain):

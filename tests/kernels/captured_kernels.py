@@ -155,3 +155,12 @@ def neighbour_sums_kernel(x, out, n, BLOCK: tl.constexpr):
         places = start + tl.arange(0, BLOCK)
         before = tl.load(x + places - 1, mask=(places > 0) & (places < n), other=0.0)
         tl.store(out + places, before + tl.load(x + places, mask=places < n), mask=places < n)
+
+
+@triton.jit
+def mode_kernel(x, out, n, MODE: tl.constexpr, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + places, mask=places < n)
+    if MODE == 1:
+        values += 1
+    tl.store(out + places, values, mask=places < n)

@@ -182,6 +182,13 @@ def test_a_kernel_without_outputs_is_refused() -> None:
         outputs(deployed, memory_of(x=normal(10)))
 
 
+def test_a_mode_stays_though_other_modes_do_the_same() -> None:
+    deployed = launch(kernels.mode_kernel, 4, {"MODE": 2, "BLOCK": 256}, n=1000)
+    found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
+    assert freedom(found, "MODE").why == "is only compared, as modes are"
+    assert freedom(found, "BLOCK").varies
+
+
 def test_a_block_that_the_grid_follows_varies() -> None:
     found = probe(*add())
     block = freedom(found, "BLOCK")
