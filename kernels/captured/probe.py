@@ -97,9 +97,14 @@ def probed(
         widens: whether blocks that the autotuner lists may have other values besides.
 
     Raises:
-        UserError: as `checked_outputs`, if the deployed configuration reaches outside of its
+        UserError: as `checked_outputs`, if the launch has no programs, if it reaches outside of its
             tensors, or if its outputs are others where its arguments share no memory.
     """
+    if 0 in deployed.grid:
+        raise UserError(
+            f"{deployed.function.__name__} was launched with no programs (its grid is "
+            f"{'x'.join(map(str, deployed.grid))}), so there is nothing to tune"
+        )
     apart = given.apart()
     tail = _tail(deployed, apart)
     checked = checked_outputs(deployed, apart.with_tails(tail) if tail else apart)

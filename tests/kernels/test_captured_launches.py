@@ -182,6 +182,12 @@ def test_a_kernel_without_outputs_is_refused() -> None:
         outputs(deployed, memory_of(x=normal(10)))
 
 
+def test_a_launch_without_programs_is_refused() -> None:
+    deployed, memory = add()
+    with pytest.raises(UserError, match="no programs .its grid is 0x1x1."):
+        probe(replace(deployed, grid=(0, 1, 1)), memory)
+
+
 def test_a_mode_stays_though_other_modes_do_the_same() -> None:
     deployed = launch(kernels.mode_kernel, 4, {"MODE": 2, "BLOCK": 256}, n=1000)
     found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
