@@ -116,7 +116,8 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
         text = f"import triton\nimport triton.language as tl\n{text}\n\n{_own_definition(kernel)}"
         tree = _definitions(text)
     name = f"captured_{kernel.digest}"
-    file = f"<{name}>"
+    # Messages name the program's own line where the text is that of its file.
+    file = kernel.file if text is kernel.module_source else f"<{name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = ModuleType(name)
     module.__file__ = file

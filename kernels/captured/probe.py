@@ -19,14 +19,11 @@ from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
-from kernels.captured.outputs import CheckedOutputs, checked_outputs, same
+from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.sharing import agrees_in_shared_memory
-from triton_rvv.errors import OutOfBoundsError
+from kernels.captured.tail import needed_tail
 
 __all__ = ["Freedom", "Probed", "probed"]
-
-# Elements behind a storage. Kernels that mask only what they store read less than a block there.
-_TAIL = 1 << 14
 
 # Powers of two up to this many doublings below and above the deployed value.
 _DOUBLINGS = 3
@@ -106,7 +103,7 @@ def probed(
             f"{'x'.join(map(str, deployed.grid))}), so there is nothing to tune"
         )
     apart = given.apart()
-    tail = _tail(deployed, apart)
+    tail = needed_tail(deployed, apart)
     checked = checked_outputs(deployed, apart.with_tails(tail) if tail else apart)
     shared = (given.with_tails(tail) if tail else given) if given.shared else None
     if shared and not agrees_in_shared_memory(checked, shared, deployed.run(shared)):
@@ -117,40 +114,6 @@ def probed(
         )
     probe = _Probe(deployed, checked, listed, derived, shared, widens=widens)
     return replace(probe.run(), tail=tail)
-
-
-def _tail(deployed: Deployed, given: Memory) -> int:
-    """How many elements a kernel needs behind each storage: what lies there differs from run to
-    run, so its outputs may not follow from it.
-
-    Raises:
-        UserError: if they do, if it writes there, or if it reaches elsewhere.
-    """
-    try:
-        deployed.run(given, checks_bounds=True)
-    except OutOfBoundsError as error:
-        if _needs_no_tail(deployed, given):
-            return _TAIL
-        raise UserError(
-            f"{deployed.function.__name__} reaches outside of its tensors ({error}), so it cannot "
-            "be checked: mask the access"
-        ) from error
-    return 0
-
-
-def _needs_no_tail(deployed: Deployed, given: Memory) -> bool:
-    """Whether the outputs are the same whatever lies shortly behind the tensors."""
-    before = [given.with_tails(_TAIL, value) for value in (0.0, math.nan)]
-    try:
-        zeros, others = (deployed.run(one, checks_bounds=True) for one in before)
-    except OutOfBoundsError:
-        return False
-    kept = [
-        same(after.storages[key][-_TAIL:], first.storages[key][-_TAIL:]).all()
-        for first, after in zip(before, (zeros, others), strict=True)
-        for key in given.storages
-    ]
-    return all(kept) and all(same(zeros.span(n), others.span(n)).all() for n in given.views)
 
 
 class _Probe:

@@ -184,7 +184,7 @@ def test_a_kernel_without_outputs_is_refused() -> None:
 
 def test_a_launch_without_programs_is_refused() -> None:
     deployed, memory = add()
-    with pytest.raises(UserError, match="no programs .its grid is 0x1x1."):
+    with pytest.raises(UserError, match=r"no programs .its grid is 0x1x1"):
         probe(replace(deployed, grid=(0, 1, 1)), memory)
 
 
@@ -249,6 +249,13 @@ def test_a_kernel_that_sums_what_lies_behind_is_refused() -> None:
     deployed = launch(kernels.total_of_block_kernel, 1, {"BLOCK": 64})
     with pytest.raises(UserError, match="reaches outside of its tensors"):
         probe(deployed, memory_of(x=normal(40), out=torch.zeros(1)))
+
+
+def test_a_kernel_that_takes_an_expanded_tensor_for_a_whole_one_is_refused() -> None:
+    deployed, _ = add(1000)
+    one = memory_of(x=torch.ones(1).expand(1000), y=normal(1000), out=torch.zeros(1000))
+    with pytest.raises(UserError, match=r"all 1000 elements of x are one .* make it contiguous"):
+        probe(deployed, one)
 
 
 def test_a_slice_keeps_what_lies_behind_it() -> None:
