@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import triton
 from triton.runtime.autotuner import Heuristics
 from triton.runtime.jit import JITFunction
 
@@ -23,6 +24,7 @@ from foundation.errors import UserError
 from foundation.printing import others_print_aside
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
+from kernels.unwrapped import unwrapped
 from triton_rvv.flag_gems import register_for
 from triton_rvv.launches.source import kernel_digest
 
@@ -90,7 +92,7 @@ def _imported(kernel: Kernel) -> LoadedKernel | None:
         return None
     with _importable(kernel), asked_for_device(), others_print_aside():
         module = importlib.import_module(kernel.module)
-    return _found(module, kernel.qualname)
+    return _found(module, kernel)
 
 
 @contextmanager
@@ -127,7 +129,12 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
             # What fails, such as the import of a package that is not here, the kernel may not need.
             with contextlib.suppress(Exception):
                 exec(compile(ast.Module([node], []), file, "exec"), module.__dict__)
-    return _found(module, kernel.name if is_local else kernel.qualname)
+    return _found(module, kernel)
+
+
+def _name(kernel: Kernel) -> str:
+    """Where a module has the kernel; one that a function made stands there under its own name."""
+    return kernel.name if _LOCAL in kernel.qualname else kernel.qualname
 
 
 def _own_definition(kernel: Kernel) -> str:
@@ -137,24 +144,45 @@ def _own_definition(kernel: Kernel) -> str:
     return f"def {_MAKER}():\n{inner}\n{kernel.name} = {_MAKER}()\n" if kernel.captured else own
 
 
-def _found(module: ModuleType, qualname: str) -> LoadedKernel | None:
-    """The kernel of that name under all of its decorators.
+def _found(module: ModuleType, kernel: Kernel) -> LoadedKernel | None:
+    """The kernel in a module, under all of its decorators; None if it cannot be made there.
 
-    A function that was handed to `triton.jit` may have the name, and the kernel another one.
+    A function that was handed to `triton.jit` may have the name, and the kernel another one. Where
+    the name leads to no kernel, as under a decorator that returns a function, it is made again
+    without its decorators.
     """
     found: Any = module
-    for part in qualname.split("."):
+    for part in _name(kernel).split("."):
         found = getattr(found, part, None)
     if isinstance(found, FunctionType):
         plain = found
         made = (v for v in vars(module).values() if isinstance(v, JITFunction) and v.fn is plain)
         found = next(made, None) or found
+    try:
+        road = unwrapped(found)
+    except TypeError:
+        return _alone(module, kernel)
+    if road.function.fn.__name__ != kernel.name:
+        return _alone(module, kernel)
     heuristics: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
-    while found is not None and not isinstance(found, JITFunction):
-        if isinstance(found, Heuristics):
-            heuristics = {**found.values, **heuristics}
-        found = getattr(found, "fn", None)
-    return None if found is None else LoadedKernel(found, heuristics)
+    for decorator in road.decorators:
+        if isinstance(decorator, Heuristics):
+            heuristics = {**decorator.values, **heuristics}
+    return LoadedKernel(road.function, heuristics)
+
+
+def _alone(module: ModuleType, kernel: Kernel) -> LoadedKernel | None:
+    """The kernel made of its own source among what a module has; None if that does not work."""
+    name = f"alone_{kernel.digest}"
+    text, file = _own_definition(kernel), f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope = ModuleType(name)
+    scope.__dict__.update({"triton": triton, **vars(module), "__name__": name})
+    sys.modules[name] = scope  # where Triton looks for a kernel's globals
+    with contextlib.suppress(Exception):
+        exec(compile(text, file, "exec"), scope.__dict__)
+    made = vars(scope).get(kernel.name)
+    return LoadedKernel(made, {}) if isinstance(made, JITFunction) else None
 
 
 def _definitions(source: str) -> list[ast.stmt]:

@@ -495,13 +495,35 @@ def made(factor):
         tl.store(out + at, FACTOR * tl.load(x + at, mask=at < n), mask=at < n)
     return closed
 
+class Holder:
+    def __init__(self, kernel): self.kernel = kernel
+    def __getitem__(self, grid): return self.kernel[grid]
+
+def launched(kernel):
+    return lambda *values, **options: kernel[(16,)](*values, **options)
+
+@Holder
+@triton.jit
+def held(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+
+@launched
+@triton.jit
+def called(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, half(tl.load(x + at, mask=at < n)), mask=at < n)
+
 out = torch.empty_like(x)
+held[(16,)](x, out, 1000, BLOCK=64)
+called(x, out, 1000, BLOCK=64)
 with_function[(16,)](x, out, 1000, half, BLOCK=64)
 handed_over[(16,)](x, out, 1000, BLOCK=64)
 made(float("inf"))[(16,)](x, out, 1000, BLOCK=64)
 """
     tasks = captured(tmp_path, body).tasks
-    assert sorted(task.kernel.name for task in tasks) == ["closed", "plain", "with_function"]
+    names = ["called", "closed", "held", "plain", "with_function"]
+    assert sorted(task.kernel.name for task in tasks) == names
     for task in tasks:
         deployed = load_task(tmp_path / "program.capture", task.key).deployed
         assert deployed.function.fn.__name__ == task.kernel.name
