@@ -91,19 +91,36 @@ def _imported(kernel: Kernel) -> LoadedKernel | None:
     if _LOCAL in kernel.qualname:
         return None
     with _importable(kernel), asked_for_device(), others_print_aside():
-        module = importlib.import_module(kernel.module)
+        try:
+            module = importlib.import_module(kernel.module)
+        except Exception:
+            _stand_in_for_packages(kernel)
+            module = importlib.import_module(kernel.module)
     return _found(module, kernel)
+
+
+def _stand_in_for_packages(kernel: Kernel) -> None:
+    """Let a module be imported without what the packages above it do, which may fail here."""
+    root, parts = _root_folder(kernel), kernel.module.split(".")
+    for count in range(1, len(parts)):
+        package = ModuleType(".".join(parts[:count]))
+        package.__path__ = [str(root.joinpath(*parts[:count]))]
+        sys.modules.setdefault(package.__name__, package)
+
+
+def _root_folder(kernel: Kernel) -> Path:
+    """Where the outermost package of the kernel's module lies, or the module itself."""
+    path = Path(kernel.file)
+    above = len(kernel.module.split(".")) - (path.stem != "__init__")
+    folders = list(path.parents)
+    return folders[min(above, len(folders) - 1)]
 
 
 @contextmanager
 def _importable(kernel: Kernel) -> Iterator[None]:
     """Within the block, modules are looked for where the kernel's is, too."""
-    path, parts = Path(kernel.file), kernel.module.split(".")
-    above = len(parts) - (path.stem != "__init__")
-    folders = list(path.parents)
-    root = str(folders[min(above, len(folders) - 1)])
     before = list(sys.path)
-    sys.path.append(root)
+    sys.path.append(str(_root_folder(kernel)))
     try:
         yield
     finally:
@@ -182,7 +199,8 @@ def _alone(module: ModuleType, kernel: Kernel) -> LoadedKernel | None:
     with contextlib.suppress(Exception):
         exec(compile(text, file, "exec"), scope.__dict__)
     made = vars(scope).get(kernel.name)
-    return LoadedKernel(made, {}) if isinstance(made, JITFunction) else None
+    is_same = isinstance(made, JITFunction) and kernel_digest(made) == kernel.digest
+    return LoadedKernel(made, {}) if is_same else None
 
 
 def _definitions(source: str) -> list[ast.stmt]:
