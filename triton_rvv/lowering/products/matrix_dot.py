@@ -1,16 +1,17 @@
 """`tl.dot` of 8-bit integers by a matrix unit.
 
-Both operands are copied into the order in which the unit takes them. The result is computed tile by
-tile:
+Both operands are copied into the order in which the unit takes them: all of A first, and B by a few
+columns at a time, always to the same room. The result is computed tile by tile:
 
     for each few columns of B that stay in the L1 cache:
+        copy them
         for each tile's rows of A: for each tile's columns among these: multiply, along all of K
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, TensorType
@@ -25,11 +26,13 @@ from triton_rvv.lowering.loops import loop_nests, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 from triton_rvv.lowering.products.matrix_panels import (
+    ColumnPanels,
     MatrixOperand,
     RowTiles,
-    packed_columns,
+    column_panels,
     packed_rows,
     row_tiles,
+    with_columns,
 )
 from triton_rvv.targets.matrix_unit import MatrixUnit, TileShape
 from triton_rvv.targets.target import Target
@@ -54,7 +57,8 @@ class _Product:
 
     Args:
         unit: multiplies.
-        left, right: the operands.
+        left: A, in order.
+        right: B, of which some columns at a time are.
         columns: of a tile.
         start: the sums before.
         result: the sums after; it may be the array that `start` reads.
@@ -63,11 +67,22 @@ class _Product:
 
     unit: MatrixUnit
     left: MatrixOperand
-    right: MatrixOperand
+    right: ColumnPanels
     columns: int
     start: AccumulatorInit
     result: Buffer
     store: EpilogueStore | None
+
+    def plane(self, builder: Builder, position: Val, rows: int) -> _Product:
+        """That of one position in a batch, whose A has so many rows."""
+        return replace(
+            self,
+            left=self.left.plane(builder, position, rows),
+            right=replace(self.right, plane=(position,)),
+            start=self.start.plane(position),
+            result=self.result.plane(builder, position),
+            store=None,
+        )
 
 
 def multiply_int8(
@@ -85,57 +100,50 @@ def multiply_int8(
     most, fewest = unit.tile[1] * unit.side, unit.rows_per_register * unit.side
     tile_columns = min(most, max(fewest, columns))
     a = packed_rows(context, unit, left)
-    b = packed_columns(context, unit, right, tile_columns)
     before = accumulator_init(start)
     store = before.store if before.store and before.store.product is operation else None
     if store is not None:
         store.is_taken = True
-    product = _Product(unit, a, b, tile_columns, before, result, store)
-    if len(left.shape) == 2:
-        _tiles(context, product, rows, columns)
-        return
-    for batch in loop_nests.steps(context, left.shape[0], 1, unrolled=False):
-        plane = _Product(
-            unit,
-            a.plane(builder, batch, rows),
-            b.plane(builder, batch, max(columns, tile_columns)),
-            tile_columns,
-            before.plane(batch),
-            result.plane(builder, batch),
-            None,
-        )
-        _tiles(context, plane, rows, columns)
+
+    def by(source: Tensor) -> None:
+        b = column_panels(context, unit, source, tile_columns)
+        product = _Product(unit, a, b, tile_columns, before, result, store)
+        for plane in loop_nests.positions(context, left.shape[:-2], unrolled=False):
+            one = product if not plane else product.plane(builder, plane[0], rows)
+            _tiles(context, one, rows, columns)
+
+    with_columns(context, right, by)
 
 
 def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None:
     """Every tile of a product of two matrices."""
-    builder, width = context.builder, product.columns
-    resident = context.target.machine.l1d_bytes // product.right.depth
-    block = max(width, resident // width * width)
+    builder, width, block = context.builder, product.columns, product.right.columns
     for first in loop_nests.steps(context, columns, block, unrolled=False):
-        end = builder.intrinsic("llvm.smin", [builder.add(first, integer(block)), integer(columns)])
-        if columns <= block:
-            end = integer(columns)
+        product.right.pack(context, first)
         for tiles in row_tiles(product.unit, rows):
             height = tiles.operands * product.unit.side
             top, bottom = integer(tiles.first), integer(tiles.end)
             with (
                 builder.loop(top, bottom, integer(height)) as row,
-                builder.loop(first, end, integer(width)) as column,
+                builder.loop(integer(0), integer(block), integer(width)) as column,
             ):
-                _tile(context, product, tiles, (row, column), columns)
+                _tile(context, product, tiles, (row, first, column), columns)
 
 
 def _tile(
-    context: Context, product: _Product, tiles: RowTiles, corner: tuple[Val, Val], columns: int
+    context: Context,
+    product: _Product,
+    tiles: RowTiles,
+    corner: tuple[Val, Val, Val],
+    columns: int,
 ) -> None:
-    """One tile of the result."""
-    builder, unit, (row, column) = context.builder, product.unit, corner
+    """One tile of the result: at a row, and at a column behind the first one that is in order."""
+    builder, unit, (row, first, column) = context.builder, product.unit, corner
     height, width = tiles.operands * unit.side, min(columns, product.columns)
-    point = VectorIndex((row,), column, width)
+    point = VectorIndex((row,), builder.add(first, column), width)
     below = builder.add(row, integer(min(tiles.operands, 2) * unit.side))
-    panels = [product.left.panel(builder, first) for first in (row, below)]
-    panels.append(product.right.panel(builder, column))
+    panels = [product.left.panel(builder, top) for top in (row, below)]
+    panels.append(product.right.packed.panel(builder, column))
     call = _Call(builder, product, tiles.operands, panels)
     if not _is_in_place(product):
         _by_an_array(context, product, call, point, height)
@@ -196,7 +204,7 @@ class _Call:
 
     def _call(self, adds: bool, places: Sequence[Val]) -> None:
         unit = self.product.unit
-        steps = self.product.right.depth // unit.depth
+        steps = self.product.right.packed.depth // unit.depth
         prefetches = self.builder.abilities.machine.prefetch != "off"
         columns = self.product.columns // unit.side
         shape = TileShape(self.rows, columns, adds, steps == 1, prefetches)

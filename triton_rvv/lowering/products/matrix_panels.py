@@ -8,7 +8,6 @@ another, those of its first two groups of rows, and that of the third apart (see
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -25,7 +24,15 @@ from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
-__all__ = ["MatrixOperand", "RowTiles", "packed_columns", "packed_rows", "row_tiles"]
+__all__ = [
+    "ColumnPanels",
+    "MatrixOperand",
+    "RowTiles",
+    "column_panels",
+    "packed_rows",
+    "row_tiles",
+    "with_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -105,7 +112,7 @@ def packed_rows(context: Context, unit: MatrixUnit, left: Tensor) -> MatrixOpera
     return packed
 
 
-def _by_a_copy(context: Context, tensor: Tensor, pack: Callable[[Buffer], None]) -> None:
+def _by_a_copy(context: Context, tensor: Tensor, pack: Callable[[Tensor], None]) -> None:
     with context.region():
         array = context.buffer(tensor.type, tensor.panel_bits)
         materialise.copy(context, tensor, array)
@@ -174,40 +181,72 @@ def _pack_tiles(
                     builder.store(words, to, unit.depth)
 
 
-def packed_columns(context: Context, unit: MatrixUnit, right: Tensor, panel: int) -> MatrixOperand:
-    """B in panels of so many columns, which the block may have fewer than."""
-    builder = context.builder
+def with_columns(context: Context, right: Tensor, use: Callable[[Tensor], None]) -> None:
+    """Call `use` with B: where it lies if its rows are read there in runs, and otherwise a copy."""
     materialise.prepare(context, [right])
-    *batch, depth, columns = right.shape
-    padded = max(columns, panel)
-    packed = _room(context, math.prod(batch) * depth * padded, depth, unit)
-
-    def pack(source: Tensor) -> None:
-        version, width = PLAIN_VERSION, min(columns, context.target.lanes(8))
-        if isinstance(source, Buffer):
-            version, width = ANY_VERSION, min(width, source.panel)
-        for plane in loop_nests.positions(context, batch, unrolled=False):
-            operand = packed.plane(builder, plane[0], padded) if plane else packed
-            for k in loop_nests.steps(context, depth, unit.depth, unrolled=False):
-                for column in loop_nests.steps(context, columns, width, unrolled=False):
-                    steps = [builder.add(k, integer(step)) for step in range(unit.depth)]
-                    points = [VectorIndex((*plane, s), column, width, version) for s in steps]
-                    rows = [source.at(builder, point) for point in points]
-                    _store_columns(builder, operand, rows, (k, column), panel)
-
     guards = None
     if not isinstance(right, Buffer) and right.materialised is None and right.uses <= 1:
-        guards = right.plain_guards(builder)
+        guards = right.plain_guards(context.builder)
     if guards is None:
-        pack(materialise.materialise(context, right))
-    else:
-        builder.branches(
-            loop_versioning.all_of(context, guards),
-            lambda: pack(right),
-            lambda: _by_a_copy(context, right, pack),
-            likely=True,
-        )
-    return packed
+        use(materialise.materialise(context, right))
+        return
+
+    def where_it_lies() -> None:
+        with context.region():
+            use(right)
+
+    context.builder.branches(
+        loop_versioning.all_of(context, guards),
+        where_it_lies,
+        lambda: _by_a_copy(context, right, use),
+        likely=True,
+    )
+
+
+@dataclass(frozen=True)
+class ColumnPanels:
+    """A few of B's columns in the unit's order, in panels of the columns of a tile.
+
+    They stay in a cache near the core: all columns of B take the same room, some after others.
+
+    Args:
+        unit: whose operands they are.
+        source: B.
+        plane: a position in a batch, or nothing.
+        columns: how many there is room for; a multiple of `panel`, or fewer in a narrow block.
+        panel: columns of a tile.
+        packed: where they go.
+    """
+
+    unit: MatrixUnit
+    source: Tensor
+    plane: tuple[Val, ...]
+    columns: int
+    panel: int
+    packed: MatrixOperand
+
+    def pack(self, context: Context, first: Val) -> None:
+        """Put the columns from that one on in order."""
+        builder, source = context.builder, self.source
+        version, width = PLAIN_VERSION, min(self.columns, context.target.lanes(8))
+        if isinstance(source, Buffer):
+            version, width = ANY_VERSION, min(width, source.panel)
+        for k in loop_nests.steps(context, self.packed.depth, self.unit.depth, unrolled=False):
+            for column in loop_nests.steps(context, self.columns, width, unrolled=False):
+                at = builder.add(first, column)
+                steps = [builder.add(k, integer(step)) for step in range(self.unit.depth)]
+                points = [VectorIndex((*self.plane, s), at, width, version) for s in steps]
+                rows = [source.at(builder, point) for point in points]
+                _store_columns(builder, self.packed, rows, (k, column), self.panel)
+
+
+def column_panels(context: Context, unit: MatrixUnit, source: Tensor, panel: int) -> ColumnPanels:
+    """Room for as many columns of B as stay in the L1 cache, all of its depth."""
+    depth, columns = source.shape[-2:]
+    resident = context.target.machine.l1d_bytes // depth
+    some = min(columns, max(panel, resident // panel * panel))
+    packed = _room(context, depth * max(some, panel), depth, unit)
+    return ColumnPanels(unit, source, (), some, panel, packed)
 
 
 def _store_columns(
