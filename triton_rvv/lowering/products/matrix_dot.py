@@ -24,6 +24,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import loop_nests, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
+from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 from triton_rvv.lowering.products.matrix_panels import (
     ColumnPanels,
@@ -57,6 +58,7 @@ class _Product:
 
     Args:
         unit: multiplies.
+        live: what of the product counts.
         left: A, in order.
         right: B, of which some columns at a time are.
         columns: of a tile.
@@ -66,12 +68,18 @@ class _Product:
     """
 
     unit: MatrixUnit
+    live: DotExtents
     left: MatrixOperand
     right: ColumnPanels
     columns: int
     start: AccumulatorInit
     result: Buffer
     store: EpilogueStore | None
+
+    def depth(self, builder: Builder) -> Val:
+        """The steps along K, as whole turns of a tile's loop."""
+        padded = self.live.padded_depth(builder, self.unit.turn_depth)
+        return integer(self.left.depth) if padded is None else padded
 
     def plane(self, builder: Builder, position: Val, rows: int) -> _Product:
         """That of one position in a batch, whose A has so many rows."""
@@ -99,7 +107,8 @@ def multiply_int8(
     rows, columns = left.shape[-2], right.shape[-1]
     most, fewest = unit.tile[1] * unit.side, unit.rows_per_register * unit.side
     tile_columns = min(most, max(fewest, columns))
-    a = packed_rows(context, unit, left)
+    live = _extents(context, operation, left, right)
+    a = packed_rows(context, unit, left, live)
     before = accumulator_init(start)
     store = before.store if before.store and before.store.product is operation else None
     if store is not None:
@@ -107,25 +116,39 @@ def multiply_int8(
 
     def by(source: Tensor) -> None:
         b = column_panels(context, unit, source, tile_columns)
-        product = _Product(unit, a, b, tile_columns, before, result, store)
+        product = _Product(unit, live, a, b, tile_columns, before, result, store)
         for plane in loop_nests.positions(context, left.shape[:-2], unrolled=False):
             one = product if not plane else product.plane(builder, plane[0], rows)
             _tiles(context, one, rows, columns)
 
-    with_columns(context, right, by)
+    with_columns(context, unit, right, live, by)
+
+
+def _extents(context: Context, operation: Operation, left: Tensor, right: Tensor) -> DotExtents:
+    """What of the product counts. Of no steps along K, all are taken, since a tile takes some."""
+    builder = context.builder
+    live = dot_extents(context, operation, left, right, ScalarType("i32"))
+    if live.depth is None:
+        return live
+    is_none = builder.compare("eq", live.depth, integer(0))
+    return replace(live, depth=builder.select(is_none, integer(left.shape[-1]), live.depth))
 
 
 def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None:
-    """Every tile of a product of two matrices."""
+    """Every tile of a product of two matrices, as far as it counts."""
     builder, width, block = context.builder, product.columns, product.right.columns
-    for first in loop_nests.steps(context, columns, block, unrolled=False):
-        product.right.pack(context, first)
+    live, count = product.live.columns, integer(block)
+    for first in loop_nests.steps(context, live or columns, block, unrolled=False):
+        if live is not None:
+            left_over = builder.binary("sub", live, first)
+            count = builder.intrinsic("llvm.smin", [integer(block), left_over])
+        product.right.pack(context, first, count, product.depth(builder))
         for tiles in row_tiles(product.unit, rows):
-            height = tiles.operands * product.unit.side
-            top, bottom = integer(tiles.first), integer(tiles.end)
+            height = integer(tiles.operands * product.unit.side)
+            bottom = tiles.last(builder, product.live)
             with (
-                builder.loop(top, bottom, integer(height)) as row,
-                builder.loop(integer(0), integer(block), integer(width)) as column,
+                builder.loop(integer(tiles.first), bottom, height) as row,
+                builder.loop(integer(0), count, integer(width)) as column,
             ):
                 _tile(context, product, tiles, (row, first, column), columns)
 
@@ -203,12 +226,13 @@ class _Call:
         self._call(True, [to.start, to.stride_bytes, before.start, before.stride_bytes])
 
     def _call(self, adds: bool, places: Sequence[Val]) -> None:
-        unit = self.product.unit
-        steps = self.product.right.packed.depth // unit.depth
+        unit, whole = self.product.unit, self.product.left.depth
+        depth = self.product.depth(self.builder)
+        turns = self.builder.shift_right(depth, unit.turn_depth.bit_length() - 1)
         prefetches = self.builder.abilities.machine.prefetch != "off"
         columns = self.product.columns // unit.side
-        shape = TileShape(self.rows, columns, adds, steps == 1, prefetches)
-        arguments = [*self.panels, integer(steps // 2), *places]
+        shape = TileShape(self.rows, columns, adds, whole == unit.depth, prefetches)
+        arguments = [*self.panels, turns, *places]
         self.builder.call_void(shape.function(unit), arguments)
 
 
