@@ -26,6 +26,7 @@ from triton_rvv.lowering.loops import loop_nests, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
+from triton_rvv.lowering.products.matrix_goals import TilePlace, tile_goal
 from triton_rvv.lowering.products.matrix_panels import (
     ColumnPanels,
     MatrixOperand,
@@ -65,6 +66,7 @@ class _Product:
         start: the sums before.
         result: the sums after; it may be the array that `start` reads.
         store: what to do with complete tiles in the last turn of a loop.
+        in_parts: whether the mask of that store may cut tiles.
     """
 
     unit: MatrixUnit
@@ -75,6 +77,7 @@ class _Product:
     start: AccumulatorInit
     result: Buffer
     store: EpilogueStore | None
+    in_parts: bool = False
 
     def depth(self, builder: Builder) -> Val:
         """The steps along K, as whole turns of a tile's loop."""
@@ -117,9 +120,11 @@ def multiply_int8(
     def by(source: Tensor) -> None:
         b = column_panels(context, unit, source, tile_columns)
         product = _Product(unit, live, a, b, tile_columns, before, result, store)
+        if store is not None:
+            store.takes_part = store.part is not None and _is_in_place(product)
         for plane in loop_nests.positions(context, left.shape[:-2], unrolled=False):
             one = product if not plane else product.plane(builder, plane[0], rows)
-            _tiles(context, one, rows, columns)
+            _tiles_of_a_store(context, one, rows, columns)
 
     with_columns(context, unit, right, live, by)
 
@@ -132,6 +137,20 @@ def _extents(context: Context, operation: Operation, left: Tensor, right: Tensor
         return live
     is_none = builder.compare("eq", live.depth, integer(0))
     return replace(live, depth=builder.select(is_none, integer(left.shape[-1]), live.depth))
+
+
+def _tiles_of_a_store(context: Context, product: _Product, rows: int, columns: int) -> None:
+    """Every tile of a product of two matrices, which a store of the whole block does not cut."""
+    store = product.store
+    if store is None or not store.takes_part:
+        _tiles(context, product, rows, columns)
+        return
+
+    def tiles(in_parts: bool) -> None:
+        with context.region():
+            _tiles(context, replace(product, in_parts=in_parts), rows, columns)
+
+    context.builder.branches(store.fits, lambda: tiles(False), lambda: tiles(True), likely=True)
 
 
 def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None:
@@ -171,35 +190,16 @@ def _tile(
     if not _is_in_place(product):
         _by_an_array(context, product, call, point, height)
         return
-    to, store = _Place.of_array(builder, product.result, point), product.store
-    before = to
-    if store is not None:
-        to = _Place(*store.place(builder, point)).where(builder, store.is_now, to)
-    start = product.start
+    before, start = TilePlace.of_array(builder, product.result, point), product.start
+    size = (height, product.columns)
+    goal = tile_goal(context, product.store, product.result, point, size, product.in_parts)
+    to = before if goal is None else goal.place(builder, before)
     if start.first is start.usual and not isinstance(start.usual, Buffer):
         call.write(to)
     else:
         builder.branches(start.is_first, lambda: call.write(to), lambda: call.add(to, before))
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a tile's rows lie: the first one, and the bytes from one to the next."""
-
-    start: Val
-    stride_bytes: Val
-
-    @staticmethod
-    def of_array(builder: Builder, array: Buffer, point: VectorIndex) -> _Place:
-        size_bytes = integer(array.panel * array.element.size_bytes)
-        return _Place(array.address(builder, point.coordinates), size_bytes)
-
-    def where(self, builder: Builder, condition: Val, otherwise: _Place) -> _Place:
-        """This one where the condition holds."""
-        return _Place(
-            builder.select(condition, self.start, otherwise.start),
-            builder.select(condition, self.stride_bytes, otherwise.stride_bytes),
-        )
+    if goal is not None:
+        builder.branches(goal.is_cut, lambda: goal.store_part(builder))
 
 
 @dataclass(frozen=True)
@@ -218,10 +218,10 @@ class _Call:
     rows: int
     panels: Sequence[Val]
 
-    def write(self, to: _Place) -> None:
+    def write(self, to: TilePlace) -> None:
         self._call(False, [to.start, to.stride_bytes])
 
-    def add(self, to: _Place, before: _Place) -> None:
+    def add(self, to: TilePlace, before: TilePlace) -> None:
         """Write the sum of the product and of what was before."""
         self._call(True, [to.start, to.stride_bytes, before.start, before.stride_bytes])
 
@@ -257,7 +257,7 @@ def _by_an_array(
     tile = materialise.row_major_array(
         context, TensorType((height, product.columns), product.result.element)
     )
-    call.write(_Place.of_array(builder, tile, VectorIndex((integer(0),), integer(0), 1)))
+    call.write(TilePlace.of_array(builder, tile, VectorIndex((integer(0),), integer(0), 1)))
     width = min(point.width, product.result.panel)
     points, sums = [], []
     for row in range(height):
@@ -284,4 +284,6 @@ def _write(
     if store is None:
         to_array()
     else:
-        builder.branches(store.is_now, lambda: store.write(builder, points, sums), to_array)
+        builder.branches(
+            store.is_now(builder), lambda: store.write(builder, points, sums), to_array
+        )
