@@ -3,10 +3,10 @@
 
 The kernels of a decoder with the shapes of Qwen2.5-0.5B (its config.json) and weights of 4 bits: of
 one generated token, with a cache of 512 tokens, or of a prompt's tokens at once. Each is measured
-alone, on an emulated X60, checked, in its fastest of a few configurations. Layers are alike, so one
-of each kind is measured, and counted as often as there are. What lies between the kernels
-(quantising activations, biases, rotary embedding, sampling) is left out. So tokens/s are estimates,
-and an upper bound.
+alone, by default on an emulated X60, checked, in its fastest of a few configurations. Layers are
+alike, so one of each kind is measured, and counted as often as there are. What lies between the
+kernels (quantising activations, biases, rotary embedding, sampling) is left out, so tokens/s are an
+upper bound; those of an emulated board are estimates.
 """
 
 from __future__ import annotations
@@ -176,11 +176,12 @@ def main() -> None:
     for cores in arguments.cores:
         board = load_board(on_cores(arguments.device, cores))
         board.open()
-        print(f"\n{arguments.device}, cores: {cores}; all times are estimates\n")
+        estimated = " (estimated)" if board.info.estimated else ""
+        print(f"\n{arguments.device}, cores: {cores}{estimated}\n")
         time_s = total_s(board, steps)
         print(
             f"\n{time_s * 1e3:.1f} ms for {rows} token(s): {rows / time_s:.1f} tokens/s, an upper "
-            "bound (estimated)"
+            f"bound{estimated}"
         )
 
 
