@@ -11,7 +11,7 @@ from foundation.user_folders import cache_folder
 from triton_rvv.codegen.zig import run_zig_cc, zig_target_flags, zig_version
 from triton_rvv.targets.target import Backend, Target
 
-__all__ = ["MATRIX_SOURCES", "SOURCES", "launcher_object"]
+__all__ = ["MATRIX_SOURCES", "RACE_SOURCES", "SOURCES", "launcher_object", "race_check_object"]
 
 COMPILE_TIMEOUT_S = 120.0
 
@@ -22,6 +22,11 @@ SOURCES = (
 )
 # For targets with a matrix unit, which emulators lack.
 MATRIX_SOURCES = ("matrix_unit.c",)
+# Of the program that looks for races, on this machine.
+RACE_SOURCES = (
+    *("race_check.c", "history.c", "interleaved.c", "arena.c", "check.c", "clock.c"),
+    *("cores.c", "data_file.c", "orders.c", "places.c", "portions.c", "report.c"),
+)
 _FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-r")
 
 
@@ -36,9 +41,22 @@ def launcher_object(target: Target) -> Path:
     Raises:
         ZigError: where it does not compile, as with a full disk.
     """
-    folder = cache_folder() / "launchers"
     sources = (*SOURCES, *(MATRIX_SOURCES if target.matrix_unit else ()))
-    cached = folder / f"{_key(target.backend, sources)}.o"
+    return _compiled(target.backend, sources)
+
+
+def race_check_object() -> Path:
+    """The same of the program that looks for races of a kernel, which runs on this machine.
+
+    Raises:
+        ZigError: like `launcher_object`.
+    """
+    return _compiled("host", RACE_SOURCES)
+
+
+def _compiled(backend: Backend, sources: Sequence[str]) -> Path:
+    folder = cache_folder() / "launchers"
+    cached = folder / f"{_key(backend, sources)}.o"
     if cached.exists():
         return cached
     folder.mkdir(parents=True, exist_ok=True)
@@ -48,7 +66,7 @@ def launcher_object(target: Target) -> Path:
             [*_FLAGS, *sources, "-o", str(compiled)],
             timeout_s=COMPILE_TIMEOUT_S,
             folder=_SOURCE_FOLDER,
-            backend=target.backend,
+            backend=backend,
         )
         compiled.replace(cached)
     return cached

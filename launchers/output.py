@@ -58,7 +58,7 @@ _OK = re.compile(r"^out OK max_abs_error=(\S+)\n", re.MULTILINE)
 _NOT_OK = re.compile(
     r"^out NOT OK max_abs_error=(?P<error>\S+) argument=(?P<argument>.*) index=(?P<index>\d+) "
     r"got=(?P<got>\S+) expected=(?P<expected>\S+) off=(?P<off>\d+)/(?P<count>\d+) "
-    r"run=(?P<run>check|timed|shuffled|reversed|alone)\n",
+    r"run=(?P<run>check|timed|shuffled|reversed|alone|together)\n",
     re.MULTILINE,
 )
 _OUT_OF_BOUNDS = re.compile(
@@ -102,6 +102,7 @@ _RUNS = {
     "timed": ", in a timed run, which has other inputs",
     "shuffled": ", with its programs shuffled: the result depends on the order of programs",
     "reversed": ", with its programs in reverse: the result depends on the order of programs",
+    "together": ", with its programs at once: the result depends on the order of programs",
     "alone": ", where the program that wrote it ran alone: the result depends on what others wrote "
     "before, and no atomic operation orders them",
 }

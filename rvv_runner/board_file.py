@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Mapping
@@ -317,13 +318,20 @@ def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """The entries of a file, each with its type checked."""
+    """The entries of a file, each with its type checked, in a dictionary of the caller's own."""
     if not path.is_file():
         raise BoardError(f"there is no board file {path}: write one with `{write_command()}`")
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
+        return dict(_checked(path, path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise BoardError(f"the board file {path} cannot be read: {error}") from error
+
+
+@functools.lru_cache(maxsize=64)
+def _checked(path: Path, text: str) -> dict[str, Any]:
+    """The entries of a file with this text. A command reads every board's file many times, and to
+    parse one takes 10 ms; callers change no table in the entries."""
+    entries = tomllib.loads(text)
     _check(path, entries, _OF_BOARD)
     for core, its_entries in entries.get(_CORE_KINDS, {}).items():
         if not isinstance(its_entries, dict):

@@ -71,6 +71,7 @@ def compile_kernel(
     watch: Watch | None = None,
     skipped_passes: Collection[str] = (),
     counted_clock: bool = False,
+    watches_accesses: bool = False,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -97,6 +98,8 @@ def compile_kernel(
             wrong or slow.
         counted_clock: whether the kernel reads the launcher's clock and core, which are the same on
             every machine, in place of the machine's (`launchers/clock.h`).
+        watches_accesses: whether every access to memory goes through functions of the program
+            around the kernel (`launchers/history.h`).
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -139,6 +142,7 @@ def compile_kernel(
             grid=grid,
             watch=watch,
             skipped_passes=skipped_passes,
+            watches_accesses=watches_accesses,
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir

@@ -24,8 +24,8 @@ from foundation.printing import say
 from kernels.captured.task import Task
 from kernels.captured.task_file import append_record, read_capture
 from kernels.captured.winner import Winner
-from triton_rvv.launches.overlay import Overlay, Rule
 from triton_rvv.launches.process import SETTINGS_VARIABLE, watched_environment
+from triton_rvv.launches.rule import Rule
 
 __all__ = ["Applied", "CallableApply", "apply", "compare_program", "run_program"]
 
@@ -112,6 +112,7 @@ def apply(path: str | Path) -> Iterator[None]:
         UserError: if the file is no capture, or holds no winner.
     """
     from triton_rvv.launches.interception import intercept
+    from triton_rvv.launches.overlay import Overlay
 
     with _overlay(Path(path)) as (file, report):
         overlay = Overlay.read(file)

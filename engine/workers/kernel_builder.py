@@ -6,6 +6,7 @@ import contextlib
 import functools
 import gc
 import hashlib
+import math
 import tempfile
 import time
 import traceback
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
 from engine.workers.machine import refusal_to_write
+from engine.workers.race_check import has_atomics, may_race, race_found
 from engine.workers.toolchain import toolchain_versions
 from foundation.config import Config
 from foundation.errors import UserError
@@ -32,7 +34,8 @@ from triton_rvv.codegen.link import LinkError, link_elf, warm_up
 from triton_rvv.codegen.llvm import code_bytes
 from triton_rvv.codegen.zig import ZigError, ZigStopped
 from triton_rvv.errors import CompileError
-from triton_rvv.pipeline import compile_kernel
+from triton_rvv.pipeline import CompiledKernel, compile_kernel
+from triton_rvv.targets.host_target import host_target
 from triton_rvv.targets.machine import PREFETCHES
 from triton_rvv.targets.target import Target, with_prefetch
 
@@ -44,7 +47,6 @@ COMMENTED = ".commented.s"
 
 # What a build says of its programs: whether one can wait for what another does.
 _ORDERING, _UNORDERED = "may order each other", "do not order each other"
-_ATOMICS = ("tt.atomic_", "tt.elementwise_inline_asm")  # an instruction may be atomic
 
 
 @dataclass(frozen=True)
@@ -185,6 +187,8 @@ class KernelBuilder:
             if found is None:
                 return BuildFailure(f"the build is no longer in {self._store.root}", "board")
         elf, provenance = found
+        if race := self._race(job, elf, inputs):
+            return BuildFailure(race, "wrong")
         name = provenance.get("kernel")  # builds of earlier versions have none
         return ElfArtifact(
             elf_path=elf,
@@ -209,20 +213,40 @@ class KernelBuilder:
         alone = tuple(map(_without_contents, arguments))
         return _Inputs(alone, _integers(taken_apart(alone)), data_path)
 
+    def _compiled(
+        self, job: _Job, target: Target, watches_accesses: bool = False
+    ) -> CompiledKernel:
+        return compile_kernel(
+            self._problem.spec.kernel,
+            job.signature,
+            job.constants,
+            target,
+            known=job.known,
+            source_lines=self._with_lines,
+            disjoint_arguments=True,  # the launcher gives each an array of its own
+            grid=job.grid,
+            counted_clock=True,
+            watches_accesses=watches_accesses,
+        )
+
+    def _race(self, job: _Job, elf: Path, inputs: _Inputs) -> str:
+        """What is wrong where programs run at once, as `race_found` has it."""
+        is_alone = math.prod(job.grid) == 1
+        if self._problem.spec.ordered or is_alone:
+            return ""
+        if not may_race(elf.with_suffix(".ttir").read_text()):
+            return ""
+        return race_found(
+            elf.parent,
+            inputs.data_path,
+            job.grid,
+            lambda: self._compiled(job, host_target(), watches_accesses=True),
+        )
+
     def _compile_and_link(self, job: _Job, key: str) -> None:
         spec = self._problem.spec
         with self._store.new_folder(spec.name, job.label, key) as folder:
-            compiled = compile_kernel(
-                spec.kernel,
-                job.signature,
-                job.constants,
-                _target_of(self._target, job.config),
-                known=job.known,
-                source_lines=self._with_lines,
-                disjoint_arguments=True,  # the launcher gives each an array of its own
-                grid=job.grid,
-                counted_clock=True,
-            )
+            compiled = self._compiled(job, _target_of(self._target, job.config))
             stem = folder / f"{spec.name}_kernel"
             stem.with_suffix(".ttir").write_text(compiled.ttir)
             stem.with_suffix(".llir").write_text(compiled.llir)
@@ -239,7 +263,7 @@ class KernelBuilder:
                 "target": str(self._target),
                 "key": key,
                 "tools": self._tools,
-                "programs": _ORDERING if _has_atomics(compiled.ttir) else _UNORDERED,
+                "programs": _ORDERING if has_atomics(compiled.ttir) else _UNORDERED,
                 "code_bytes": code_bytes(compiled.object),
                 "stages_s": {**compiled.stages_s, "link": time.perf_counter() - start_s},
             }
@@ -280,10 +304,6 @@ def _target_of(target: Target, config: Config) -> Target:
     if wanted not in (None, *PREFETCHES):
         raise CompileError(f"PREFETCH is {wanted}: make it {', '.join(PREFETCHES)}")
     return with_prefetch(target, wanted)
-
-
-def _has_atomics(ttir: str) -> bool:
-    return any(name in ttir for name in _ATOMICS)
 
 
 def _label(config: Config) -> str:

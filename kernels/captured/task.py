@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from foundation.config import Config, ParameterValue
-from foundation.torch_types import TORCH_TYPES
+
+if TYPE_CHECKING:  # commands that read captures need no tensors; importing torch takes two seconds
+    import torch
 
 __all__ = [
     "Constant",
@@ -154,6 +154,10 @@ class Storage:
 
     def tensor(self) -> torch.Tensor:
         """The contents, or like ones, in one dimension, on the CPU; zeros if there are none."""
+        import torch
+
+        from foundation.torch_types import TORCH_TYPES
+
         dtype = TORCH_TYPES[self.dtype]
         if self.contents is None:
             return torch.zeros(self.elements, dtype=dtype)
@@ -298,6 +302,8 @@ class Task:
 
         Tensors that shared memory share it again. Values that are `Named` stay so.
         """
+        import torch
+
         memory = [storage.tensor().view(torch.uint8) for storage in self.storages]
         made = {name: _made(value, memory) for name, value in self.arguments.items()}
         return {**self.constants, **made}
@@ -307,6 +313,8 @@ def _made(value: Value, memory: list[torch.Tensor]) -> Any:
     if isinstance(value, Scalar):
         return value.value
     if isinstance(value, Tensor):
+        from foundation.torch_types import TORCH_TYPES
+
         dtype = TORCH_TYPES[value.dtype]
         space = memory[value.storage][value.offset :]
         size_bytes = len(space) // dtype.itemsize * dtype.itemsize
@@ -324,6 +332,8 @@ def _made(value: Value, memory: list[torch.Tensor]) -> Any:
 
 
 def _drawn(contents: Drawn, elements: int, dtype: torch.dtype) -> torch.Tensor:
+    import torch
+
     generator = torch.Generator().manual_seed(contents.seed)
     if not dtype.is_floating_point:
         low, high = int(contents.low), int(contents.high)

@@ -35,6 +35,7 @@ SHAPES = {
     "dropout": {"N": 1000},
     "add_rms_norm": {"M": 4096, "N": 896},
     "swiglu": {"N": 1 << 22},
+    "decode_attention": {"KV_HEADS": 8, "G": 4, "N_CTX": 4096, "D_HEAD": 128},
     "jacobi": {"M": 4096, "N": 4096},
     "rope_fwd": {"TOKENS": 4096, "HEADS": 32, "HEAD_SIZE": 128},
     "rope_bwd": {"TOKENS": 7, "HEADS": 3, "HEAD_SIZE": 20},

@@ -12,7 +12,8 @@ import triton
 import triton.language as tl
 
 from triton_rvv.launches.launch import InductorLaunch, passed_names
-from triton_rvv.launches.overlay import Overlay, Rule
+from triton_rvv.launches.overlay import Overlay
+from triton_rvv.launches.rule import Rule
 from triton_rvv.launches.source import kernel_digest
 
 LIMIT = 5

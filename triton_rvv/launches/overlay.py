@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,42 +17,13 @@ from triton_rvv.launches.forms import forms_of
 from triton_rvv.launches.generated import configurations_of, is_settled, loaded_kernel, settle
 from triton_rvv.launches.grid_text import evaluated
 from triton_rvv.launches.launch import Launch
+from triton_rvv.launches.rule import Rule
 from triton_rvv.launches.signature import Signature, bound_arguments, signature_of, size_distance
 from triton_rvv.launches.source import kernel_digest
 
-__all__ = ["Overlay", "Rule"]
+__all__ = ["Overlay"]
 
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A configuration for the launches of one task, and for those near to it.
-
-    Args:
-        task, call_key, family, call_family: as `Signature` makes them for the task.
-        kernel: the digest of its code.
-        name: of the kernel, with its module.
-        sizes: the task's.
-        config: constants and options.
-        grid: formulas for a grid that the program gives as numbers, or None if it stays.
-        is_grid_callable: whether the program gave a function for the grid.
-        followed: the constants that the grid follows: others may have to fit the task's sizes.
-        loads: by parameter, what one load of a tensor descriptor takes.
-    """
-
-    task: str
-    call_key: str
-    family: str
-    call_family: str
-    kernel: str
-    name: str
-    sizes: Sequence[int]
-    config: Mapping[str, Any]
-    grid: Sequence[str] | None
-    is_grid_callable: bool
-    followed: Sequence[str]
-    loads: Mapping[str, Sequence[int]] = field(default_factory=dict)
 
 
 @dataclass

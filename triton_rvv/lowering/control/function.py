@@ -28,13 +28,13 @@ from triton_rvv.lowering.elementwise import (
 from triton_rvv.lowering.elementwise.unsupported import REFUSALS
 from triton_rvv.lowering.llvm.value_ranges import exactly, program_places
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.memory import atomics, loads, permute, stores
+from triton_rvv.lowering.memory import atomics, loads, permute, stores, watched
 from triton_rvv.lowering.memory.bounds import Access, accesses, with_bounds_checked
 from triton_rvv.lowering.products import dot, dot_scaled
 from triton_rvv.lowering.reductions import maps, reduce, scan
 from triton_rvv.lowering.ttir.aliasing import Apart
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.passes import Fired, Watch, run_passes
+from triton_rvv.lowering.ttir.passes import PASSES, Fired, Watch, run_passes
 from triton_rvv.lowering.ttir.schedule import SCHEDULE, SCHEDULED_BY_LLVM
 from triton_rvv.targets.target import RVVTarget, Target
 
@@ -115,6 +115,7 @@ def lower_module(
     grid: Sequence[int] | None = None,
     watch: Watch | None = None,
     skipped_passes: Collection[str] = (),
+    watches_accesses: bool = False,
 ) -> LoweredKernel:
     """Write a kernel as LLVM IR.
 
@@ -130,16 +131,21 @@ def lower_module(
         grid: programs along x, y and z, where they are the same in every run.
         watch: told of each pass over `module` that has run.
         skipped_passes: the names of passes that do not run.
+        watches_accesses: whether each access to memory goes through functions of the program around
+            the kernel (`launchers/history.h`), in the kernel's order; then no pass runs.
 
     Raises:
         CompileError: where the kernel uses what is not supported.
     """
     kernel = Kernel(module, target, disjoint_arguments, values)
-    passes = run_passes(kernel, watch, skipped_passes)
+    every_pass = [each.name for each in PASSES]
+    passes = run_passes(kernel, watch, every_pass if watches_accesses else skipped_passes)
     if checks_bounds:  # to be made soon rather than to be fast: nobody estimates which code is
         kernel.function.attributes[SCHEDULE] = "topdown"
     places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}
+    if watches_accesses:
+        handlers.update(watched.HANDLERS)
     blocks = kernel.function.regions[0].blocks
     arguments = blocks[0].arguments
     if checks_bounds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
@@ -19,7 +20,7 @@ from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import loop_nests, materialise
 from triton_rvv.lowering.math.narrow_floats import narrow, widen
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "Update", "handlers"]
 
 # The orders of Triton's enumerations; the first value of each is 1.
 _INSTRUCTIONS = ("and", "or", "xor", "add", "fadd", "max", "min", "umax", "umin", "xchg")
@@ -28,8 +29,11 @@ _ORDERS = ("monotonic", "acquire", "release", "acq_rel")
 # What is done to one element: (address, operands) -> what was there before.
 Update = Callable[[Val, Sequence[Val]], Val]
 
+# Makes of the update of an operation another one, which does more.
+Around = Callable[[Context, Operation, Update], Update]
 
-def _rmw(context: Context, operation: Operation) -> None:
+
+def _rmw(around: Around, context: Context, operation: Operation) -> None:
     builder, element = context.builder, _element(operation)
     name = _INSTRUCTIONS[operation.integer("atomic_rmw_op") - 1]
     order = _ORDERS[operation.integer("sem") - 1]
@@ -41,10 +45,10 @@ def _rmw(context: Context, operation: Operation) -> None:
         text = f"atomicrmw {name} {address}, {value} {order}, align {element.size_bytes}"
         return builder.emit(value.type, text)
 
-    _each(context, operation, 1, update)
+    _each(context, operation, 1, around(context, operation, update))
 
 
-def _cas(context: Context, operation: Operation) -> None:
+def _cas(around: Around, context: Context, operation: Operation) -> None:
     builder, element = context.builder, _element(operation)
     order = _ORDERS[operation.integer("sem") - 1]
 
@@ -53,7 +57,7 @@ def _cas(context: Context, operation: Operation) -> None:
         before, _ = _compare_and_swap(builder, address, bits[0], bits[1], order)
         return builder.cast("bitcast", before, element.llvm) if element.is_float else before
 
-    _each(context, operation, 2, update)
+    _each(context, operation, 2, around(context, operation, update))
 
 
 def _element(operation: Operation) -> ScalarType:
@@ -147,4 +151,12 @@ def _where(
     return before.read()
 
 
-HANDLERS: Mapping[str, Handler] = {"tt.atomic_rmw": _rmw, "tt.atomic_cas": _cas}
+def handlers(around: Around) -> Mapping[str, Handler]:
+    """What lowers atomic operations, with more around the update of each element."""
+    return {
+        "tt.atomic_rmw": functools.partial(_rmw, around),
+        "tt.atomic_cas": functools.partial(_cas, around),
+    }
+
+
+HANDLERS = handlers(lambda _context, _operation, update: update)

@@ -1,0 +1,66 @@
+"""What depends on when programs run is found where all of them are watched, on no board."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from engine.workers.race_check import may_race
+from kernels.registry import load_kernel, make_problem
+from rvv_runner import ElfArtifact
+from rvv_runner.devices import load_board
+
+pytestmark = pytest.mark.timeout(120)
+
+FILE = Path(__file__).parent / "written_with_races.py"
+ORDER = "with its programs at once: the result depends on the order of programs"
+UNORDERED = ", and no atomic operation orders the two"
+RACES = [
+    ("beside", f"{ORDER}: program 1 reads y_ptr[0], which program 0 writes{UNORDERED}"),
+    ("unlocked", ORDER),
+    ("two_locks", f"{ORDER}: program 1 reads y_ptr[0], which program 0 writes{UNORDERED}"),
+    ("relaxed", f"{ORDER}: program 15 reads y_ptr[1], which program 0 writes{UNORDERED}"),
+    ("counted_early", f"{ORDER}: program 15 reads y_ptr[1], which program 0 writes{UNORDERED}"),
+    ("checked", ORDER),
+]
+RIGHT = ["released", "accumulated", "stolen", "overlapping"]
+
+
+def built(name: str, folder: Path) -> ElfArtifact | BuildFailure:
+    problem = make_problem(load_kernel(name), {})
+    target = load_board("emulated").info.target
+    store = ArtifactStore(folder / "builds")
+    request = BuildRequest(problem.spec.load_name, problem.shape, problem.dtype, target, store)
+    return KernelBuilder(request).build(problem.default_config)
+
+
+@pytest.mark.parametrize(("name", "reason"), RACES)
+def test_a_race_is_named(name, reason, folder):
+    failure = built(f"{FILE}:{name}_kernel", folder)
+    assert isinstance(failure, BuildFailure)
+    assert failure.status == "wrong"
+    assert failure.reason.endswith(reason)
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_atomic_operations_order_is_built(name, folder):
+    artifact = built(f"{FILE}:{name}_kernel", folder)
+    assert isinstance(artifact, ElfArtifact), artifact.reason
+    (kept,) = artifact.elf_path.parent.glob("races-*.txt")
+    assert kept.read_text() == ""
+
+
+def test_a_file_may_say_that_its_kernel_is_ordered(tmp_path):
+    path = tmp_path / "ordered.py"
+    path.write_text(f"{FILE.read_text()}\nordered = True\n")
+    assert isinstance(built(f"{path}:beside_kernel", tmp_path), ElfArtifact)
+
+
+def test_only_kernels_whose_programs_may_read_what_others_write_are_watched(folder):
+    artifact = built("vector_add", folder)
+    assert isinstance(artifact, ElfArtifact)
+    assert not may_race(artifact.elf_path.with_suffix(".ttir").read_text())
+    assert not list(artifact.elf_path.parent.glob("races-*.txt"))
