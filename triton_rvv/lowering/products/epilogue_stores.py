@@ -214,7 +214,7 @@ def _fits(context: Context, block: _Block) -> Val | None:
 def _part(context: Context, block: _Block) -> LeadingPart | None:
     """The part of a block that is stored, where a few comparisons say which that is."""
     builder, where, shape = context.builder, block.where, block.addresses.shape
-    if len(shape) != 2:
+    if len(shape) != 2 or context.target.matrix_unit is None:  # other products store whole blocks
         return None
     ends = [None if where is None else where.false_from(builder, axis) for axis in range(2)]
     rows, columns = (
