@@ -98,7 +98,7 @@ class _Changes:
         for one in derived:
             self.tuner(watcher, one)
 
-    def tuners_to_come(self, watcher: Watcher, kind: type) -> None:
+    def tuners_to_come(self, watcher: Watcher, kind: Any) -> None:
         """Replace the methods of autotuners that packages derive from Triton's base alone."""
         from triton.runtime.jit import JITFunction
 
@@ -106,7 +106,7 @@ class _Changes:
             if not issubclass(owner, JITFunction) and not owner.__module__.startswith(_INDUCTOR):
                 self.tuner(watcher, owner)
 
-        def derived(owner: type, **options: Any) -> None:
+        def derived(owner: Any, /, **options: Any) -> None:
             super(kind, owner).__init_subclass__(**options)
             known(owner)
 

@@ -197,7 +197,8 @@ def _reinterpreted(value: TensorWrapper) -> torch.Tensor:
     found = [torch_type for torch_type, name in _TYPES.items() if name == own]
     if not found or found[0].itemsize != value.base.dtype.itemsize:
         raise TypeError(f"{value.base.dtype} read as {value.dtype}")
-    return value.base.view(found[0])
+    read: torch.Tensor = value.base.view(found[0])
+    return read
 
 
 def _under(value: Any) -> torch.Tensor:
