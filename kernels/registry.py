@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 _NOT_KERNELS = {
-    *("__init__", "alignment", "on_device", "registry", "source_digest", "source_text", "spec"),
-    *("unwrapped", "values"),
+    *("__init__", "alignment", "on_device", "packed_tiles", "registry", "source_digest"),
+    *("source_text", "spec", "unwrapped", "values"),
 }
 _MAX_SIZE = 2**31 - 1
 _OTHER_NAMES = {
