@@ -28,7 +28,7 @@ ELSEWHERE = re.compile(
 SEARCHES = {"tune", "gemm", "tune_list"}
 TRIALS = ["--trials", "3"]
 # Before pages about stored studies.
-FIRST = [["tune", "vector_add"], ["tune", "dropout"], ["tune", "softmax"]]
+FIRST = [["tune", "vector_add"], ["tune", "vector_add", "--shape", "N=4096"], ["tune", "softmax"]]
 
 
 def module_and_words(line: str) -> tuple[str, list[str]] | None:
