@@ -105,11 +105,12 @@ def _chart(
     for number, (search, of_each) in enumerate(curves.items()):
         drawn, color = band(of_each), _COLORS[number % len(_COLORS)]
         edges = np.concatenate([drawn.high, drawn.low[::-1]])
-        outline = {"x": [*at, *reversed(at)], "y": _rounded(edges), "fill": "toself"}
+        ring = {"x": [*at, *reversed(at)], "y": _rounded(edges), "mode": "lines", "fill": "toself"}
         shade = {"fillcolor": color, "opacity": 0.15, "line": {"width": 0}}
         quiet = {"hoverinfo": "skip", "showlegend": False, "legendgroup": search}
-        line = {"x": [*at], "y": _rounded(drawn.mean), "name": label(search), "legendgroup": search}
-        data += [{**outline, **shade, **quiet}, {**line, "line": {"color": color}}]
+        line = {"x": [*at], "y": _rounded(drawn.mean), "mode": "lines", "line": {"color": color}}
+        named = {"name": label(search), "legendgroup": search}
+        data += [{**ring, **shade, **quiet}, {**line, **named}]
     upward = {"title": {"text": up}, "type": "log" if is_log else "linear"}
     return {"data": data, "layout": {"xaxis": {"title": {"text": across}}, "yaxis": upward}}
 
