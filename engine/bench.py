@@ -232,7 +232,8 @@ def _large_enough(paths: Sequence[Path], fewest: int) -> dict[Path, RecordedSpac
     if not spaces:
         raise UserError(f"no space has {fewest} configurations: give fewer --trials")
     if left_out:
-        say(f"left out: {left_out} spaces with fewer than {fewest} configurations", file=sys.stderr)
+        small = f"{counted(left_out, 'space')} with fewer than {fewest} configurations"
+        say(f"left out: {small}", file=sys.stderr)
     names = [of.name for of in spaces.values()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
