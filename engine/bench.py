@@ -13,6 +13,7 @@ from engine.arguments.options import SAMPLER_NAMES, sampler_name
 from engine.replays.searches import is_sampler
 from engine.replays.shipped import HALVES, shipped_files, split
 from engine.replays.space_file import SUFFIXES, read_space
+from engine.results.units import counted
 from foundation.command_line import (
     EXIT_FOUND,
     ArgumentParser,
