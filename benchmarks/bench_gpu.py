@@ -23,7 +23,7 @@ from gpu_others import (
 from gpu_own_files import OWN_FILES, tuned
 from gpu_references import scaled_product_s
 from gpu_studies import Clocked, clocked, cold_caches
-from replays import recorded_on_gpus
+from replays import origin_of, recorded_on_gpus
 
 from engine.workers.devices import every_device, load_board
 from foundation.shapes import shape_text
@@ -84,8 +84,8 @@ def _part_of_recorded(other: Other, study: Clocked) -> str:
     """
     asked = other.kernel, dict(other.shape), other.dtype, torch.cuda.get_device_name()
     for recorded in recorded_on_gpus():
-        origin = recorded.origin
-        if origin is None or origin.board.gpu is None:
+        origin = origin_of(recorded)
+        if origin.board.gpu is None:
             continue
         winner_s = recorded.table.get(study.winner)
         of = origin.kernel, dict(origin.shape), origin.dtype, origin.board.gpu.name

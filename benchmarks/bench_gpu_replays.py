@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from replays import recorded_on_gpus
+from replays import origin_of, recorded_on_gpus
 
 from engine.search import Search
 from foundation.config import Config
@@ -43,8 +43,7 @@ def main() -> None:
 def reached(name: str, seed: int, open_at_once: int) -> float:
     """The best recorded time over the best time that one search finds."""
     recorded = next(one for one in recorded_on_gpus() if one.name == name)
-    assert recorded.origin is not None
-    search = Search(recorded.origin.space(), seed=seed)
+    search = Search(origin_of(recorded).space(), seed=seed)
     pending: list[Config] = []
     for _ in range(TRIALS):
         if len(pending) == open_at_once:

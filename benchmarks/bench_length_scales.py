@@ -15,8 +15,9 @@ from collections import defaultdict
 
 import numpy as np
 from made_up_spaces import FAMILIES
-from replays import Replay, made_up, recorded
+from replays import made_up, recorded
 
+from engine.replays.recorded_space import RecordedSpace
 from engine.search.model.candidates import Candidates
 from engine.search.model.columns import columns_of
 from engine.search.model.fit import MAX_FITTED_ROWS, fit
@@ -38,7 +39,7 @@ def kinds(parameters: tuple[Parameter, ...]) -> list[str]:
     return found + ["alignment"] * (len(columns_of(parameters)) - len(several))
 
 
-def logarithms(of: Replay) -> list[tuple[str, float]]:
+def logarithms(of: RecordedSpace) -> list[tuple[str, float]]:
     """What the fit to one space finds: the kind of each hyperparameter and its logarithm."""
     candidates = Candidates(of.space)
     drawn = np.random.default_rng(0).permutation(len(candidates))[:MAX_FITTED_ROWS].tolist()

@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from replays import Replay, recorded
+from replays import recorded
 
+from engine.replays.recorded_space import RecordedSpace
 from engine.search import Search
 from search_spaces.space import SearchSpace
 
@@ -20,7 +21,7 @@ __all__ = ["main"]
 ENOUGH = 1 / 1.05
 
 
-def reached(of: Replay, space: SearchSpace, sampler: str, seed: int, trials: int) -> float:
+def reached(of: RecordedSpace, space: SearchSpace, sampler: str, seed: int, trials: int) -> float:
     """The optimum's time over the time of the best of the trials."""
     search = Search(space, sampler, seed)
     while search.tried < trials and (config := search.ask()) is not None:

@@ -9,14 +9,14 @@ objective, and once the default: then only what is faster and smaller than the d
 from __future__ import annotations
 
 import argparse
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-from replays import RECORDED, read_recorded
+from replays import EMULATED
 
+from engine.replays.space_file import read_results, read_space
 from engine.search import Search
 from engine.study.objectives import CODE_BYTES, TIME_S, Values, front
 from engine.study.trials import StoredTrials
@@ -25,7 +25,7 @@ from search_spaces.space import SearchSpace
 
 __all__ = ["main"]
 
-PATH = RECORDED / "matmul-M256-N512-K256-fp32.json"
+PATH = EMULATED / "matmul-M256-N512-K256-fp32.json.gz"
 
 
 def hypervolume(points: Sequence[Values], reference: Values) -> float:
@@ -56,12 +56,11 @@ def main() -> None:
     parser.add_argument("--trials", default="30,60", help="numbers, separated by commas")
     parser.add_argument("--seeds", type=int, default=20, help="searches")
     arguments = parser.parse_args()
-    of = read_recorded(PATH)
-    space, times_s = replace(of.space, default=of.default), of.table
-    sizes_bytes = json.loads(PATH.read_text())[CODE_BYTES]
+    of = read_space(PATH)
+    space, results = replace(of.space, default=of.default), read_results(PATH)[1]
     table = {
-        config: None if time_s is None else (time_s, size_bytes)
-        for (config, time_s), size_bytes in zip(times_s.items(), sizes_bytes, strict=True)
+        config: None if each.time_s is None else (each.time_s, each.code_bytes or math.inf)
+        for config, each in results.items()
     }
     known = [values for values in table.values() if values is not None]
     default = table[space.default] if space.default else None

@@ -20,9 +20,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from replays import Replay, recorded
+from replays import recorded
 
 from engine.programs.scheduler import SLICE_TRIALS, TaskState, next_task, program_time_s
+from engine.replays.recorded_space import RecordedSpace
 from engine.search import Search
 from foundation.config import Config
 
@@ -41,7 +42,7 @@ Policy = Callable[["Program"], "int | None"]
 class Task:
     """One recorded space within a program, and its search so far."""
 
-    def __init__(self, of: Replay, share: float, seed: int) -> None:
+    def __init__(self, of: RecordedSpace, share: float, seed: int) -> None:
         default_s = of.table.get(of.default) if of.default is not None else None
         self._of = of
         self._seed = seed
@@ -51,7 +52,7 @@ class Task:
         self.launches = share / self.deployed_s
         self.best_s = self.deployed_s
         self.trials: list[tuple[Config, float | None]] = []
-        self.family = f"{of.name.partition('-')[0]} on {of.family}"
+        self.family = f"{of.name.partition('-')[0]} on {of.about.get('device', 'a GPU')}"
         self.size = len(of.table)
         self.optimum_s = of.optimum_s
 
@@ -101,7 +102,7 @@ class Program:
         seed: of the draw.
     """
 
-    def __init__(self, replays: Sequence[Replay], tasks: int, seed: int) -> None:
+    def __init__(self, replays: Sequence[RecordedSpace], tasks: int, seed: int) -> None:
         rng = np.random.default_rng(seed)
         chosen = rng.choice(len(replays), tasks, replace=False)
         shares = rng.lognormal(0, SPREAD, tasks)

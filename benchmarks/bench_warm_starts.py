@@ -14,8 +14,9 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
-from replays import RECORDED, Replay, read_recorded
+from replays import recorded_on_gpus
 
+from engine.replays.recorded_space import RecordedSpace
 from engine.search import Search
 from engine.search.model.warm_start import History
 
@@ -24,7 +25,7 @@ __all__ = ["main"]
 BUDGETS = (10, 25, 50)
 
 
-def histories(table: Replay) -> dict[str, History]:
+def histories(table: RecordedSpace) -> dict[str, History]:
     """What is known of another shape, by a name."""
     timed = sorted(
         ((config, time_s) for config, time_s in table.table.items() if time_s is not None),
@@ -38,7 +39,7 @@ def histories(table: Replay) -> dict[str, History]:
     }
 
 
-def curve(of: Replay, history: History, seed: int) -> list[float]:
+def curve(of: RecordedSpace, history: History, seed: int) -> list[float]:
     """The best time in seconds after each trial."""
     search = Search(of.space, "auto", seed, history=history)
     times = []
@@ -51,7 +52,7 @@ def curve(of: Replay, history: History, seed: int) -> list[float]:
     return list(itertools.accumulate(times, min))
 
 
-def pairs(replays: Sequence[Replay]) -> list[tuple[Replay, Replay]]:
+def pairs(replays: Sequence[RecordedSpace]) -> list[tuple[RecordedSpace, RecordedSpace]]:
     """A space and another shape's of the same parameters, each way."""
     return [
         (one, other)
@@ -65,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Scores searches that start from tables.")
     parser.add_argument("--seeds", type=int, default=4, help="searches for each pair of shapes")
     seeds = parser.parse_args().seeds
-    chosen = pairs([read_recorded(path) for path in sorted(RECORDED.glob("gpu/matmul-*.json"))])
+    chosen = pairs([one for one in recorded_on_gpus() if one.name.startswith("matmul-")])
     found: dict[str, list[np.ndarray]] = {}
     for of, table in chosen:
         for name, history in histories(table).items():

@@ -1,22 +1,26 @@
-"""Made-up spaces, in families: whole tables of times that no device measured.
+"""Made-up spaces, in families: python benchmarks/made_up_spaces.py FOLDER writes some as T4.
 
-They differ from the recorded spaces on which samplers are usually judged, so a choice that suits
-only those shows. A table maps each valid configuration to its time in seconds, None for a failure.
+No device measured their times. They differ from the recorded spaces on which samplers are usually
+judged, so a choice that suits only those shows: `rvv-tune bench --spaces FOLDER` replays them. A
+table maps each valid configuration to its time in seconds, None for a failure.
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from gpu_products import product_table
 
+from engine.replays.space_file import Result, write_space
 from foundation.config import Config
 
-__all__ = ["FAMILIES", "Table"]
+__all__ = ["FAMILIES", "Table", "main"]
 
 Table = Mapping[Config, float | None]
 
@@ -212,3 +216,26 @@ FAMILIES: Mapping[str, Callable[[int], Table]] = {
     "random_failures": random_failures,
     "nearly_all_fails": partial(random_failures, part=0.99),
 }
+
+
+def main() -> None:
+    """Write spaces of each family as files."""
+    parser = argparse.ArgumentParser(description="Writes made-up spaces as T4.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    parser.add_argument("--per-family", type=int, default=2)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first of each family")
+    arguments = parser.parse_args()
+    for family in arguments.families:
+        for seed in range(arguments.first, arguments.first + arguments.per_family):
+            results = {
+                config: Result(time_s, "runtime" if time_s is None else "correct")
+                for config, time_s in FAMILIES[family](seed).items()
+            }
+            path = arguments.folder / f"{family}-{seed}.json.gz"
+            write_space(path, {"kernel": family, "seed": seed}, results)
+            print(path)
+
+
+if __name__ == "__main__":
+    main()

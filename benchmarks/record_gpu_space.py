@@ -3,19 +3,19 @@
     python -m benchmarks.record_gpu_space matmul --dtype fp16 --shape M=64,N=8192,K=4096
 
 One build serves every --shape with sizes divisible alike; the first one's rules count. Writes a
-table for each shape to benchmarks/recorded/gpu, which tests/search_spaces/test_gpu_rules.py judges
-the rules by. What takes all registers takes up to a minute to build, so `--forbidden` is few. For a
-space that has grown, --add measures what the tables lack.
+table in T4 for each shape to engine/replays/spaces/gpus, by which
+tests/search_spaces/test_gpu_rules.py judges the rules. What takes all registers takes up to a
+minute to build, so `--forbidden` is few. For a space that has grown, --add measures what the tables
+lack.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
@@ -23,6 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from engine.arguments.problem import shape_type
+from engine.replays.shipped import SPACES
+from engine.replays.space_file import Result, read_results, write_space
+from engine.results.exports.t4 import INVALIDITY
 from engine.workers.devices import load_board
 from engine.workers.joint import JointMeasurement
 from engine.workers.workbench import Workbench, workbench
@@ -37,10 +40,10 @@ from search_spaces.space import SearchSpace
 
 __all__ = ["main"]
 
-RECORDED = Path(__file__).parent / "recorded" / "gpu"
+RECORDED = SPACES / "gpus"
 
-# A time in seconds, or None, and a status; by the problem's name.
-Table = dict[Config, tuple[float | None, str]]
+# By the problem's name.
+Table = dict[Config, Result]
 Tables = dict[str, Table]
 
 _DEVICE = "cuda"
@@ -108,7 +111,7 @@ def _measured(
 def _keep(future: Future[dict[str, Measurement]], config: Config, tables: Tables) -> None:
     for name, measurement in future.result().items():
         if measurement.status != "board":
-            tables[name][config] = measurement.time_s, measurement.status
+            tables[name][config] = Result(measurement.time_s, INVALIDITY[measurement.status])
 
 
 def _parse() -> argparse.Namespace:
@@ -133,43 +136,26 @@ def _drawn(space: SearchSpace, forbidden: int) -> list[Config]:
 
 
 def _path(problem: Problem, info: BoardInfo, folder: Path) -> Path:
-    return folder / f"{problem.name}-{info.kind}.json"
+    return folder / f"{problem.name}-{info.kind}.json.gz"
 
 
 def _earlier(path: Path) -> Table:
     """What an earlier run measured; nothing if there was none."""
-    if not path.is_file():
-        return {}
-    content = json.loads(path.read_text())
-    names = content["parameters"]
-    return {
-        Config(dict(zip(names, values, strict=True))): (time_s, status)
-        for *values, time_s, status in content["rows"]
-    }
+    return read_results(path)[1] if path.is_file() else {}
 
 
 def _written(problem: Problem, info: BoardInfo, table: Table, folder: Path) -> Path:
-    """Write one row per configuration: its values, its time in seconds or None, its status."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the results, ordered by configuration."""
     path = _path(problem, info, folder)
-    space = problem.space(info)
-    names = [parameter.name for parameter in space.parameters]
-    head = {
+    about = {
         "kernel": problem.spec.name,
         "shape": dict(problem.shape),
         "dtype": problem.dtype,
         "board": asdict(info),
-        "default": dict(space.default or {}),
-        "parameters": names,
+        "default": dict(problem.space(info).default or {}),
     }
-    rows = ",\n".join(map(json.dumps, _rows(names, table)))
-    path.write_text(f'{json.dumps(head)[:-1]}, "rows": [\n{rows}\n]}}\n')
+    write_space(path, about, dict(sorted(table.items(), key=lambda row: str(row[0]))))
     return path
-
-
-def _rows(names: Sequence[str], table: Table) -> Iterator[list[object]]:
-    for config, (time_s, status) in sorted(table.items(), key=lambda row: str(row[0])):
-        yield [*(config[name] for name in names), time_s, status]
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
 """Measures whole search spaces on the emulated board: python benchmarks/record_space.py [KERNEL...]
 
-Each becomes a table in `benchmarks/recorded`, which `search_quality.py` and `bench_optimum.py`
-replay: of every kernel at a shape that runs fast, or of the kernels named. It takes one process and
-a second or less per configuration, and resumes if it was stopped. The order is random, so a table
+Each becomes a file in T4 in `engine/replays/spaces/emulated-x60`, which `rvv-tune bench` replays:
+of every kernel at a shape that runs fast, or of the kernels named. It takes one process and a
+second or less per configuration, and resumes if it was stopped. The order is random, so a table
 that is not complete is a random sample.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import tempfile
@@ -18,10 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from engine.arguments.problem import shape_type
+from engine.replays.shipped import SPACES
+from engine.replays.space_file import Result, read_results, write_space
+from engine.results.exports.t4 import INVALIDITY
 from engine.run.identity import made_with
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
-from foundation.config import Config, ParameterValue
+from foundation.config import Config
 from foundation.shapes import Shape
 from kernels.registry import kernel_names, load_kernel, make_problem
 from kernels.spec import Problem
@@ -29,9 +31,9 @@ from rvv_runner.board import Board
 from rvv_runner.devices import load_board
 from search_spaces.enumeration import take_census
 
-__all__ = ["RECORDED", "main"]
+__all__ = ["main"]
 
-RECORDED = Path(__file__).parent / "recorded"
+RECORDED = SPACES / "emulated-x60"
 
 # Kernels with hundreds of configurations, at sizes that a build takes longer for than a run.
 SMALL_SHAPES: Mapping[str, Shape] = {
@@ -53,18 +55,17 @@ class Recording:
     Args:
         problem: the kernel at its shape.
         board: opened; what measures.
-        rows: by configuration its time in seconds, None for a failure, and its machine code's size
-            in bytes, None if it was not built.
+        rows: by configuration.
     """
 
     problem: Problem
     board: Board
-    rows: dict[Config, tuple[float | None, int | None]] = field(default_factory=dict)
+    rows: dict[Config, Result] = field(default_factory=dict)
 
     @property
     def path(self) -> Path:
         """The file of the table."""
-        return RECORDED / f"{self.problem.name}.json"
+        return RECORDED / f"{self.problem.name}.json.gz"
 
     @property
     def about(self) -> dict[str, object]:
@@ -83,48 +84,35 @@ class Recording:
         """Take the rows that an earlier run wrote, if it measured the same."""
         if not self.path.exists():
             return
-        table = json.loads(self.path.read_text())
-        if {name: table.get(name) for name in self.about} != self.about:
-            return
-        for row, size in zip(table["rows"], table["code_bytes"], strict=True):
-            config = Config(dict(zip(table["parameters"], row[:-1], strict=True)))
-            self.rows[config] = row[-1], size
+        about, rows = read_results(self.path)
+        if {name: about.get(name) for name in self.about} == self.about:
+            self.rows.update(rows)
 
     def measure(self, builder: KernelBuilder, config: Config) -> None:
         """Build a configuration and add its row; none if this machine failed at it."""
         built = builder.build(config)
         if isinstance(built, BuildFailure):
             if built.status != "board":
-                self.rows[config] = None, None
+                self.rows[config] = Result(None, INVALIDITY[built.status])
             return
         measured = self.board.measure(built, 1, _LIMIT_S)
         if measured.status == "board":
             return
         size = built.provenance["code_bytes"]
         assert isinstance(size, int)
-        self.rows[config] = measured.time_s if measured.status == "correct" else None, size
+        time_s = measured.time_s if measured.status == "correct" else None
+        self.rows[config] = Result(time_s, INVALIDITY[measured.status], code_bytes=size)
 
     def write(self, valid: int) -> None:
-        """Write one row per line, so that a diff shows what changed.
+        """Write the rows, ordered by configuration.
 
         Args:
             valid: how many configurations are valid; with as many rows the table is complete.
         """
         names = list(self.problem.default_config)
-
-        def values(config: Config) -> list[ParameterValue]:
-            return [config[name] for name in names]
-
-        order = sorted(self.rows, key=values)
-        head = {
-            **self.about,
-            "valid_configurations": valid,
-            "code_bytes": [self.rows[config][1] for config in order],
-            "parameters": names,
-        }
-        rows = [[*values(config), self.rows[config][0]] for config in order]
-        lines = ",\n".join(json.dumps(row) for row in rows)
-        self.path.write_text(f'{json.dumps(head)[:-1]}, "rows": [\n{lines}\n]}}\n')
+        order = sorted(self.rows, key=lambda config: [config[name] for name in names])
+        about = {**self.about, "valid_configurations": valid}
+        write_space(self.path, about, {config: self.rows[config] for config in order})
 
 
 def record(problem: Problem, board: Board, most: int | None) -> None:

@@ -1,9 +1,9 @@
 """Draws searches of recorded spaces, and how near they come: python benchmarks/search_chart.py.
 
-Every space in `recorded` with enough configurations is searched by the default sampler, by Optuna's
-TPE and by Kernel Tuner's particle swarm; random search is computed exactly. The chart has the mean
-speed of the best so far, as a share of the optimum's, after each trial. It prints the same as a
-table, and writes the chart as an SVG that follows a dark page.
+Every space that this project recorded with enough configurations is searched by the default
+sampler, by Optuna's TPE and by Kernel Tuner's particle swarm; random search is computed exactly.
+The chart has the mean speed of the best so far, as a share of the optimum's, after each trial. It
+prints the same as a table, and writes the chart as an SVG that follows a dark page.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from replays import Floats, Replay, recorded
-from search_quality import KERNEL_TUNER, replay
+from replays import recorded
+
+from engine.replays.recorded_space import Floats, RecordedSpace
+from engine.replays.runs import replay
+from engine.replays.searches import KERNEL_TUNER
 
 __all__ = ["main"]
 
@@ -39,7 +42,7 @@ class Line:
     """One search in the chart.
 
     Args:
-        name: for `search_quality.replay`, or "random".
+        name: for `engine.replays.runs.replay`, or "random".
         label, color: as the chart shows it.
     """
 
@@ -56,14 +59,15 @@ LINES = (
 )
 
 
-def shares(line: Line, spaces: Sequence[Replay], seeds: int, trials: int) -> Floats:
+def shares(line: Line, spaces: Sequence[RecordedSpace], seeds: int, trials: int) -> Floats:
     """Shape (spaces, trials), the optimum's time over that of the best so far, mean over seeds."""
     means = []
     for of in spaces:
         if line.name == "random":
             curves = [of.random_curve(trials)]
         else:
-            curves = [np.array(replay(line.name, of, seed, trials)) for seed in range(seeds)]
+            runs = [replay(of, line.name, seed, trials) for seed in range(seeds)]
+            curves = [of.best_so_far(run.tried, trials) for run in runs]
         means.append(np.mean([of.optimum_s / curve for curve in curves], axis=0))
     return np.array(means)
 

@@ -60,6 +60,7 @@ COMMANDS = {
     "audit": Command("engine.audit", "check tables of tuned configurations"),
     "build": Command("engine.build", "build configurations to measure by hand"),
     "collect": Command("engine.collect", "add results measured by hand to their study"),
+    "bench": Command("engine.bench", "compare searches on recorded spaces"),
     "repair": Command("engine.repair", "write what is whole in a damaged journal into a new one"),
     "new": Command("engine.new", "write the file of a new kernel"),
     "boards": Command("rvv_runner.__main__", "check, trust or calibrate a board, count a program"),

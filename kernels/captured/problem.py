@@ -196,7 +196,7 @@ class _CapturedKernel:
         }
 
     def _memory(self, data_set: int) -> Memory:
-        memory, tail = self._task.memory(data_set), self._probed.tail
+        memory, tail = self._task.memory(data_set).apart(), self._probed.tail
         return memory.with_tails(tail) if tail else memory
 
     def _checked_outputs(self) -> CheckedOutputs:

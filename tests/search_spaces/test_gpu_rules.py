@@ -8,15 +8,14 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from replays import Replay, recorded_on_gpus
+from replays import origin_of, recorded_on_gpus
 
+from engine.replays.recorded_space import RecordedSpace
 from foundation.config import Config
 from search_spaces.space import SearchSpace
 
 # Each with the space as of today, whose rules are judged.
-SPACES = [
-    (replay, replay.origin.space()) for replay in recorded_on_gpus() if replay.origin is not None
-]
+SPACES = [(recorded, origin_of(recorded).space()) for recorded in recorded_on_gpus()]
 # It forbids what is the same as another configuration, which may be the best one.
 SAME = "group-has-effect"
 TOO_LARGE = "shared-memory"
@@ -32,7 +31,9 @@ def test_there_are_recorded_spaces() -> None:
 
 
 @pytest.mark.parametrize(("recorded", "space"), SPACES, ids=lambda one: getattr(one, "name", ""))
-def test_no_rule_forbids_one_of_the_best_percent(recorded: Replay, space: SearchSpace) -> None:
+def test_no_rule_forbids_one_of_the_best_percent(
+    recorded: RecordedSpace, space: SearchSpace
+) -> None:
     rules = {rule.name: rule for rule in (*space.constraints, *space.guesses)}
     same = rules.pop(SAME, None)
     timed = sorted(
@@ -50,7 +51,9 @@ def test_no_rule_forbids_one_of_the_best_percent(recorded: Replay, space: Search
     [row for row in SPACES if any(rule.name == TOO_LARGE for rule in row[1].constraints)],
     ids=lambda one: getattr(one, "name", ""),
 )
-def test_what_needs_too_much_shared_memory_has_failed(recorded: Replay, space: SearchSpace) -> None:
+def test_what_needs_too_much_shared_memory_has_failed(
+    recorded: RecordedSpace, space: SearchSpace
+) -> None:
     (rule,) = (one for one in space.constraints if one.name == TOO_LARGE)
     forbidden = [config for config in recorded.table if rule.forbids(config)]
     assert forbidden
@@ -58,6 +61,8 @@ def test_what_needs_too_much_shared_memory_has_failed(recorded: Replay, space: S
 
 
 @pytest.mark.parametrize(("recorded", "space"), SPACES, ids=lambda one: getattr(one, "name", ""))
-def test_what_the_rules_allow_was_measured_and_runs(recorded: Replay, space: SearchSpace) -> None:
+def test_what_the_rules_allow_was_measured_and_runs(
+    recorded: RecordedSpace, space: SearchSpace
+) -> None:
     allowed = space.valid_configs()
     assert [c for c in allowed if recorded.table.get(c) is None and c not in CRASHES] == []

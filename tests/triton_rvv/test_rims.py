@@ -46,7 +46,7 @@ def line_kernel(x_ptr, y_ptr, H, W, FIRST: tl.constexpr, BLOCK: tl.constexpr):
         [
             (np.float32, -1, ("H", "W"), 256),
             (np.float32, -1, (), 256),
-            (np.int8, -3, ("W",), 128),
+            (np.int8, -2, ("W",), 128),
             (np.int16, 0, (), 512),
         ],
         turns=4,

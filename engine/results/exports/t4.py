@@ -13,13 +13,13 @@ from engine.run.counters import counters_of
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 
-__all__ = ["write"]
-
+__all__ = ["INVALIDITY", "write"]
 
 _INDENT = 2
 _MS = 1e3
 _VERSION = "1.0.0"
-_INVALIDITY = {
+# T4's word for each status of a configuration.
+INVALIDITY = {
     "correct": "correct",
     "compile": "compile",
     "constraint": "constraints",
@@ -31,7 +31,7 @@ _INVALIDITY = {
 
 def write(study: StoredTrials, folder: Path) -> str:
     """Write the results of every trial."""
-    results = [_result(trial) for trial in study.changes() if trial.status in _INVALIDITY]
+    results = [_result(trial) for trial in study.changes() if trial.status in INVALIDITY]
     if not results:
         return ""
     document = {
@@ -56,7 +56,7 @@ def _result(trial: StoredTrial) -> dict[str, object]:
         "configuration": dict(trial.config),
         "objectives": ["time"],
         "times": times,
-        "invalidity": _INVALIDITY[str(trial.status)],
+        "invalidity": INVALIDITY[str(trial.status)],
         "correctness": 1 if trial.status == "correct" else 0,
         "measurements": measurements,
     }

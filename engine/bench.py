@@ -1,0 +1,257 @@
+"""Compare searches on recorded spaces: python -m engine.bench [--samplers auto,tpe] ..."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engine.arguments.options import SAMPLER_NAMES, sampler_name
+from engine.replays.searches import is_sampler
+from engine.replays.shipped import HALVES, shipped_files, split
+from engine.replays.space_file import SUFFIXES, read_space
+from foundation.command_line import (
+    EXIT_FOUND,
+    ArgumentParser,
+    invocation,
+    positive_integer,
+    run_command,
+)
+from foundation.completion import completes
+from foundation.errors import UserError, nearest
+from foundation.printing import say
+from foundation.processors import cores
+
+if TYPE_CHECKING:
+    from engine.replays.recorded_space import RecordedSpace
+
+__all__ = ["main"]
+
+_PROG = "engine.bench"
+_DESCRIPTION = (
+    "Replays searches on recorded spaces and scores them: 0 is random search, 1 the optimum at "
+    "once. It needs no board. Searches that were replayed before are not replayed again."
+)
+_EPILOG = "Exit status: 0 if searches were compared, 2 for a mistake in the command."
+
+# Of a smaller space, most is tried.
+_CONFIGS_PER_TRIAL = 2
+
+_ALL = "all"
+_TENTHS = 10
+
+
+@dataclass(frozen=True)
+class _Preset:
+    """What is replayed unless an argument says otherwise.
+
+    Args:
+        samplers: names of searches.
+        trials, seeds: of each search of each space.
+    """
+
+    samplers: str
+    trials: int
+    seeds: int
+
+
+_QUICK = _Preset("auto,tpe", 50, 5)
+_FULL = _Preset("auto,tpe,kernel_tuner:pso_small", 100, 20)
+
+
+def main(argv: Sequence[str] | None) -> int:
+    """Run the command and return the exit status.
+
+    Raises:
+        UserError: for a mistake in the arguments, or a file that cannot be read.
+    """
+    arguments = _parse(argv)
+    preset = _FULL if arguments.full else _QUICK
+    trials, seeds = arguments.trials or preset.trials, arguments.seeds or preset.seeds
+    searches = _list(_searches, arguments.samplers or preset.samplers)
+    paths = _files(arguments.spaces, arguments.families)
+    spaces = _large_enough(paths, _CONFIGS_PER_TRIAL * trials)
+    # SciPy and Optuna take seconds to import, and mistyped names do not wait for them.
+    from engine.replays.comparison import compare
+    from engine.replays.page import write_page
+    from engine.replays.tables import families_table, lines, scores_table
+    from engine.replays.written import write_files
+    from foundation.console import EscapingConsole
+
+    out: Path = arguments.out
+    try:
+        runs = out / "runs.jsonl"
+        compared = compare(spaces, searches, trials, seeds, runs, arguments.jobs, _progress())
+        written = write_files(compared, out)
+        write_page(compared, out / "bench.html")
+    except OSError as error:
+        raise UserError(
+            f"{out} cannot be written ({error.strerror}): give another with --out"
+        ) from error
+    console = EscapingConsole()
+    console.print(scores_table(compared))
+    console.print(families_table(compared))
+    for line in lines(compared):
+        say(line)
+    say(f"written: {', '.join(map(str, [*written, out / 'bench.html', runs]))}")
+    return EXIT_FOUND
+
+
+def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
+    _add_what(parser)
+    _add_how_much(parser)
+    parser.add_argument(
+        "--out",
+        metavar="DIR",
+        type=Path,
+        default=Path("studies/bench"),
+        help="folder of the results (default: %(default)s)",
+    )
+    return parser.parse(argv)
+
+
+def _add_what(parser: ArgumentParser) -> None:
+    """Add the arguments for which searches and spaces."""
+    samplers = parser.add_argument(
+        "--samplers",
+        metavar="NAMES",
+        help=f"separated by commas: {', '.join(SAMPLER_NAMES)}, the dotted name of a class such as "
+        "optuna.samplers.GPSampler, kernel_tuner:STRATEGY, or FILE.py:FACTORY; the first is "
+        "compared with each other one",
+    )
+    completes(samplers, lambda: SAMPLER_NAMES)
+    spaces = parser.add_argument(
+        "--spaces",
+        metavar="SPACES",
+        default=HALVES[0],
+        help=f"separated by commas: {', '.join(HALVES)} or all, of the recorded spaces that come "
+        "with this package; files in T4 or caches of Kernel Tuner, or folders of such "
+        "(default: %(default)s)",
+    )
+    completes(spaces, lambda: (*HALVES, _ALL))
+    families = parser.add_argument(
+        "--families",
+        metavar="NAMES",
+        help="only these families of the recorded spaces that come with this package, separated "
+        f"by commas: {', '.join(sorted(split().families))}",
+    )
+    completes(families, lambda: split().families)
+
+
+def _add_how_much(parser: ArgumentParser) -> None:
+    """Add the arguments for how often each space is searched, and for how long."""
+    size = parser.add_mutually_exclusive_group()
+    quick = f"{_shown(_QUICK)}; within two minutes on two cores (the default)"
+    size.add_argument("--quick", action="store_true", help=quick)
+    size.add_argument("--full", action="store_true", help=_shown(_FULL))
+    parser.add_argument(
+        "--trials",
+        metavar="N",
+        type=positive_integer,
+        help="configurations to try; spaces with fewer than twice as many are left out",
+    )
+    parser.add_argument(
+        "--seeds", metavar="N", type=positive_integer, help="searches of each space"
+    )
+    parser.add_argument(
+        "--jobs",
+        metavar="N",
+        type=positive_integer,
+        default=cores(),
+        help="searches in parallel (default: one per core)",
+    )
+
+
+def _shown(preset: _Preset) -> str:
+    return f"{preset.samplers}: {preset.seeds} searches of {preset.trials} trials of each space"
+
+
+def _list(parse: Callable[[str], str], text: str) -> list[str]:
+    """The parts of a list with commas, each once."""
+    return list(dict.fromkeys(parse(part) for part in text.split(",")))
+
+
+def _searches(text: str) -> str:
+    return sampler_name(text) if is_sampler(text) else text
+
+
+def _files(spaces: str, families: str | None) -> list[Path]:
+    """The files of the spaces, each once.
+
+    Raises:
+        UserError: for what is neither a half, a family nor a file.
+    """
+    chosen = _list(_family, families) if families else list(split().families)
+    found: list[Path] = []
+    for part in spaces.split(","):
+        if part in (*HALVES, _ALL):
+            half = split().families if part == _ALL else split().halves[part]
+            found += shipped_files([family for family in chosen if family in half])
+        else:
+            found += _files_at(Path(part))
+    if not found:
+        raise UserError(
+            f"--spaces {spaces} has no space of these families: add --spaces all, or give others"
+        )
+    return list(dict.fromkeys(found))
+
+
+def _family(text: str) -> str:
+    known = split().families
+    if text not in known:
+        raise UserError(f"there is no family of spaces named {text}: {nearest(text, known)}")
+    return text
+
+
+def _files_at(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UserError(
+            f"there are no spaces {path}: give {', '.join(HALVES)}, all, a file or a folder"
+        )
+    files = [file for file in sorted(path.rglob("*")) if file.name.endswith(SUFFIXES)]
+    if not files:
+        raise UserError(f"{path} has no file in T4 and no cache of Kernel Tuner: give another")
+    return files
+
+
+def _large_enough(paths: Sequence[Path], fewest: int) -> dict[Path, RecordedSpace]:
+    """The spaces by file, but for small ones.
+
+    Raises:
+        UserError: if none is left, or two have one name.
+    """
+    every = {path: read_space(path) for path in paths}
+    spaces = {path: of for path, of in every.items() if len(of.table) >= fewest}
+    left_out = len(every) - len(spaces)
+    if not spaces:
+        raise UserError(f"no space has {fewest} configurations: give fewer --trials")
+    if left_out:
+        say(f"left out: {left_out} spaces with fewer than {fewest} configurations", file=sys.stderr)
+    names = [of.name for of in spaces.values()]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UserError(f"two files hold a space named {twice}: rename one")
+    return spaces
+
+
+def _progress() -> Callable[[int, int], None]:
+    """Tells on stderr how far the replays are, about ten times."""
+    told = -1
+
+    def tell(done: int, every: int) -> None:
+        nonlocal told
+        if done * _TENTHS // every > told:
+            told = done * _TENTHS // every
+            say(f"replayed {done} of {every} searches", file=sys.stderr, flush=True)
+
+    return tell
+
+
+if __name__ == "__main__":
+    run_command(main, _PROG)

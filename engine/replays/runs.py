@@ -1,0 +1,171 @@
+"""Replays searches on recorded spaces, in parallel; what has ended is kept in a file."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
+from functools import cache
+from multiprocessing import get_context
+from pathlib import Path
+
+from engine.replays.kernel_tuner_strategies import tried_by_kernel_tuner
+from engine.replays.recorded_space import RecordedSpace
+from engine.replays.searches import KERNEL_TUNER, factory, identity
+from engine.replays.space_file import read_space, space_name
+from foundation.config import Config
+
+__all__ = ["Job", "Run", "replay", "run_all"]
+
+# A search that asks for what it knows does not pay for it again. It is ended after so many asks.
+_ASKS_PER_TRIAL = 20
+_FURTHER_ASKS = 500
+
+# The processor time of a proposal is that of the last trials, this part of all.
+_LATE_PART = 0.1
+
+
+@dataclass(frozen=True)
+class Job:
+    """One search of one space.
+
+    Args:
+        space: the file of the space.
+        search: its name (`engine.replays.searches`).
+        seed: of the search; spaces draw independently.
+        trials: distinct configurations that it may try.
+    """
+
+    space: Path
+    search: str
+    seed: int
+    trials: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a search tried.
+
+    Args:
+        tried: the numbers of the configurations in the space's table, None for one that is not in
+            it and counts as a failure; fewer than the job's trials if the search ended.
+        ask_s: processor time in seconds of one trial, ask and tell, at the end; None if unknown.
+    """
+
+    tried: Sequence[int | None]
+    ask_s: float | None = None
+
+
+def replay(of: RecordedSpace, search: str, seed: int, trials: int) -> Run:
+    """Replay one search.
+
+    Raises:
+        UserError: if there is no such search.
+    """
+    numbers = {config: number for number, config in enumerate(of.configs)}
+    seed = 1000 * seed + zlib.crc32(of.name.encode()) % 1000
+    if search.startswith(KERNEL_TUNER):
+        strategy = search.removeprefix(KERNEL_TUNER)
+        tried = tried_by_kernel_tuner(of, strategy, seed, trials)
+        return Run([numbers.get(config) for config in tried])
+    asked = factory(search)(of.space, seed)
+    seen: dict[Config, float | None] = {}
+    spent_s: list[float] = []
+    for _ in range(_ASKS_PER_TRIAL * trials + _FURTHER_ASKS):
+        if len(seen) == trials:
+            break
+        start_s = time.process_time()
+        proposed = asked.ask()
+        if proposed is None:
+            break
+        config = Config(proposed)
+        seen[config] = of.table.get(config)
+        asked.tell(config, seen[config])
+        spent_s.append(time.process_time() - start_s)
+    late = spent_s[-max(1, round(_LATE_PART * len(spent_s))) :]
+    return Run([numbers.get(config) for config in seen], sum(late) / len(late) if late else None)
+
+
+def run_all(
+    jobs: Sequence[Job], file: Path, processes: int, tell: Callable[[int, int], None]
+) -> Mapping[Job, Run]:
+    """Replay every job that no earlier call has replayed.
+
+    Args:
+        jobs: what to replay.
+        file: one line of JSON per run, which is read first and appended to.
+        processes: that replay in parallel.
+        tell: called with how many of the jobs are done, and how many there are.
+
+    Raises:
+        UserError: for a search that does not exist or a space that cannot be read.
+    """
+    kept = _kept(file)
+    keys = {job: _key(job) for job in jobs}
+    found = {job: kept[key] for job, key in keys.items() if key in kept}
+    tell(len(found), len(jobs))
+    left = [job for job in jobs if job not in found]
+    if not left:
+        return found
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        file.open("a", encoding="utf-8") as lines,
+        ProcessPoolExecutor(min(processes, len(left)), get_context("spawn")) as pool,
+    ):
+        futures = {pool.submit(_replayed, job): job for job in left}
+        try:
+            for future in as_completed(futures):
+                job = futures[future]
+                found[job] = future.result()
+                lines.write(_line(keys[job], job, found[job]))
+                lines.flush()
+                tell(len(found), len(jobs))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    return found
+
+
+def _replayed(job: Job) -> Run:
+    """In a process of its own, which keeps the spaces that it read."""
+    return replay(_space(job.space), job.search, job.seed, job.trials)
+
+
+@cache
+def _space(path: Path) -> RecordedSpace:
+    return read_space(path)
+
+
+def _kept(file: Path) -> dict[str, Run]:
+    """The runs in a file, by key; a line that a killed process left unfinished is skipped."""
+    if not file.is_file():
+        return {}
+    found = {}
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            row = json.loads(line)
+            found[str(row["key"])] = Run(row["tried"], row["ask_s"])
+    return found
+
+
+def _line(key: str, job: Job, run: Run) -> str:
+    about = {"space": space_name(job.space), "search": job.search, "seed": job.seed}
+    return json.dumps({"key": key, **about, **asdict(run)}) + "\n"
+
+
+def _key(job: Job) -> str:
+    """What a run follows from."""
+    parts = (_digest(job.space), _identity(job.search), str(job.seed), str(job.trials))
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:24]
+
+
+@cache
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+_identity = cache(identity)

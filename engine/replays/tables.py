@@ -1,0 +1,85 @@
+"""A comparison of searches, as it is printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rich.box import SIMPLE
+from rich.table import Table
+
+from engine.replays.comparison import Comparison
+from engine.replays.scores import Scores
+from engine.replays.searches import label
+
+__all__ = ["families_table", "lines", "scores_table", "shown"]
+
+_MS = 1e3
+
+
+def scores_table(compared: Comparison) -> Table:
+    """One row for each search, over all spaces."""
+    count = len(compared.spaces)
+    table = Table(title=f"{count} spaces, {compared.seeds} searches of each (standard error)")
+    table.box = SIMPLE
+    table.add_column("search")
+    by_time = any(one.by_time for one in compared.scores)
+    for heading in [f"P@{budget}" for budget in compared.budgets] + ["by time"] * by_time + ["CPU"]:
+        table.add_column(heading, justify="right")
+    for one in compared.scores:
+        cells = [shown(*one.mean(budget, list(compared.spaces))) for budget in compared.budgets]
+        timed = one.mean_by_time()
+        times = [shown(*timed) if timed else "-"] * by_time
+        cpu = "-" if one.ask_s is None else f"{one.ask_s * _MS:.0f} ms"
+        table.add_row(label(one.search), *cells, *times, cpu)
+    return table
+
+
+def families_table(compared: Comparison) -> Table:
+    """One row for each family of spaces, with the score of each search after all trials."""
+    table = Table(title=f"P@{compared.trials} by family")
+    table.box = SIMPLE
+    table.add_column("family")
+    table.add_column("spaces", justify="right")
+    for one in compared.scores:
+        table.add_column(label(one.search), justify="right")
+    for family, names in compared.families.items():
+        cells = [shown(*one.mean(compared.trials, names)) for one in compared.scores]
+        table.add_row(family, str(len(names)), *cells)
+    return table
+
+
+def lines(compared: Comparison) -> Iterator[str]:
+    """The lowest score of each search, and which searches differ."""
+    for one in compared.scores:
+        yield f"{label(one.search)}: {_lowest(compared, one)}"
+    for each in compared.differences:
+        verdict = "" if each.is_significant else ", so it may be chance"
+        yield (
+            f"{label(each.search)} against {label(each.other)}: {each.mean:+.2f} at "
+            f"P@{compared.trials} (95% interval {each.low:+.2f} to {each.high:+.2f}{verdict})"
+        )
+    ranks = compared.ranks
+    if ranks is not None:
+        order = sorted(ranks.mean.items(), key=lambda pair: pair[1])
+        yield (
+            "mean ranks: "
+            + ", ".join(f"{label(name)} {rank:.2f}" for name, rank in order)
+            + f" (Friedman p = {ranks.p:.2g}; by Nemenyi's test two differ from "
+            f"{ranks.critical_difference:.2f} on)"
+        )
+
+
+def _lowest(compared: Comparison, one: Scores) -> str:
+    means = {name: one.mean(compared.trials, [name])[0] for name in compared.spaces}
+    name = min(means, key=lambda space: means[space])
+    return f"lowest P@{compared.trials} {_short(means[name])}, on {name}"
+
+
+def shown(mean: float, error: float) -> str:
+    """A score and its standard error: ".56 (.02)"; an error that is not a number is left out."""
+    return _short(mean) if math.isnan(error) else f"{_short(mean)} ({_short(error)})"
+
+
+def _short(value: float) -> str:
+    return f"{value:.2f}".replace("0.", ".", 1)

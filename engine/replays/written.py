@@ -1,0 +1,129 @@
+"""A comparison of searches as CSV and as JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from engine.replays.comparison import Comparison
+from engine.replays.scores import Scores, band
+
+__all__ = ["record", "write_files"]
+
+_SCORES = ("search", "family", "space", "trials", "score", "standard_error")
+_CURVES = ("search", "axis", "at", "mean", "low", "high")
+_BEST = ("search", "space", "seed", "trial", "best_time_s", "spent_s")
+
+Cell = str | int | float
+
+
+def write_files(compared: Comparison, folder: Path) -> list[Path]:
+    """Write scores.csv, curves.csv, best.csv and bench.json; returns their paths.
+
+    Raises:
+        OSError: if one cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {
+        "scores.csv": (_SCORES, _score_rows(compared)),
+        "curves.csv": (_CURVES, _curve_rows(compared)),
+        "best.csv": (_BEST, _best_rows(compared)),
+    }
+    for name, (columns, rows) in tables.items():
+        with (folder / name).open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(rows)
+    path = folder / "bench.json"
+    path.write_text(json.dumps(record(compared), indent=1) + "\n", encoding="utf-8")
+    return [*(folder / name for name in tables), path]
+
+
+def _score_rows(compared: Comparison) -> Iterator[Sequence[Cell]]:
+    for one in compared.scores:
+        for family, names in compared.families.items():
+            for space in names:
+                for budget in compared.budgets:
+                    mean, error = one.mean(budget, [space])
+                    yield one.search, family, space, budget, mean, _cell(error)
+
+
+def _curve_rows(compared: Comparison) -> Iterator[Sequence[Cell]]:
+    """The mean over spaces of the part of the way to the optimum, with its 95% band.
+
+    By time, `at` is a part of the time that random search takes for all its trials.
+    """
+    for one in compared.scores:
+        for axis, curves in (("trials", one.by_trials), ("time", one.by_time)):
+            if not curves:
+                continue
+            drawn = band(list(curves.values()))
+            count = len(drawn.mean)
+            for place, row in enumerate(
+                zip(drawn.mean.tolist(), drawn.low.tolist(), drawn.high.tolist(), strict=True), 1
+            ):
+                yield one.search, axis, place if axis == "trials" else place / count, *row
+
+
+def _best_rows(compared: Comparison) -> Iterator[Sequence[Cell]]:
+    """One row per trial that found something; `spent_s` is empty if costs were not recorded."""
+    for search, by_space in compared.runs.items():
+        for name, runs in by_space.items():
+            of = compared.spaces[name]
+            for seed, run in enumerate(runs):
+                curve = of.best_so_far(run.tried, len(run.tried)).tolist()
+                costs_s = [
+                    of.costs_s.get(of.configs[n], 0.0) if n is not None else 0.0 for n in run.tried
+                ]
+                spent = np.cumsum(costs_s).tolist() if of.costs_s else [""] * len(curve)
+                for trial, (best_s, spent_s) in enumerate(zip(curve, spent, strict=True), 1):
+                    yield search, name, seed, trial, best_s, spent_s
+
+
+def record(compared: Comparison) -> dict[str, object]:
+    """The comparison as JSON values; a standard error of one seed is null."""
+    ranks = compared.ranks
+    return {
+        "trials": compared.trials,
+        "seeds": compared.seeds,
+        "spaces": {name: len(of.table) for name, of in compared.spaces.items()},
+        "families": compared.families,
+        "searches": [_search_record(compared, one) for one in compared.scores],
+        "ranks": None if ranks is None else asdict(ranks),
+        "differences": [
+            {**asdict(each), "is_significant": each.is_significant} for each in compared.differences
+        ],
+    }
+
+
+def _search_record(compared: Comparison, one: Scores) -> dict[str, object]:
+    def scores(names: Iterable[str]) -> dict[str, object]:
+        known = list(names)
+        return {
+            str(budget): [_json(value) for value in one.mean(budget, known)]
+            for budget in compared.budgets
+        }
+
+    by_time = one.mean_by_time()
+    return {
+        "search": one.search,
+        "all": scores(compared.spaces),
+        "by_time": None if by_time is None else [_json(value) for value in by_time],
+        "families": {family: scores(names) for family, names in compared.families.items()},
+        "spaces": {name: scores([name]) for name in compared.spaces},
+        "cpu_s_per_trial": one.ask_s,
+    }
+
+
+def _json(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _cell(value: float) -> Cell:
+    return "" if math.isnan(value) else value
