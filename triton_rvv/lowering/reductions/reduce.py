@@ -154,6 +154,9 @@ def _along_rows(
     width = vector_width(context, sources)
     rows, runs = group_of_runs(sources, shape, width)
     step = runs * width
+    # What registers hold stays there.
+    is_small = all(isinstance(each, Buffer) for each in sources)
+    is_small &= sources[0].type.elements <= loop_nests.UNROLLED_RUNS * width
 
     def group_from(index: tuple[Val, ...], version: LoopVersion) -> None:
         group = [
@@ -205,7 +208,7 @@ def _along_rows(
 
     def walk(version: LoopVersion) -> None:
         masked = replace(version, plain_columns=None)
-        for index in loop_nests.positions(context, shape[:-1], False, rows):
+        for index in loop_nests.positions(context, shape[:-1], is_small, rows):
             has_plain = TRUE
             if version.plain_columns is not None:
                 has_plain = builder.compare("sge", version.plain_columns, integer(step))
