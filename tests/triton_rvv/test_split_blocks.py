@@ -1,4 +1,4 @@
-"""Blocks computed in parts, and sums added up late."""
+"""Blocks computed in parts, sums added up late, rows that are loaded once for several results."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from qemu_kernels import Expected
 from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.frontend.ttir_verifier import verify
 from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.infer_access import infer_access
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import add_late
+from triton_rvv.lowering.ttir.shared_rows import share_rows
 from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.targets.target import RVVTarget
@@ -184,4 +186,64 @@ def test_scaled_sums(run, kind, rows, block, m, n):
         y_ptr=y,
         out_ptr=Expected(total.astype(np.int32)),
         **{"M": m, "N": n, "ROWS": rows, "BLOCK": block, "KIND": kind},
+    )
+
+
+# -- rows that are loaded once ---------------------------------------------------------------------
+
+
+@triton.jit
+def stencil_kernel(x_ptr, out_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr, KIND: tl.constexpr):
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    columns = tl.program_id(1) * BN + tl.arange(0, BN)
+    total = tl.zeros((BM, BN), tl.int32)
+    inside = (rows < M)[:, None] & (columns < N)[None, :]
+    for dy in tl.static_range(3):
+        for dx in tl.static_range(3):
+            y, x = rows + dy - 1, columns + dx - 1
+            if KIND == "rim":
+                mask = ((y >= 0) & (y < M))[:, None] & ((x >= 0) & (x < N))[None, :]
+                value = tl.load(x_ptr + y[:, None] * N + x[None, :], mask=mask, other=1)
+            elif KIND == "uneven":
+                value = tl.load(x_ptr + (y * y)[:, None] * N + x[None, :], mask=inside, other=0)
+            else:
+                at = (y + 1)[:, None] * (N + 2) + (x + 1)[None, :]
+                value = tl.load(x_ptr + at, mask=inside, other=0)
+            total += value * (3 * dy + dx + 1)
+    tl.store(out_ptr + rows[:, None] * N + columns[None, :], total, mask=inside)
+
+
+@pytest.mark.parametrize(("kind", "fired"), [("", 9), ("rim", 9), ("uneven", 0)])
+def test_share_rows(kind, fired):
+    types = {"x_ptr": "*i32", "out_ptr": "*i32"}
+    kernel = kernel_of(stencil_kernel, {"BM": 4, "BN": 32, "KIND": kind}, **types)
+    infer_access(kernel)
+    assert share_rows(kernel) == fired
+    found = [access.rows for access in kernel.accesses.values() if access.rows is not None]
+    if kind == "rim":
+        # What is loaded of a row does not depend on for which result it is.
+        assert [each.below for each in found] == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+        assert {each.conditions for each in found} == {0}
+    elif kind == "":
+        # Each result leaves out what lies outside for itself: rows differ, unless nothing does.
+        assert {each.conditions for each in found} == {0, 1, 2}
+
+
+@pytest.mark.parametrize("kind", ["", "rim"])
+@pytest.mark.parametrize("sizes", [(4, 32), (8, 64), (2, 16), (1, 64)])
+@pytest.mark.parametrize(("m", "n"), [(13, 70), (8, 64), (3, 5)])
+def test_stencils(run, kind, sizes, m, n):
+    x = np.random.default_rng(2).integers(-99, 100, (m + 2, n + 2)).astype(np.int32)
+    if kind == "rim":
+        x[[0, -1]] = x[:, [0, -1]] = 1
+    taps = np.arange(1, 10).reshape(3, 3)
+    out = sum(
+        taps[dy, dx] * x[dy : dy + m, dx : dx + n] for dy in range(3) for dx in range(3)
+    ).astype(np.int32)
+    run(
+        stencil_kernel,
+        grid=(-(-m // sizes[0]), -(-n // sizes[1])),
+        x_ptr=np.ascontiguousarray(x[1:-1, 1:-1]) if kind == "rim" else x,
+        out_ptr=Expected(out),
+        **{"M": m, "N": n, "BM": sizes[0], "BN": sizes[1], "KIND": kind},
     )

@@ -262,17 +262,12 @@ def _group(
 ) -> list[VectorIndex]:
     """Runs that are visited side by side: `sizes` are those in each row, and their elements."""
     runs, width = sizes
+    starts = [context.builder.add(start, integer(run * width)) for run in range(runs)]
+    row_runs = columns // width
     return [
-        VectorIndex(
-            row,
-            context.builder.add(start, integer(run * width)),
-            width,
-            version,
-            rows_together=len(rows),
-            row_runs=columns // width,
-        )
-        for row in rows
-        for run in range(runs)
+        VectorIndex(index, at, width, version, rows_together=len(rows), row=row, row_runs=row_runs)
+        for row, index in enumerate(rows)
+        for at in starts
     ]
 
 
@@ -327,7 +322,13 @@ def points_within(
             last = tail_width(builder, tensors, width, runs, known)
             with builder.loop(whole, end, integer(last)) as start:
                 lanes = builder.binary("sub", end, start)
-                yield [VectorIndex(row, start, last, version, lanes=lanes) for row in indices]
+                size = len(indices)
+                yield [
+                    VectorIndex(
+                        index, start, last, version, rows_together=size, row=row, lanes=lanes
+                    )
+                    for row, index in enumerate(indices)
+                ]
 
 
 def _rows_within(

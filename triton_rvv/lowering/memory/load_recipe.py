@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -32,6 +33,7 @@ from triton_rvv.lowering.memory.prefetches import (
     run_address,
 )
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad
+from triton_rvv.lowering.ttir.access import SharedRows
 
 __all__ = ["Load", "condition_at", "load_scalar", "zero"]
 
@@ -44,6 +46,7 @@ class Load(Tensor):
     Attributes:
         to_next_program: elements to the block of the next program, where that is known and worth
             asking for while this one is read again.
+        rows: the loads with which it shares rows, where code may rely on that.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Load(Tensor):
         self.streams: SegmentLoad | None = None
         self.place = 0
         self.to_next_program: Val | None = None
+        self.rows: SharedRows | None = None
 
     @property
     def lies_by_column(self) -> bool:
@@ -193,8 +197,20 @@ class Load(Tensor):
             columns.append(builder.load(type_, address, self.element.size_bytes))
         return [loaded(builder, row, self.element) for row in transposed(builder, columns)]
 
+    @property
+    def own_shares_rows(self) -> bool:
+        return self.rows is not None and self.materialised is None
+
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         condition = condition_at(builder, self.mask, point)
+        alone = functools.partial(self._evaluate_alone, builder, point, condition)
+        if self.rows is None or not point.version.fits or point.rows_together == 1:
+            return alone()
+        place = (self.rows.below + point.row, point.start, point.width, point.lanes)
+        masked = None if condition.truth is True else self.rows.conditions
+        return builder.shared((self.rows.first, *place, masked), alone)
+
+    def _evaluate_alone(self, builder: Builder, point: VectorIndex, condition: Val) -> Val:
         lanes = point.lanes if point.width > 1 else None
         pointers = self.pointers.on(point.version)
         stride = pointers.last_stride(builder, point.version.linear)

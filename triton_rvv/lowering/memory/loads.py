@@ -67,6 +67,7 @@ def _load(context: Context, operation: Operation) -> None:
     load = Load(result.type, addresses, condition, other_tensor, source)
     if access is not None:
         load.is_denser_by_column = access.is_denser_by_column
+        load.rows = access.rows
         load.to_next_program = _to_next_program(context, load, access)
         if access.streams is not None:
             load.streams = SegmentLoad(access.streams, context.lowered_block)
