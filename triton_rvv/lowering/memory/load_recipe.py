@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from triton_rvv.frontend.ttir import Value
-from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
+from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import (
@@ -24,6 +24,7 @@ from triton_rvv.lowering.llvm.builder import READ, Builder
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.vectors import transposed
 from triton_rvv.lowering.llvm.vp_memory import first_lanes, load_first, load_first_by_stride
+from triton_rvv.lowering.memory.conditions import condition_at, first_where
 from triton_rvv.lowering.memory.periodic_loads import periodic_run
 from triton_rvv.lowering.memory.prefetches import (
     prefetch_ahead,
@@ -32,10 +33,11 @@ from triton_rvv.lowering.memory.prefetches import (
     row_in_set,
     run_address,
 )
+from triton_rvv.lowering.memory.scalar_loads import load_scalar, zero
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad
 from triton_rvv.lowering.ttir.access import SharedRows
 
-__all__ = ["Load", "condition_at", "load_scalar", "zero"]
+__all__ = ["Load"]
 
 
 class Load(Tensor):
@@ -120,7 +122,7 @@ class Load(Tensor):
         Of the block only the leading part is looked at that `extents` says.
         """
         contiguous = self.pointers.last_stride(builder, linear=True)
-        guards = self.guards_within(builder, extents)
+        guards = self.guardsfirst_where(builder, extents)
         is_plain = guards is not None and self._is_plain_when_guarded
         has_stride = self.pointers.components[-2].may_be_linear
         if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
@@ -136,7 +138,7 @@ class Load(Tensor):
         in_set = row_in_set(builder, self.pointers, conflict_bytes)
         return builder.compare("ne", in_set, integer(0))
 
-    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+    def guardsfirst_where(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return guards_of_all(builder, self._recipe[0], extents)
 
     def zero_from(self, builder: Builder, axis: int) -> Val | None:
@@ -225,7 +227,7 @@ class Load(Tensor):
             value = run
         else:
             addresses = self.pointers.at(builder, point)
-            condition = _within(builder, condition, lanes, point.width)
+            condition = first_where(builder, condition, lanes, point.width)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
             if condition.truth is True:
                 prefetch_columns_ahead(builder, pointers, point)
@@ -251,7 +253,7 @@ class Load(Tensor):
             value = builder.load(type_, builder.select(condition, row, zeros), size_bytes)
             prefetch_ahead(builder, pointers, point, row, READ)
         else:
-            wanted = _within(builder, condition, lanes, point.width)
+            wanted = first_where(builder, condition, lanes, point.width)
             value = self._call(builder, "llvm.masked.load", row, wanted, point)
             if self._is_run_of_list and pointers.components[-2].may_be_linear:
                 prefetch_ahead(builder, pointers, point, row, READ, is_aligned=False)
@@ -341,37 +343,5 @@ class Load(Tensor):
         return stored(builder, self.other.at(builder, point))
 
 
-def _within(builder: Builder, condition: Val, lanes: Val | None, width: int) -> Val:
-    """A condition, where only so many lanes are wanted."""
-    if lanes is None:
-        return condition
-    return builder.conjunction(condition, first_lanes(builder, lanes, width))
-
-
-def load_scalar(
-    builder: Builder, element: ScalarType | PointerType, address: Val, condition: Val, fill: Val
-) -> Val:
-    """One element in its memory type; where the condition is false, memory is left alone."""
-    type_ = memory_type(element)
-    if condition.truth is True:
-        return builder.load(type_, address, element.size_bytes)
-    # Reading a place of our own keeps this free of branches inside vector code.
-    safe = builder.alloca(type_, 1)
-    chosen = builder.select(condition, address, safe)
-    return builder.select(condition, builder.load(type_, chosen, element.size_bytes), fill)
-
-
 # How constants of 0 are written, as integers and as floats of 16, 32 and 64 bits.
 _ZEROS = frozenset(["0", "0.0", "0xH0000", "0x0000000000000000"])
-
-
-def zero(element: str) -> str:
-    """How a constant of 0 is written, of a type of LLVM."""
-    if element == "ptr":
-        return "null"
-    return "0" if element.startswith("i") else "0.0"
-
-
-def condition_at(builder: Builder, mask: Mask | None, point: VectorIndex) -> Val:
-    """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
-    return Val("i1", "true") if mask is None else mask.condition(builder, point)

@@ -21,7 +21,7 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 from triton_rvv.lowering.products.matrix_panels import (
@@ -94,7 +94,7 @@ def multiply_int8(
     if len(left.shape) == 2:
         _tiles(context, product, rows, columns)
         return
-    for batch in loop_nests.steps(context, left.shape[0], 1, unrolled=False):
+    for batch in index_loops.steps(context, left.shape[0], 1, unrolled=False):
         plane = _Product(
             unit,
             a.plane(builder, batch, rows),
@@ -112,7 +112,7 @@ def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None
     builder, width = context.builder, product.columns
     resident = context.target.machine.l1d_bytes // product.right.depth
     block = max(width, resident // width * width)
-    for first in loop_nests.steps(context, columns, block, unrolled=False):
+    for first in index_loops.steps(context, columns, block, unrolled=False):
         end = builder.intrinsic("llvm.smin", [builder.add(first, integer(block)), integer(columns)])
         if columns <= block:
             end = integer(columns)

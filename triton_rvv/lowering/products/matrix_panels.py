@@ -21,7 +21,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.vectors import in_turn
 from triton_rvv.lowering.llvm.vp_memory import load_first_by_stride
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
@@ -84,7 +84,7 @@ def packed_rows(context: Context, unit: MatrixUnit, left: Tensor) -> MatrixOpera
     packed = _room(context, left.type.elements, depth, unit)
 
     def pack(source: Buffer | Load) -> None:
-        for plane in loop_nests.positions(context, batch, unrolled=False):
+        for plane in index_loops.positions(context, batch, unrolled=False):
             operand = packed
             if plane:
                 operand = packed.plane(builder, plane[0], rows)
@@ -161,7 +161,7 @@ def _pack_tiles(
         below = builder.add(row, integer(pairs))
         third = packed.panel(builder, below)
         line = min(depth, context.target.machine.line_bytes)
-        for begin in loop_nests.steps(context, depth, line, unrolled=False):
+        for begin in index_loops.steps(context, depth, line, unrolled=False):
             rows.prefetch(builder.add(row, integer(height)), begin, height)
             for offset in range(0, line, unit.depth):
                 k = builder.add(begin, integer(offset))
@@ -186,10 +186,10 @@ def packed_columns(context: Context, unit: MatrixUnit, right: Tensor, panel: int
         version, width = PLAIN_VERSION, min(columns, context.target.lanes(8))
         if isinstance(source, Buffer):
             version, width = ANY_VERSION, min(width, source.panel)
-        for plane in loop_nests.positions(context, batch, unrolled=False):
+        for plane in index_loops.positions(context, batch, unrolled=False):
             operand = packed.plane(builder, plane[0], padded) if plane else packed
-            for k in loop_nests.steps(context, depth, unit.depth, unrolled=False):
-                for column in loop_nests.steps(context, columns, width, unrolled=False):
+            for k in index_loops.steps(context, depth, unit.depth, unrolled=False):
+                for column in index_loops.steps(context, columns, width, unrolled=False):
                     steps = [builder.add(k, integer(step)) for step in range(unit.depth)]
                     points = [VectorIndex((*plane, s), column, width, version) for s in steps]
                     rows = [source.at(builder, point) for point in points]
