@@ -33,6 +33,8 @@ from triton_rvv.codegen.link import link_elf
 from triton_rvv.codegen.zig import run_zig_cc
 from triton_rvv.targets.target import RVVTarget
 
+__all__ = ["DRAWS", "drawn_kernels", "measured"]
+
 # Files of kernels that were drawn together; each has the intrinsics beside it, in C.
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in ("hand_kernels", "hand_second_draw")]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
@@ -117,7 +119,8 @@ def _cycles(board: Board, built: ElfArtifact | BuildFailure) -> Mapping[str, flo
     return {name: time_s * hertz for name, time_s in measurement.models_s.items()}
 
 
-def _kernel_names(draw: Path) -> list[str]:
+def drawn_kernels(draw: Path) -> list[str]:
+    """The names of the kernels in a file."""
     functions = ast.parse(draw.read_text(encoding="utf-8")).body
     return [
         each.name for each in functions if isinstance(each, ast.FunctionDef) and each.decorator_list
@@ -145,7 +148,7 @@ def main() -> None:
     board = load_board(device)
     board.open()
     for draw in DRAWS:
-        kernels = [name for name in _kernel_names(draw) if name in (sys.argv[1:] or [name])]
+        kernels = [name for name in drawn_kernels(draw) if name in (sys.argv[1:] or [name])]
         if kernels:
             _print_draw(board, draw, kernels)
 
