@@ -85,11 +85,11 @@ def bits_for_sums(loop: Operation, target: Target) -> int:
 
     Half of all there are; and a quarter where elements are widened, of which a run takes more.
     """
-    loads = [each.result for each in loop.walk() if each.name == "tt.load"]
-    bits = {element_type(value.type).bits for value in loads if isinstance(value.type, TensorType)}
-    carried = [value for value in loop.results if isinstance(value.type, TensorType)]
-    widest = max((element_type(value.type).bits for value in carried), default=32)
-    share = 4 if bits and min(bits) < widest else 2
+    loads = [each.result.type for each in loop.walk() if each.name == "tt.load"]
+    loaded = [type_.element.bits for type_ in loads if isinstance(type_, TensorType)]
+    carried = [value.type for value in loop.results]
+    added = [type_.element.bits for type_ in carried if isinstance(type_, TensorType)]
+    share = 4 if loaded and added and min(loaded) < max(added) else 2
     return target.vector_registers // share * target.vector_bits
 
 
