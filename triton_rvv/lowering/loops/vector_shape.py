@@ -68,7 +68,8 @@ def group_of_runs(tensors: Sequence[Tensor], shape: Sequence[int], width: int) -
     """
     together = runs_together(tensors)
     below = {tensor for root in tensors for tensor in root.walk()}
-    if len(shape) > 1 and any(tensor.own_shares_rows for tensor in below):
+    is_costly = any(tensor.own_cost >= EXPENSIVE for tensor in below)
+    if len(shape) > 1 and not is_costly and any(tensor.own_shares_rows for tensor in below):
         return min(ROWS_TOGETHER, shape[-2]), 1
     runs = min(together, shape[-1] // width)
     rows = min(together // runs, shape[-2]) if len(shape) > 1 else 1

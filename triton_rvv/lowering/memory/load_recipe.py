@@ -122,7 +122,7 @@ class Load(Tensor):
         Of the block only the leading part is looked at that `extents` says.
         """
         contiguous = self.pointers.last_stride(builder, linear=True)
-        guards = self.guardsfirst_where(builder, extents)
+        guards = self.guards_within(builder, extents)
         is_plain = guards is not None and self._is_plain_when_guarded
         has_stride = self.pointers.components[-2].may_be_linear
         if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
@@ -138,7 +138,7 @@ class Load(Tensor):
         in_set = row_in_set(builder, self.pointers, conflict_bytes)
         return builder.compare("ne", in_set, integer(0))
 
-    def guardsfirst_where(self, builder: Builder, extents: Extents) -> list[Val] | None:
+    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return guards_of_all(builder, self._recipe[0], extents)
 
     def zero_from(self, builder: Builder, axis: int) -> Val | None:

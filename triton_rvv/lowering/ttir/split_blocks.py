@@ -65,8 +65,12 @@ def split_blocks(kernel: Kernel) -> int:
 def _shape_left(loop: Operation, target: Target, rewriter: Rewriter) -> list[tuple[int, int]]:
     """To which sizes to split which dimensions of what a loop carries, so that registers hold it.
 
-    None where all of it fits, or no two rows would.
+    None where all of it fits, or no two rows would, or it gets smaller as it is only added up
+    behind the loop (`accumulators.py`).
     """
+    reductions = [each for each in rewriter.makers.values() if each.name == "tt.reduce"]
+    if any([result] == each.operands for each in reductions for result in loop.results):
+        return []
     late = [each.carried(target) for each in late_sums_of(loop, rewriter.makers)]
     carried = [value.type for value in loop.results if isinstance(value.type, TensorType)]
     types = [type_ for type_ in (*late, *carried) if len(type_.shape) == 2]
@@ -191,7 +195,7 @@ def _split(dimension: Dimension, size: int, kernel: Kernel, rewriter: Rewriter) 
         value.type = TensorType(shape, value.type.element)
     for block in blocks_inside(kernel.function):
         for operation in [*block.operations]:
-            if not dimension.blocks.isdisjoint(operation.results):
+            if not operation.operands and not dimension.blocks.isdisjoint(operation.results):
                 _resize(operation, block, first, rewriter)
     *operations, last = body.operations
     inside = _inside(operations, dimension.blocks)
