@@ -24,8 +24,10 @@ from triton_rvv.targets.target import RVVTarget
 FLOATS = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "M": "i32", "N": "i32"}
 
 
-def kernel_of(function, constants: Mapping[str, int], disjoint: bool = True, **types) -> Kernel:
-    signature = {**FLOATS, "D": "i32"} | types
+def kernel_of(
+    function, constants: Mapping[str, object], types: Mapping[str, str], disjoint: bool = True
+) -> Kernel:
+    signature = {**FLOATS, "D": "i32", **types}
     signature = {name: signature.get(name, "constexpr") for name in function.arg_names}
     signature |= dict.fromkeys(constants, "constexpr")
     target = RVVTarget(vlen_bits=256)
@@ -73,7 +75,7 @@ INTEGERS = {"x_ptr": "*i32", "y_ptr": "*i32", "out_ptr": "*i32"}
 )
 def test_parts_fit_the_registers(sizes, parts):
     constants = dict(zip(("BM", "BN"), sizes, strict=True)) | {"KIND": ""}
-    kernel = kernel_of(distances_kernel, constants, **INTEGERS)
+    kernel = kernel_of(distances_kernel, constants, INTEGERS)
     assert split_blocks(kernel) == sum(a != b for a, b in zip(sizes, parts, strict=True))
     verify(kernel.module)
     assert carried(kernel.module) == [parts]
@@ -90,13 +92,13 @@ def test_parts_fit_the_registers(sizes, parts):
 )
 def test_blocks_that_stay_whole(sizes, kind, disjoint):
     constants = dict(zip(("BM", "BN"), sizes, strict=True)) | {"KIND": kind}
-    kernel = kernel_of(distances_kernel, constants, disjoint, **INTEGERS)
+    kernel = kernel_of(distances_kernel, constants, INTEGERS, disjoint)
     assert split_blocks(kernel) == 0
     assert carried(kernel.module) == [sizes]
 
 
 def test_code_relies_on_what_parts_load_and_store_to_be_apart():
-    kernel = kernel_of(distances_kernel, {"BM": 16, "BN": 32, "KIND": ""}, **INTEGERS)
+    kernel = kernel_of(distances_kernel, {"BM": 16, "BN": 32, "KIND": ""}, INTEGERS)
     split_blocks(kernel)
     assert {(each.loaded, each.stored) for each in kernel.aliases.apart} == {(0, 2), (1, 2)}
 
@@ -151,7 +153,7 @@ def scaled_sums_kernel(
 )
 def test_add_late(rows, kind, fired, shape):
     constants = {"ROWS": rows, "BLOCK": 32, "KIND": kind}
-    kernel = kernel_of(scaled_sums_kernel, constants, **(INTEGERS | {"x_ptr": "*i8"}))
+    kernel = kernel_of(scaled_sums_kernel, constants, INTEGERS | {"x_ptr": "*i8"})
     assert add_late(kernel) == fired
     verify(kernel.module)
     assert carried(kernel.module) == [shape]
@@ -159,7 +161,7 @@ def test_add_late(rows, kind, fired, shape):
 
 def test_rows_are_split_so_that_sums_can_be_late():
     constants = {"ROWS": 16, "BLOCK": 32, "KIND": ""}
-    kernel = kernel_of(scaled_sums_kernel, constants, **(INTEGERS | {"x_ptr": "*i8"}))
+    kernel = kernel_of(scaled_sums_kernel, constants, INTEGERS | {"x_ptr": "*i8"})
     assert (split_blocks(kernel), add_late(kernel)) == (1, 1)
     assert carried(kernel.module) == [(2, 32)]
 
@@ -216,7 +218,7 @@ def stencil_kernel(x_ptr, out_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr, KIN
 @pytest.mark.parametrize(("kind", "fired"), [("", 9), ("rim", 9), ("uneven", 0)])
 def test_share_rows(kind, fired):
     types = {"x_ptr": "*i32", "out_ptr": "*i32"}
-    kernel = kernel_of(stencil_kernel, {"BM": 4, "BN": 32, "KIND": kind}, **types)
+    kernel = kernel_of(stencil_kernel, {"BM": 4, "BN": 32, "KIND": kind}, types)
     infer_access(kernel)
     assert share_rows(kernel) == fired
     found = [access.rows for access in kernel.accesses.values() if access.rows is not None]

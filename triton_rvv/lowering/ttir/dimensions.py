@@ -19,8 +19,10 @@ __all__ = ["Dimension", "dimensions_of"]
 # A dimension of a block: the block, and which of its dimensions.
 _Place = tuple[Value, int]
 # Elements are functions of the operands' elements at the same place, or lead to memory there.
-_AT_SAME_PLACE = ("arith.", "math.", "tt.fp_to_fp", "tt.addptr", "tt.bitcast", "tt.clampf")
-_AT_SAME_PLACE += ("tt.precise_", "tt.mulhiui", "tt.load", "tt.store")
+_AT_SAME_PLACE = (
+    *("arith.", "math.", "tt.fp_to_fp", "tt.addptr", "tt.bitcast", "tt.clampf"),
+    *("tt.precise_", "tt.mulhiui", "tt.load", "tt.store"),
+)
 _NOTHING_MEETS = frozenset(
     ["tt.splat", "tt.make_range", "tt.return", "arith.constant", "llvm.intr.assume"]
 )

@@ -169,8 +169,7 @@ def _add_late(block: Block, loop: Operation, late: LateSum, rewriter: Rewriter) 
     rewriter.set_operands(loop, operands)
     assert isinstance(added.type, TensorType)
     is_float = isinstance(added.type.element, ScalarType) and added.type.element.is_float
-    number = float(late.neutral) if is_float else late.neutral
-    filled = DenseAttribute(added.type, (number,))
+    filled = DenseAttribute(added.type, (float(late.neutral) if is_float else late.neutral,))
     made = rewriter.operation("arith.constant", [], [begin], {"value": filled}, update.line)
     both, attributes = [start, reduction.result], dict(update.attributes)
     ends = rewriter.operation(update.name, both, [total], attributes, update.line)

@@ -84,9 +84,9 @@ def _groups(loads: Sequence[Operation], kernel: Kernel) -> list[list[_Member]]:
             groups.setdefault(key, []).append(_Member(load, below))
     found = []
     for group in groups.values():
-        below = [each.below for each in group]
-        if 0 < max(below) - min(below) <= _MAX_ROWS:
-            found.append([replace(each, below=each.below - below[0]) for each in group])
+        places = [each.below for each in group]
+        if 0 < max(places) - min(places) <= _MAX_ROWS:
+            found.append([replace(each, below=each.below - places[0]) for each in group])
     return found
 
 

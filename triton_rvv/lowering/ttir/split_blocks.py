@@ -33,12 +33,15 @@ _ROWS_OF_LONG = 4
 # Blocks of which each use may have one of its own, as large as that needs.
 _FREE = frozenset(["arith.constant", "tt.make_range", "tt.splat"])
 # Done again for each part rather than kept in memory for all of them.
-_DONE_AGAIN = ("arith.", "tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast")
-_DONE_AGAIN += ("tt.addptr", "tt.bitcast", "tt.load", "tt.fp_to_fp")
+_DONE_AGAIN = (
+    *("arith.", "tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast"),
+    *("tt.addptr", "tt.bitcast", "tt.load", "tt.fp_to_fp"),
+)
 # What else may be in a kernel whose blocks are split: nothing that happens to anybody but stores.
-_DONE_ONCE = ("math.", "tt.reduce", "tt.reshape", "tt.trans", "tt.precise_", "tt.store", "tt.get_")
-_DONE_ONCE += ("tt.clampf", "tt.mulhiui", "scf.for", "scf.if", "scf.yield", "tt.return")
-_DONE_ONCE += ("llvm.intr.assume",)
+_DONE_ONCE = (
+    *("math.", "tt.reduce", "tt.reshape", "tt.trans", "tt.precise_", "tt.clampf", "tt.mulhiui"),
+    *("tt.store", "tt.get_", "tt.return", "scf.for", "scf.if", "scf.yield", "llvm.intr.assume"),
+)
 # What takes long to do again.
 _COSTLY = ("math.", "arith.div", "arith.rem", "tt.reduce", "tt.precise_")
 
