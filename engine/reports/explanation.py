@@ -12,6 +12,7 @@ from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from foundation.errors import CommandError, UserError
 from kernels.spec import Problem
+from rvv_runner.usage import cores_in
 
 __all__ = ["Explanation", "explained_or_kept", "keep_explanation", "kept"]
 
@@ -66,7 +67,8 @@ def _trials(summary: Summary) -> dict[str, StoredTrial]:
 
 def _is_possible(stored: StoredTrials, summary: Summary) -> bool:
     is_one_shape = not isinstance(stored.attribute("shape"), list)
-    return summary.winner is not None and summary.estimated and is_one_shape
+    is_one_core = cores_in(str(stored.attribute("device"))) == 1
+    return summary.winner is not None and summary.estimated and is_one_shape and is_one_core
 
 
 def _explained(stored: StoredTrials, summary: Summary, problem: Problem) -> tuple[Spent, ...]:
@@ -85,7 +87,7 @@ def _explained(stored: StoredTrials, summary: Summary, problem: Problem) -> tupl
         before = counters_of(trials[one.label]).get(CYCLES)
         if before is not None and before != one.cycles:
             raise UserError(
-                f"the {one.label} took {before:,.0f} cycles and now takes {one.cycles:,.0f}, since "
-                "its kernel, compiler, board or data changed: tune it again"
+                f"the {one.label} took {before:,.0f} cycles and takes {one.cycles:,.0f} now; if "
+                "the kernel, the compiler, the board or the data changed, tune it again"
             )
     return spent

@@ -78,10 +78,17 @@ def verdict(
     return Verdict(_use(summary, winner), to_use.config, _heading(summary, to_use), causes, steps)
 
 
+def _is_slower(summary: Summary, winner: StoredTrial) -> bool:
+    """Whether the winner is slower than the default under the default model."""
+    return (summary.speedup(winner) or 1.0) < 1.0
+
+
 def _heading(summary: Summary, to_use: StoredTrial) -> str:
-    if to_use is summary.winner and to_use is not summary.default:
+    winner = summary.winner
+    assert winner is not None
+    if to_use is winner and to_use is not summary.default and not _is_slower(summary, winner):
         return "Why the winner is faster than the default"
-    if to_use is summary.winner:
+    if winner is summary.default:
         return "Where the cycles of the default go"
     return "How the winner differs from the default"
 
@@ -112,6 +119,11 @@ def _use(summary: Summary, winner: StoredTrial) -> str:
     band = trial_band(winner)
     if band is None:
         return f"Use the winner: {gain} the default, by a model that no real core has checked."
+    if not summary.tied(default) and _is_slower(summary, winner):
+        return (
+            "Use the winner: it loses least over all models of the core. Under the default model "
+            f"alone it runs at {gain} the default's speed."
+        )
     if summary.tied(default):
         return (
             f"The winner ({gain}) and the default are tied, since the model cannot tell times "

@@ -109,6 +109,7 @@ def test_a_tuning_run_says_once_what_has_no_effect(result: TuningResult) -> None
     assert terminal.getvalue().splitlines().count(f"note: {NOTE}") == 1
 
 
+@pytest.mark.long
 def test_results_of_an_ordered_kernel_hold_for_the_board_alone(
     folder: Path, tmp_path: Path, ray_for_tests: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

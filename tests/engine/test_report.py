@@ -192,6 +192,23 @@ def test_a_kernel_that_the_study_does_not_know_is_asked_for(storage, tmp_path, c
     assert 'class="parts"' not in page
 
 
+def test_a_winner_over_all_models_may_be_slower_under_the_default_one(storage, tmp_path):
+    identity = StudyIdentity("k", {"N": 8}, "fp32", "emulated:x60", "grid", {"compiler": "c"})
+    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    while (config := search.ask()) is not None:
+        is_default = dict(config) == {"BLOCK": 1, "GROUP": 1}
+        time_s = 1e-3 if is_default else 2e-3 if config["BLOCK"] == 8 else 5e-3
+        models = {"default": time_s, "late": 9e-3 if is_default else time_s}
+        counters = {"u_mode_cycle": 1.6e9 * time_s, "l2_miss": 1e8 * time_s}
+        about = {"board": "emulated:x60", "estimated": True, "counters": counters}
+        notes = {"wall_s": 1.0} if is_default else {}
+        search.tell(config, time_s, attributes={**about, "models_s": models, **notes})
+    page = page_of(storage, [identity.name], tmp_path).read_text()
+    assert "it loses least over all models of the core. Under the default model alone" in page
+    assert "0.50x the default" in page
+    assert "How the winner differs from the default" in page
+
+
 def test_the_page_has_a_name_without_colons():
     assert report_path("s.journal", ["k-emulated:x60-1"]).name == "k-emulated-x60-1.html"
 

@@ -76,10 +76,10 @@ def test_a_program_is_tuned_and_its_file_holds_the_winners(
     capture.launch(kernels.listed_kernel, [32], values)
     ones = torch.ones(50)  # in the memory of the output, so that it cannot be tuned
     capture.launch(kernels.running_sum_kernel, [1], {"x": ones, "out": ones, "n": 50}, time_s=1.0)
-    record, (*tasks, refused) = tune(capture, capsys, "--trials", "23", "--device", device)
+    record, (*tasks, refused) = tune(capture, capsys, "--trials", "30", "--device", device)
     assert "arguments that share memory" in refused["refusal"]
     assert refused["tried"] == 0
-    assert sum(task["tried"] for task in tasks) <= 23
+    assert sum(task["tried"] for task in tasks) <= 30
     assert [task["tried"] > 0 for task in tasks] == [True] * 5
     assert tasks[0]["tried"] >= max(task["tried"] for task in tasks[1:])
     assert tasks[3]["tried"] == 1  # a block that covers a row leaves nothing to try
