@@ -1,20 +1,23 @@
 """The X60's matrix unit beside what others measured on boards:
-python benchmarks/bench_matrix_unit.py [--device BOARD] [--out FILE]
+python benchmarks/bench_matrix_unit.py [--drawn] [--device BOARD] [--out FILE]
 
 The published figures are those of ime-bench (2026, on an Orange Pi RV2 at 1.6 GHz), and so are the
 loops in the L1 cache. Whole products are this project's own code for `matmul` of 8-bit integers at
-its sizes: of a few block sizes, the fastest. On a board, FILE has every figure, to be sent back.
+its sizes: of a few block sizes, the fastest. --drawn takes ten products of sizes drawn by a seed in
+their place. On a board, FILE has every figure, to be sent back.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 from matrix_loops import OPERATIONS, Loop, artifact_of, one_by_one, pipelined, tiles
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure
@@ -59,7 +62,8 @@ PRODUCTS: Sequence[tuple[Mapping[str, int], int, str]] = (
     ({"M": 256, "N": 512, "K": 256}, 1, ""),
 )
 # Rows and columns of a block; along K 256.
-_BLOCKS = ((256, 256), (256, 512))
+_BLOCKS = ((128, 256), (256, 256), (256, 512))
+_SEED, _DRAWN, _SMALLEST, _LARGEST = 20261126, 10, 32, 512
 
 
 def loop_row(what: str, loop: Loop, published: str, board: Board) -> Row:
@@ -93,6 +97,13 @@ def product_row(
     return _row(what, published, spec.flops(problem), min(times_s), board)
 
 
+def drawn_shapes() -> list[dict[str, int]]:
+    """Sizes of products; their logarithms are uniform."""
+    low, high = math.log2(_SMALLEST), math.log2(_LARGEST)
+    sizes = 2 ** np.random.default_rng(_SEED).uniform(low, high, (_DRAWN, 3))
+    return [dict(zip("MNK", map(round, each), strict=True)) for each in sizes.tolist()]
+
+
 def _row(what: str, published: str, operations: float, time_s: float, board: Board) -> Row:
     cycles = time_s * board.info.frequency_hz * board.info.used_cores
     return Row(what, published, operations / time_s / 1e9, cycles * OPERATIONS / operations)
@@ -102,6 +113,7 @@ def main(argv: Sequence[str]) -> None:
     """Print the table; with --out, write it too."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--device", default="emulated:x60-ime")
+    parser.add_argument("--drawn", action="store_true", help="products of drawn sizes alone")
     parser.add_argument("--out", type=Path, help="a file for the figures")
     arguments = parser.parse_args(argv)
     board = load_board(arguments.device)
@@ -116,11 +128,14 @@ def main(argv: Sequence[str]) -> None:
         figures = f"{row.gops:.0f} GOP/s | {row.instruction_cycles:.2f}"
         print(f"| {row.what} | {row.published or '-'} | {figures} |", flush=True)
 
-    for what, (loop, published) in LOOPS.items():
+    products: Sequence[tuple[Mapping[str, int], int, str]] = PRODUCTS
+    if arguments.drawn:
+        products = [(shape, 1, "") for shape in drawn_shapes()]
+    for what, (loop, published) in () if arguments.drawn else LOOPS.items():
         add(loop_row(what, loop, published, board))
     with scratch_folder("matrix-products-") as folder:
         store = ArtifactStore(folder)
-        for shape, cores, published in PRODUCTS:
+        for shape, cores, published in products:
             used = board if cores == 1 else load_board(on_cores(arguments.device, cores))
             used.open()
             add(product_row(shape, published, used, store))

@@ -2,7 +2,7 @@
 
 script -qc "stty cols 100; .venv/bin/python -m engine.tune matmul --trials 50" typescript
 .venv/bin/python docs/terminal_picture.py "make tune" typescript docs/pictures/tune.svg \
-    --until "use the winner"
+    --until "The winner "
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def picture(title: str, typed: str, until: str = "", columns: int = _COLUMNS) ->
     Args:
         title: of the terminal's window.
         typed: what `script` wrote, with escape sequences.
-        until: a text in the last line that is drawn; "" draws all lines.
+        until: the last line that is drawn is the last with this text; "" draws all lines.
         columns: of the terminal.
     """
     printed = typed.rpartition(_CURSOR_SHOWN)[2].replace("\r\n", "\n")
     printed = re.sub(r"\nScript done on .*", "", printed).strip("\n")
     if until:
-        first, _, rest = printed.partition(until)
+        first, _, rest = printed.rpartition(until)
         printed = first + until + rest.partition("\n")[0]
     console = EscapingConsole(record=True, width=columns, file=io.StringIO())
     console.print(Text.from_ansi(printed))
@@ -50,7 +50,9 @@ def main() -> None:
     parser.add_argument("title", help="of the terminal's window")
     parser.add_argument("typescript", type=Path, help="what script wrote")
     parser.add_argument("svg", type=Path, help="the picture")
-    parser.add_argument("--until", default="", help="a text in the last line that is drawn")
+    parser.add_argument(
+        "--until", default="", help="the last line with this text is the last drawn"
+    )
     given = parser.parse_args()
     given.svg.write_text(picture(given.title, given.typescript.read_text(), given.until))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from foundation.interrupts import expect_interrupts
+from foundation.notebooks import without_widget_advice
 
 if TYPE_CHECKING:
     from engine import ops
@@ -23,6 +24,7 @@ expect_interrupts("engine")
 from foundation.foreign_kernels import check_kernels  # noqa: E402
 
 check_kernels(Path(__file__).resolve().parents[1])
+without_widget_advice()
 
 
 def __getattr__(name: str) -> object:

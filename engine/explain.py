@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.arguments.options import add_storage_argument
-from engine.arguments.problem import kernel_name
+from engine.arguments.options import add_storage_argument, completes_studies
+from engine.arguments.problem import add_own_kernel_argument
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.errors import UserError
 from foundation.printing import say
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from engine.run.summary import Summary
     from engine.study.stored_trial import StoredTrial
     from engine.study.trials import StoredTrials
-    from kernels.spec import Problem
-    from rvv_runner.emulated.board import EmulatedBoard
 
 __all__ = ["main"]
 
@@ -44,13 +42,14 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     # Optuna and Triton take seconds to import: --help does not wait for them.
     from engine.explained.counted import print_counted
+    from engine.explained.study import emulated_board, explain_trials, problem_of, roles
     from engine.explained.tables import print_explained
     from engine.study.storage import study_named
     from foundation.console import EscapingConsole
 
     stored = study_named(arguments.storage, arguments.study)
     measured_on = str(stored.attribute("device"))
-    board = _emulated(arguments.device or measured_on)
+    board = emulated_board(arguments.device or measured_on)
     summary = _summary(stored)
     console = EscapingConsole(width=None if sys.stdout.isatty() else _WIDTH)
     if board is None:
@@ -62,9 +61,7 @@ def main(argv: Sequence[str] | None) -> int:
             f"spent on: {_advice(measured_on)}"
         )
         return EXIT_FOUND
-    problem = _problem(stored, arguments.kernel)
-    board.open()
-    explained = _explain(problem, summary, board)
+    explained = explain_trials(problem_of(stored, arguments.kernel), roles(summary), board)
     print_explained(explained, _estimate(explained[0]), console)
     for note in _notes(explained, summary):
         say(f"note: {note}")
@@ -73,30 +70,15 @@ def main(argv: Sequence[str] | None) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    parser.add_argument("study", metavar="STUDY", help="name of a study")
+    completes_studies(parser.add_argument("study", metavar="STUDY", help="name of a study"))
     add_storage_argument(parser)
-    parser.add_argument(
-        "--kernel",
-        metavar="FILE",
-        type=kernel_name,
-        help="the file of a kernel of your own, which the study does not know",
-    )
+    add_own_kernel_argument(parser)
     parser.add_argument(
         "--device",
         metavar="NAME",
         help="the emulated board to explain on (default: the study's own)",
     )
     return parser.parse(argv)
-
-
-def _emulated(device: str) -> EmulatedBoard | None:
-    """The emulated board of that name; None for any other device."""
-    from rvv_runner.devices import board_names, load_board
-    from rvv_runner.emulated.board import EmulatedBoard
-    from rvv_runner.usage import split_usage
-
-    board = load_board(device) if split_usage(device)[0] in board_names() else None
-    return board if isinstance(board, EmulatedBoard) else None
 
 
 def _advice(device: str) -> str:
@@ -116,9 +98,10 @@ def _counted(stored: StoredTrials, summary: Summary) -> dict[str, StoredTrial]:
     Raises:
         UserError: if nothing was counted of the winner.
     """
+    from engine.explained.study import roles
     from engine.run.counters import counters_of
 
-    trials = _roles(summary)
+    trials = roles(summary)
     if not counters_of(trials["winner"]):
         raise UserError(
             f"{stored.study_name} has times and no counters: "
@@ -127,74 +110,18 @@ def _counted(stored: StoredTrials, summary: Summary) -> dict[str, StoredTrial]:
     return trials
 
 
-def _roles(summary: Summary) -> dict[str, StoredTrial]:
-    """The winner, the runner-up and the default, as far as the study has them."""
-    trials = dict(zip(("winner", "runner-up"), summary.best, strict=False))
-    if summary.default is not None and summary.default not in trials.values():
-        trials["default"] = summary.default
-    return trials
-
-
-def _problem(stored: StoredTrials, file: str | None) -> Problem:
-    """The study's problem, of several shapes the first.
-
-    Raises:
-        UserError: if the kernel is not this project's and no file is given, or the study chose
-            other outputs.
-    """
-    from kernels.registry import kernel_names, load_kernel, make_problem
-
-    name = str(stored.attribute("kernel"))
-    if file is None and name not in kernel_names():
-        raise UserError(f"{name} is a kernel of your own: add --kernel FILE with its file")
-    made_with = stored.attribute("made_with")
-    if isinstance(made_with, Mapping) and "choice of outputs" in made_with:
-        raise UserError(f"{stored.study_name} chose its outputs: explain a study without that")
-    shape = stored.attribute("shape")
-    first = shape[0] if isinstance(shape, list) else shape
-    assert isinstance(first, Mapping)
-    return make_problem(load_kernel(file or name), dict(first), str(stored.attribute("dtype")))
-
-
 def _summary(stored: StoredTrials) -> Summary:
     """The study's outcome.
 
     Raises:
         UserError: if it has no winner.
     """
-    from engine.repeats.comparison import COMPARISON, kept_comparison
-    from engine.run.summary import summarise
-    from engine.study.robust import ROBUST, robust_of
+    from engine.run.stored_summary import stored_summary
 
-    judged = [trial for trial in stored.changes() if trial.has_outcome]
-    default = next((trial.config for trial in judged if "wall_s" in trial.attributes), None)
-    comparison = kept_comparison(stored.attribute(COMPARISON), judged)
-    robust = robust_of(stored.attribute(ROBUST))
-    summary = summarise(judged, default, comparison, robust=robust)
+    summary = stored_summary(stored, [trial for trial in stored.changes() if trial.has_outcome])
     if summary.winner is None:
         raise UserError(f"{stored.study_name} has no winner yet: tune it first")
     return summary
-
-
-def _explain(problem: Problem, summary: Summary, board: EmulatedBoard) -> list[Explained]:
-    """Each of them, run once more with its lines."""
-    from engine.explained.explained import explain_config
-    from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
-    from engine.workers.kernel_builder import BuildRequest, KernelBuilder
-
-    request = BuildRequest(
-        problem.spec.load_name,
-        problem.shape,
-        problem.dtype,
-        board.info.target,
-        ArtifactStore(ARTIFACT_FOLDER.resolve()),
-        with_lines=True,
-    )
-    builder = KernelBuilder(request)
-    return [
-        explain_config(label, trial.config, builder, board)
-        for label, trial in _roles(summary).items()
-    ]
 
 
 def _notes(explained: Sequence[Explained], summary: Summary) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from engine.arguments.options import add_storage_argument
+from engine.arguments.options import add_storage_argument, completes_studies
 from engine.results.exports import format_module, format_names
 from foundation.command_line import (
     EXIT_FOUND,
@@ -20,6 +20,7 @@ from foundation.command_line import (
     one_of,
     run_command,
 )
+from foundation.completion import completes
 from foundation.errors import UserError
 from foundation.printing import say
 
@@ -129,16 +130,18 @@ def _left_out_if_unfit(arguments: argparse.Namespace) -> Iterator[None]:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    parser.add_argument("studies", metavar="STUDY", nargs="*", help="a study (default: all)")
-    parser.add_argument(
+    add = parser.add_argument
+    completes_studies(add("studies", metavar="STUDY", nargs="*", help="a study (default: all)"))
+    format_argument = add(
         "--format",
         metavar="NAME",
         type=_format_name,
         default="csv",
         help=f"{', '.join(format_names())} (default: %(default)s)",
     )
+    completes(format_argument, format_names)
     add_storage_argument(parser)
-    parser.add_argument(
+    add(
         "--out",
         metavar="DIR",
         type=Path,

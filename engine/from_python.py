@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
+from engine.arguments.consumer import consumer_option, for_consumer
 from engine.arguments.options import objective_names, sampler_name
 from engine.arguments.problem import device_names, kernel_name, shape_type
 from engine.run.request import (
@@ -32,6 +33,7 @@ from foundation.command_line import (
     positive_number,
 )
 from foundation.errors import UserError
+from foundation.notebooks import in_notebook
 from foundation.shapes import Shape
 from gpu_runner.names import TIMINGS, Timing
 from rvv_runner.board import BoardError
@@ -57,6 +59,7 @@ def tune(
     timing: Timing | None = None,
     cores: int | None = None,
     space: str = "",
+    consumer: Literal["vllm", "sglang"] | None = None,
     sampler: str = "auto",
     trials: int | None = None,
     until: Literal["converged"] | None = None,
@@ -83,6 +86,8 @@ def tune(
         dtype: element type; None for the kernel's first.
         device: the board, or several of one kind, separated by commas.
         space: on a GPU, the name of another tuner's search space: "aiter", "tune_gemm", "vllm".
+        consumer: on a GPU, the program to tune for, as --for: search only what its kernel can run,
+            in an element type that it reads.
         timing: how kernels are timed: "cold", "warm", or on a GPU "graph"; None for cold on a GPU
             and warm on a processor.
         cores: of the board that run the kernel at once; None for one.
@@ -99,19 +104,24 @@ def tune(
         robust: on an emulated board, what to minimise: "mean", "worst" or "off", as --robust.
         jobs: parallel builds; None for one per core.
         ray_address: HOST:PORT of a Ray cluster to build on.
-        progress: called with each event of `engine.run.events`. None shows a live line if stderr
-            is a terminal, and nothing otherwise.
+        progress: called with each event of `engine.run.events`. None shows a live line in a
+            notebook and if stderr is a terminal, and nothing otherwise.
 
     Raises:
         UserError: for a mistake in the arguments, in one sentence.
         BoardError: if the board cannot be used.
     """
+    name = kernel_name(str(kernel))
+    devices = _devices(device, timing, cores, ray_address)
+    space = _checked("space", one_of("search space", space_names), space) if space else ""
+    if consumer is not None:
+        dtype, space = for_consumer(consumer_option(consumer), name, dtype, space, devices)
     request = TuningRequest(
-        kernel=kernel_name(str(kernel)),
+        kernel=name,
         shapes=_shapes(shape, shapes),
         dtype=dtype,
-        devices=_devices(device, timing, cores, ray_address),
-        space=_checked("space", one_of("search space", space_names), space) if space else "",
+        devices=devices,
+        space=space,
         search=SearchOptions(
             sampler=sampler_name(sampler),
             trials=_trials(trials, until),
@@ -241,8 +251,20 @@ def _robust_mode(text: str) -> Robust:
 
 @contextlib.contextmanager
 def _listeners(progress: Listener | None) -> Iterator[list[Listener]]:
-    if progress is not None or not sys.stderr.isatty():
-        yield [progress] if progress else []
+    if progress is not None:
+        yield [progress]
+        return
+    if in_notebook():
+        from engine.results.notebook_progress import NotebookProgress
+
+        shown = NotebookProgress()
+        try:
+            yield [shown]
+        finally:
+            shown.stop()
+        return
+    if not sys.stderr.isatty():
+        yield []
         return
     from engine.results.progress import progress_on
 

@@ -22,6 +22,7 @@ from foundation.command_line import (
 )
 from foundation.config import Config, ParameterValue
 from foundation.printing import say
+from kernels.registry import check_parameters
 
 __all__ = ["main"]
 
@@ -54,6 +55,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         default={},
         help="values of the tuned parameters; those left out keep the default configuration's",
     )
+    parser.finish_with(lambda arguments: check_parameters(arguments.kernel, arguments.config))
     return parser.parse(argv)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.arguments.options import add_storage_argument
+from engine.arguments.options import add_storage_argument, completes_studies
+from engine.arguments.problem import add_own_kernel_argument
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.printing import say
 
@@ -14,9 +16,9 @@ __all__ = ["main"]
 
 _PROG = "engine.report"
 _DESCRIPTION = (
-    "Writes one HTML page that needs no network: the winner against the default, convergence, "
-    "which parameters matter, the leaders, failures, and every trial. With two studies, also what "
-    "it costs to exchange their winners."
+    "Writes one HTML page that needs no network: the winner against the default, on an emulated "
+    "board where the cycles of both go, convergence, which parameters matter, the leaders, "
+    "failures, and every trial. With two studies, also what it costs to exchange their winners."
 )
 _EPILOG = "Exit status: 0 if the page was written, 2 for a mistake in the command."
 
@@ -29,6 +31,7 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     # Optuna takes seconds to import: --help does not wait for it.
+    from engine.reports.explanation import explained_or_kept
     from engine.reports.written import report_path, write_report
     from engine.study.storage import study_named
     from foundation.errors import UserError
@@ -37,7 +40,8 @@ def main(argv: Sequence[str] | None) -> int:
     studies = [study_named(arguments.storage, name) for name in names]
     path = arguments.out or report_path(arguments.storage, names)
     try:
-        write_report(studies, path)
+        explanation = explained_or_kept(arguments.kernel, _note)
+        write_report(studies, path, explanation, alone=arguments.out is not None)
     except OSError as error:
         raise UserError(
             f"{path} cannot be written ({error.strerror}): give another with --out"
@@ -46,16 +50,23 @@ def main(argv: Sequence[str] | None) -> int:
     return EXIT_FOUND
 
 
+def _note(sentence: str) -> None:
+    say(f"note: {sentence}", file=sys.stderr)
+
+
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    parser.add_argument("study", metavar="STUDY", help="name of a study")
-    parser.add_argument("other", metavar="STUDY2", nargs="?", help="a study to compare it with")
+    add = parser.add_argument
+    completes_studies(add("study", metavar="STUDY", help="name of a study"))
+    completes_studies(add("other", metavar="STUDY2", nargs="?", help="a study to compare it with"))
     add_storage_argument(parser)
+    add_own_kernel_argument(parser)
     parser.add_argument(
         "--out",
         metavar="FILE",
         type=Path,
-        help="the page (default: reports/STUDY.html beside the storage)",
+        help="the page, with all that it needs (default: reports/STUDY.html beside the storage; "
+        "pages there share the file that draws their charts)",
     )
     return parser.parse(argv)
 

@@ -8,8 +8,9 @@ import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
+from engine.arguments.consumer import add_consumer_argument
 from engine.arguments.options import (
     add_search_arguments,
     add_storage_argument,
@@ -175,6 +176,7 @@ def _tune(
     with progress_on(stream) as progress:
         progress(LOADING)
         # --help and mistyped names do not wait for these imports.
+        from engine.reports.of_run import report_run
         from engine.results.json import json_text, study_record
         from engine.results.table import print_result
         from engine.run.tuning import tune
@@ -191,7 +193,7 @@ def _tune(
         if not as_json:
             print_result(results[-1], sys.stdout)
         if with_report:
-            _write_report(results[-1], sys.stderr if as_json else sys.stdout)
+            report_run(results[-1], sys.stderr if as_json else sys.stdout)
         if results[-1].ended.reason == "interrupted":
             break
     if as_json and results:
@@ -200,20 +202,6 @@ def _tune(
     if failures:
         raise failures[0]
     return results
-
-
-def _write_report(result: TuningResult, stream: TextIO) -> None:
-    """Write the study's page and say where it is; without one, the result still stands."""
-    from engine.reports.written import report_path, write_report
-    from engine.study.storage import study_named
-
-    path = report_path(result.storage, [result.study])
-    try:
-        write_report([study_named(result.storage, result.study)], path)
-    except OSError as error:
-        say(f"note: no report was written: {path}: {error.strerror}", file=sys.stderr)
-    else:
-        say(f"report: {path}" if stream.isatty() else f"report={path}", file=stream)
 
 
 def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]:
@@ -292,6 +280,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     add_problem_arguments(parser, kernel_optional=True, several_shapes=True, captures=True)
     add_device_argument(parser, several=True)
     add_space_argument(parser)
+    add_consumer_argument(parser)
     parser.add_argument(
         "--missing",
         action="store_true",

@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Callable, Iterable
 
-__all__ = ["complete", "completed_words", "completes", "enter_subcommand"]
+__all__ = ["complete", "completed_words", "completes", "completes_by", "enter_subcommand"]
 
 # The shell sets it when it asks for completions: 1 plus the number of words before the program.
 _ASKED = "_ARGCOMPLETE"
@@ -22,7 +22,14 @@ def complete(parser: argparse.ArgumentParser) -> None:
 
 def completes(action: argparse.Action, names: Callable[[], Iterable[str]]) -> None:
     """Offer `names()` as completions of an argument; other values stay possible."""
-    action.completer = lambda **_: names()  # type: ignore[attr-defined]  # argcomplete reads it
+    completes_by(action, lambda _: names())
+
+
+def completes_by(
+    action: argparse.Action, names: Callable[[argparse.Namespace], Iterable[str]]
+) -> None:
+    """The same, where the names depend on the arguments so far."""
+    action.completer = lambda parsed_args, **_: names(parsed_args)  # type: ignore[attr-defined]  # argcomplete reads it
 
 
 def completed_words() -> list[str]:

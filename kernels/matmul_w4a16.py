@@ -10,8 +10,9 @@ import triton
 import triton.language as tl
 
 from foundation.config import Config
+from kernels.packed_tiles import HALF, ROW, columns_at, grid, weights_bytes
 from kernels.references.packed_weights import GROUP, groups_of, packed_weights
-from kernels.spec import Grid, KernelSpec, Problem
+from kernels.spec import KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
     Tolerance,
@@ -26,17 +27,14 @@ from launchers.arguments import Argument
 
 __all__ = ["SPEC"]
 
-# The bytes of a group: each holds a weight of its first half and one of its second.
-HALF = tl.constexpr(GROUP // 2)
-
 
 @triton.jit
-def _row_products(x_ptr, w_ptr, width, lanes, inside):
+def _row_products(x_ptr, w_ptr, lanes):
     """A group's products with one row; 8 is taken off the weights by the sum of x."""
     total = tl.zeros(lanes.shape, dtype=tl.float32)
     x_sum = 0.0
     for k in range(HALF):
-        packed = tl.load(w_ptr + k * width + lanes, mask=inside, other=0)
+        packed = tl.load(w_ptr + k * ROW + lanes)
         low = tl.load(x_ptr + k).to(tl.float32)
         high = tl.load(x_ptr + HALF + k).to(tl.float32)
         total += (packed & 15).to(tl.float32) * low
@@ -64,25 +62,24 @@ def matmul_w4a16_kernel(
     BLOCK_SIZE_N: tl.constexpr,
     GROUP: tl.constexpr,
 ):
-    """Y = X W: BLOCK_SIZE_M rows of a tile of BLOCK_SIZE_N columns.
+    """Y = X W: BLOCK_SIZE_M rows of BLOCK_SIZE_N columns, which lie within a tile.
 
-    x: (M, groups * GROUP). w and w_scale hold tiles of BLOCK_SIZE_N columns, one behind the other.
+    x: (M, groups * GROUP). w and w_scale: as `PackedWeights` has them, in whole tiles, so that no
+    load of them needs a mask.
     """
-    tile = tl.program_id(axis=0)
+    first = tl.program_id(axis=0) * BLOCK_SIZE_N
     lanes = tl.arange(0, BLOCK_SIZE_N)
-    width = min(BLOCK_SIZE_N, N - tile * BLOCK_SIZE_N)
-    inside = lanes < width
-    w_ptr += tile * BLOCK_SIZE_N * groups * HALF
-    w_scale_ptr += tile * BLOCK_SIZE_N * groups
-    y_ptr += tile * BLOCK_SIZE_N
+    inside = first + lanes < N
+    w_ptr, w_scale_ptr = columns_at(w_ptr, w_scale_ptr, first, groups)
+    y_ptr += first
 
     if BLOCK_SIZE_M == 1:
         row = tl.program_id(axis=1)
         total = tl.zeros((BLOCK_SIZE_N,), dtype=tl.float32)
         for group in range(groups):
             x_ptrs = x_ptr + (row * groups + group) * GROUP
-            products = _row_products(x_ptrs, w_ptr + group * HALF * width, width, lanes, inside)
-            scale = tl.load(w_scale_ptr + group * width + lanes, mask=inside, other=0.0)
+            products = _row_products(x_ptrs, w_ptr + group * HALF * ROW, lanes)
+            scale = tl.load(w_scale_ptr + group * ROW + lanes)
             total += products * scale.to(tl.float32)
         y = total.to(y_ptr.dtype.element_ty)
         tl.store(y_ptr + row * N + lanes, y, mask=inside)
@@ -92,11 +89,11 @@ def matmul_w4a16_kernel(
         in_m = rows < M
         x_ptrs = x_ptr + rows[:, None] * groups * GROUP + half[None, :]
         x_mask = in_m[:, None]
-        w_ptrs = w_ptr + half[:, None] * width + lanes[None, :]
+        w_ptrs = w_ptr + half[:, None] * ROW + lanes[None, :]
         total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), dtype=tl.float32)
         for group in range(groups):
-            packed = tl.load(w_ptrs + group * HALF * width, mask=inside[None, :], other=0)
-            scale = tl.load(w_scale_ptr + group * width + lanes, mask=inside, other=0.0)
+            packed = tl.load(w_ptrs + group * HALF * ROW)
+            scale = tl.load(w_scale_ptr + group * ROW + lanes)
             scale = scale.to(tl.float32)
             low = tl.load(x_ptrs + group * GROUP, mask=x_mask, other=0.0)
             high = tl.load(x_ptrs + group * GROUP + HALF, mask=x_mask, other=0.0)
@@ -111,10 +108,10 @@ def matmul_w4a16_kernel(
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     m, n, k = (problem.shape[name] for name in "MNK")
-    groups, tile = groups_of(k), int(config["BLOCK_SIZE_N"])
+    groups = groups_of(k)
     x = seeded_normal((m, groups * GROUP), 0, problem.dtype)
     x[:, k:] = 0
-    weights = packed_weights(k, n, tile, seed=1)
+    weights = packed_weights(k, n, seed=1)
     dtype = TORCH_TYPES[problem.dtype]
     # Of several rows, weights are rounded to the type of x before they are multiplied.
     rounded = weights.values if config["BLOCK_SIZE_M"] == 1 else weights.values.to(dtype).double()
@@ -130,16 +127,10 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     )
 
 
-def _grid(problem: Problem, config: Config) -> Grid:
-    columns = triton.cdiv(problem.shape["N"], int(config["BLOCK_SIZE_N"]))
-    return (columns, triton.cdiv(problem.shape["M"], int(config["BLOCK_SIZE_M"])), 1)
-
-
 def _traffic_bytes(problem: Problem) -> float:
     m, n, k = (problem.shape[name] for name in "MNK")
-    groups = groups_of(k)
-    weights = groups * n * (GROUP // 2 + size_bytes("fp16"))
-    return weights + m * (groups * GROUP + n) * size_bytes(problem.dtype)
+    activations = m * (groups_of(k) * GROUP + n) * size_bytes(problem.dtype)
+    return weights_bytes(problem) + activations
 
 
 SPEC = KernelSpec(
@@ -149,7 +140,7 @@ SPEC = KernelSpec(
     default_config=Config({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": 64}),
     dtypes=("fp16", "bf16", "fp32"),
     arguments=_arguments,
-    grid=_grid,
+    grid=grid,
     flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],
     traffic_bytes=_traffic_bytes,
     constants={"GROUP": GROUP},

@@ -12,8 +12,9 @@ import triton
 import triton.language as tl
 
 from foundation.config import Config
+from kernels.packed_tiles import HALF, ROW, columns_at, grid, weights_bytes
 from kernels.references.packed_weights import GROUP, groups_of, packed_weights
-from kernels.spec import Grid, KernelSpec, Problem
+from kernels.spec import KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
     Tolerance,
@@ -29,29 +30,25 @@ from launchers.arguments import Argument
 
 __all__ = ["SPEC"]
 
-# The bytes of a group: each holds a weight of its first half and one of its second.
-HALF = tl.constexpr(GROUP // 2)
-
 
 @triton.jit
-def _row_products(x_ptr, w_ptr, width, lanes, inside):
+def _row_products(x_ptr, w_ptr, lanes):
     """What a group adds to one row: each half is summed up in 16 bits, which hold 16 * 15 * 128."""
     low = tl.zeros(lanes.shape, dtype=tl.int16)
     high = tl.zeros(lanes.shape, dtype=tl.int16)
     for k in range(HALF):
-        packed = tl.load(w_ptr + k * width + lanes, mask=inside, other=0)
+        packed = tl.load(w_ptr + k * ROW + lanes)
         low += (packed & 15).to(tl.int16) * tl.load(x_ptr + k).to(tl.int16)
         high += (packed >> 4).to(tl.int16) * tl.load(x_ptr + HALF + k).to(tl.int16)
     return low.to(tl.int32) + high.to(tl.int32)
 
 
 @triton.jit
-def _block_products(x_ptrs, w_ptr, width, lanes, inside, rows_inside):
+def _block_products(x_ptrs, w_ptr, lanes, rows_inside):
     """What a group adds to a block of rows."""
     half = tl.arange(0, HALF)
     x_mask = rows_inside[:, None]
-    w_ptrs = w_ptr + half[:, None] * width + lanes[None, :]
-    packed = tl.load(w_ptrs, mask=inside[None, :], other=0)
+    packed = tl.load(w_ptr + half[:, None] * ROW + lanes[None, :])
     low = tl.load(x_ptrs + half[None, :], mask=x_mask, other=0)
     high = tl.load(x_ptrs + HALF + half[None, :], mask=x_mask, other=0)
     products = tl.dot(low, (packed & 15).to(tl.int8), out_dtype=tl.int32)
@@ -73,29 +70,26 @@ def matmul_w4a8_kernel(
     BLOCK_SIZE_N: tl.constexpr,
     GROUP: tl.constexpr,
 ):
-    """Y = X W: BLOCK_SIZE_M rows of a tile of BLOCK_SIZE_N columns.
+    """Y = X W: BLOCK_SIZE_M rows of BLOCK_SIZE_N columns, which lie within a tile.
 
     x: (M, groups * GROUP), int8, with the scale and the sum of each group in x_scale and x_sum,
-    both (M, groups). w and w_scale hold tiles of BLOCK_SIZE_N columns, one behind the other. 8 is
-    taken off the weights behind the products, by the sums of x.
+    both (M, groups). w and w_scale: as `PackedWeights` has them, in whole tiles, so that no load of
+    them needs a mask. 8 is taken off the weights behind the products, by the sums of x.
     """
-    tile = tl.program_id(axis=0)
+    first = tl.program_id(axis=0) * BLOCK_SIZE_N
     lanes = tl.arange(0, BLOCK_SIZE_N)
-    width = min(BLOCK_SIZE_N, N - tile * BLOCK_SIZE_N)
-    inside = lanes < width
-    w_ptr += tile * BLOCK_SIZE_N * groups * HALF
-    w_scale_ptr += tile * BLOCK_SIZE_N * groups
-    y_ptr += tile * BLOCK_SIZE_N
+    inside = first + lanes < N
+    w_ptr, w_scale_ptr = columns_at(w_ptr, w_scale_ptr, first, groups)
+    y_ptr += first
 
     if BLOCK_SIZE_M == 1:
         row = tl.program_id(axis=1)
         total = tl.zeros((BLOCK_SIZE_N,), dtype=tl.float32)
         for group in range(groups):
             at = row * groups + group
-            x_ptrs = x_ptr + at * GROUP
-            products = _row_products(x_ptrs, w_ptr + group * HALF * width, width, lanes, inside)
+            products = _row_products(x_ptr + at * GROUP, w_ptr + group * HALF * ROW, lanes)
             products -= 8 * tl.load(x_sum_ptr + at)
-            scale = tl.load(w_scale_ptr + group * width + lanes, mask=inside, other=0.0)
+            scale = tl.load(w_scale_ptr + group * ROW + lanes)
             total += products.to(tl.float32) * (tl.load(x_scale_ptr + at) * scale.to(tl.float32))
         y = total.to(y_ptr.dtype.element_ty)
         tl.store(y_ptr + row * N + lanes, y, mask=inside)
@@ -106,10 +100,9 @@ def matmul_w4a8_kernel(
         for group in range(groups):
             at = rows * groups + group
             x_ptrs = x_ptr + (at * GROUP)[:, None]
-            w_ptrs = w_ptr + group * HALF * width
-            products = _block_products(x_ptrs, w_ptrs, width, lanes, inside, in_m)
+            products = _block_products(x_ptrs, w_ptr + group * HALF * ROW, lanes, in_m)
             products -= 8 * tl.load(x_sum_ptr + at, mask=in_m, other=0)[:, None]
-            scale = tl.load(w_scale_ptr + group * width + lanes, mask=inside, other=0.0)
+            scale = tl.load(w_scale_ptr + group * ROW + lanes)
             x_scale = tl.load(x_scale_ptr + at, mask=in_m, other=0.0)
             total += products.to(tl.float32) * x_scale[:, None] * scale.to(tl.float32)[None, :]
         y = total.to(y_ptr.dtype.element_ty)
@@ -119,11 +112,11 @@ def matmul_w4a8_kernel(
 
 def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     m, n, k = (problem.shape[name] for name in "MNK")
-    groups, tile = groups_of(k), int(config["BLOCK_SIZE_N"])
+    groups = groups_of(k)
     x = seeded_integers((m, groups * GROUP), 0, -127, 127).to(torch.int8)
     x[:, k:] = 0
     x_scale = (0.5 + seeded_normal((m, groups), 1).abs()) / 64
-    weights = packed_weights(k, n, tile, seed=2)
+    weights = packed_weights(k, n, seed=2)
     exact = (x.double() * x_scale.double().repeat_interleave(GROUP, dim=1)) @ weights.values
     expected = exact.to(TORCH_TYPES[_output_dtype(problem)])
     # Products of a group are exact; each is rounded a few times as it is scaled and added.
@@ -140,21 +133,14 @@ def _arguments(problem: Problem, config: Config) -> tuple[Argument, ...]:
     )
 
 
-def _grid(problem: Problem, config: Config) -> Grid:
-    columns = triton.cdiv(problem.shape["N"], int(config["BLOCK_SIZE_N"]))
-    return (columns, triton.cdiv(problem.shape["M"], int(config["BLOCK_SIZE_M"])), 1)
-
-
 def _output_dtype(problem: Problem) -> str:
     return problem.outputs.dtype or "fp32"
 
 
 def _traffic_bytes(problem: Problem) -> float:
     m, n, k = (problem.shape[name] for name in "MNK")
-    groups = groups_of(k)
-    activations = m * groups * (GROUP + size_bytes("fp32") + size_bytes("i32"))
-    weights = groups * n * (GROUP // 2 + size_bytes("fp16"))
-    return activations + weights + m * n * size_bytes(_output_dtype(problem))
+    activations = m * groups_of(k) * (GROUP + size_bytes("fp32") + size_bytes("i32"))
+    return activations + weights_bytes(problem) + m * n * size_bytes(_output_dtype(problem))
 
 
 SPEC = KernelSpec(
@@ -165,7 +151,7 @@ SPEC = KernelSpec(
     dtypes=("i8",),
     output_dtypes={"i8": ("fp32", "fp16", "bf16")},
     arguments=_arguments,
-    grid=_grid,
+    grid=grid,
     flops=lambda problem: 2 * problem.shape["M"] * problem.shape["N"] * problem.shape["K"],
     traffic_bytes=_traffic_bytes,
     constants={"GROUP": GROUP},

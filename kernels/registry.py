@@ -5,18 +5,21 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from foundation.errors import UserError, nearest
-from kernels.own.declared_sizes import sizes_of_file, sizes_of_spec
+from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, PREFETCH
+from kernels.own.declared_sizes import constants_of_spec, sizes_of_file, sizes_of_spec
 from kernels.own.kernel_path import split_path
 from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 
 __all__ = [
     "check_declared",
+    "check_parameters",
+    "dtype_name",
     "is_captured_task",
     "is_kernel_file",
     "kernel_names",
@@ -25,8 +28,8 @@ __all__ = [
 ]
 
 _NOT_KERNELS = {
-    *("__init__", "alignment", "on_device", "registry", "source_digest", "source_text", "spec"),
-    *("unwrapped", "values"),
+    *("__init__", "alignment", "on_device", "packed_tiles", "registry", "source_digest"),
+    *("source_text", "spec", "unwrapped", "values"),
 }
 _MAX_SIZE = 2**31 - 1
 _OTHER_NAMES = {
@@ -104,6 +107,25 @@ def check_declared(kernel: str, shape: Mapping[str, int], dtype: str | None = No
         _known_dtype(declared.kernel, declared.dtypes, dtype)
 
 
+def check_parameters(kernel: str, names: Iterable[str]) -> None:
+    """Refuse names in a configuration that a registered kernel cannot have; imports nothing.
+
+    Args:
+        kernel: a name as for `load_kernel`; of a user's own, nothing is known before an import.
+        names: of parameters.
+
+    Raises:
+        UserError: for a name that is neither a constant of the kernel nor an option of a compiler.
+    """
+    if kernel not in kernel_names():
+        return
+    known = constants_of_spec(Path(__file__).with_name(f"{kernel}.py"))
+    options = {*CONFIG_OPTIONS, *GPU_OPTIONS, PREFETCH}
+    for name in names:
+        if name not in known | options:
+            raise UserError(f"{kernel} has no parameter {name}: {nearest(name, known)}")
+
+
 def make_problem(
     spec: KernelSpec,
     shape: Mapping[str, int],
@@ -129,7 +151,7 @@ def make_problem(
 
 
 def _known_dtype(kernel: str, dtypes: Sequence[str], given: str) -> str:
-    dtype = _full_name(given)
+    dtype = dtype_name(given)
     if dtype not in dtypes:
         raise UserError(f"{kernel} does not take {given}: {nearest(dtype, dtypes)}")
     return dtype
@@ -157,7 +179,7 @@ def _check_shape(kernel: str, default: Mapping[str, int], shape: Mapping[str, in
 def _known_outputs(spec: KernelSpec, dtype: str, outputs: Outputs) -> Outputs:
     if outputs.dtype is None:
         return outputs
-    wanted, choices = _full_name(outputs.dtype), spec.output_dtypes.get(dtype, ())
+    wanted, choices = dtype_name(outputs.dtype), spec.output_dtypes.get(dtype, ())
     if not choices:
         raise UserError(
             f"the element type of the outputs of {spec.name} for {dtype} cannot be chosen: "
@@ -182,7 +204,7 @@ def _check_fits_in_memory(problem: Problem) -> None:
         )
 
 
-def _full_name(dtype: str) -> str:
+def dtype_name(dtype: str) -> str:
     """Triton's name of an element type, from other names: "f32", "float32", "int8", "f8e5m2"."""
     name = dtype.lower().removeprefix("torch.").replace("float", "fp").replace("_", "")
     name = re.sub(r"^f(?=\d)", "fp", name)

@@ -8,17 +8,20 @@ from search_spaces.blocks import ACCUMULATOR_BYTES, elements_of, parameters, pru
 from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
-__all__ = ["tiles_of_packed_weights"]
+__all__ = ["TILE", "tiles_of_packed_weights"]
+
+# Columns of packed weights that lie side by side: enough for long vectors, and for two cache lines.
+TILE = 128
 
 
 def tiles_of_packed_weights(problem: Problem, board: BoardInfo) -> SearchSpace:
-    """Blocks of BLOCK_SIZE_M of the M rows and of BLOCK_SIZE_N of the N columns, which are a tile.
+    """Blocks of BLOCK_SIZE_M of the M rows and of BLOCK_SIZE_N of the N columns, within a tile.
 
     One row takes vectors of columns; more take `tl.dot`.
     """
     lanes = rules.lanes_in_register(board.vlen_bits, ACCUMULATOR_BYTES)
     tuned = parameters(
-        BLOCK_SIZE_M=rules.powers_of_two(1, 64), BLOCK_SIZE_N=rules.powers_of_two(16, 1024)
+        BLOCK_SIZE_M=rules.powers_of_two(1, 64), BLOCK_SIZE_N=rules.powers_of_two(16, TILE)
     )
     pruning = [
         rules.rows_fill_registers("BLOCK_SIZE_N", lanes),

@@ -15,7 +15,7 @@ from rvv_runner.board import BoardInfo
 from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
-__all__ = ["registered_space", "space_names"]
+__all__ = ["kernels_in_space", "registered_space", "space_names"]
 
 _HERE = Path(__file__).parent
 
@@ -46,6 +46,12 @@ def space_names() -> list[str]:
     """The names of spaces that a user can choose, sorted."""
     folders = (path.parent for path in _HERE.glob("gpu/*/__init__.py"))
     return sorted({folder.name for folder in folders})
+
+
+def kernels_in_space(name: str) -> list[str]:
+    """The kernels that have a search space of that name, sorted."""
+    paths = _HERE.glob(f"gpu/{name}/*.py")
+    return sorted(path.stem for path in paths if path.stem != "__init__")
 
 
 def _why_none(kernel: str, folder: Path, name: str) -> str:

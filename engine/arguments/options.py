@@ -15,6 +15,7 @@ from engine.run.request import (
 )
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.objectives import CODE_BYTES, TIME_S
+from engine.study.stored_names import stored_names
 from foundation.command_line import (
     ArgumentParser,
     host_and_port,
@@ -22,7 +23,7 @@ from foundation.command_line import (
     positive_integer,
     positive_number,
 )
-from foundation.completion import completes
+from foundation.completion import completes, completes_by
 from foundation.errors import TooBusyError
 from foundation.processors import cores
 from kernels.spec import Problem
@@ -33,6 +34,7 @@ __all__ = [
     "add_search_arguments",
     "add_storage_argument",
     "add_work_arguments",
+    "completes_studies",
     "jobs_advice",
     "objective_names",
     "request_for",
@@ -115,6 +117,11 @@ def add_storage_argument(parser: ArgumentParser) -> None:
         default=DEFAULT_STORAGE,
         help="a journal file or an Optuna storage URL (default: %(default)s)",
     )
+
+
+def completes_studies(action: argparse.Action) -> None:
+    """Offer the names of the studies in --storage as completions of an argument."""
+    completes_by(action, lambda parsed: stored_names(getattr(parsed, "storage", DEFAULT_STORAGE)))
 
 
 def add_jobs_argument(parser: ArgumentParser) -> None:

@@ -29,6 +29,7 @@ from search_spaces.space import Parameter
 __all__ = [
     "add_device_argument",
     "add_kernel_arguments",
+    "add_own_kernel_argument",
     "add_problem_arguments",
     "add_space_argument",
     "complete_config",
@@ -157,6 +158,16 @@ def add_space_argument(parser: ArgumentParser) -> None:
         choices=space_names(),
         default="",
         help="on a GPU: search the space of another tuner, for its kernel (default: the kernel's)",
+    )
+
+
+def add_own_kernel_argument(parser: ArgumentParser) -> None:
+    """Add the argument for the file of a stored study's kernel."""
+    parser.add_argument(
+        "--kernel",
+        metavar="FILE",
+        type=kernel_name,
+        help="the file of a kernel of your own, which the study does not know",
     )
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from engine.workers.artifacts import BuildFailure
 from engine.workers.kernel_builder import COMMENTED, KernelBuilder
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.processors import cores
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.causes import CAUSES, Causes, explain_run
-from rvv_runner.measurement import Measurement
+from rvv_runner.emulated.plugin import build_plugin
+from rvv_runner.measurement import ElfArtifact, Measurement
 from triton_rvv.codegen.line_table import CodeMap, SourceLine, read_code_map
 from triton_rvv.lowering import LineAccess, accesses_by_line
 
-__all__ = ["CAUSE_MEANINGS", "SPILLS", "Explained", "explain_config"]
+__all__ = ["CAUSE_MEANINGS", "SPILLS", "Explained", "explain_configs"]
 
 SPILLS = "spills"
 CAUSE_MEANINGS: Mapping[str, str] = {
@@ -64,23 +67,40 @@ class Explained:
         return sorted(self.by_line, key=lambda line: (-self.of_line(line), line))
 
 
-def explain_config(
-    label: str, config: Config, builder: KernelBuilder, board: EmulatedBoard
-) -> Explained:
-    """Build a configuration and explain one run of it.
+def explain_configs(
+    configs: Mapping[str, Config], builder: KernelBuilder, board: EmulatedBoard
+) -> list[Explained]:
+    """Build configurations and explain one run of each; runs go on all cores.
 
     Args:
-        label: its role.
-        config: the configuration.
+        configs: by role.
         builder: makes executables with lines.
         board: an open emulated board.
 
     Raises:
-        UserError: if it cannot be built, or no longer computes what it should.
+        UserError: if one cannot be built, or no longer computes what it should.
+        BoardError: if the plug-in that explains cannot be compiled.
     """
+    built = {label: _built(label, config, builder) for label, config in configs.items()}
+    build_plugin("explaining")  # once, before several runs ask for it
+    with ThreadPoolExecutor(cores()) as pool:
+        futures = [
+            pool.submit(_explained, label, configs[label], artifact, board)
+            for label, artifact in built.items()
+        ]
+        return [future.result() for future in futures]
+
+
+def _built(label: str, config: Config, builder: KernelBuilder) -> ElfArtifact:
     artifact = builder.build(config)
     if isinstance(artifact, BuildFailure):
         raise UserError(f"the {label} {config} does not build any more: {artifact.reason}")
+    return artifact
+
+
+def _explained(
+    label: str, config: Config, artifact: ElfArtifact, board: EmulatedBoard
+) -> Explained:
     measurement, causes = explain_run(board.emulator, board.info, artifact, _LIMIT_S)
     if causes is None:
         raise UserError(f"the {label} {config} does not run any more: {measurement.reason}")

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import linecache
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from rich.box import SIMPLE
 from rich.table import Table
 
 from engine.explained.explained import CAUSE_MEANINGS, Explained
+from engine.explained.spent import gaps, line_text, main_cause
 from engine.results.units import count_text, spaced_config
 from foundation.console import EscapingConsole
-from triton_rvv.codegen.line_table import SourceLine
 
 __all__ = ["print_explained"]
 
 _MOST_LINES = 10
 _LEAST_SHARE = 0.005  # a line with less of the cycles of every configuration is left out
 _MOST_DIFFERENCES = 3
-_TEXT_WIDTH = 60
 
 
 def print_explained(
@@ -58,7 +55,7 @@ def _lines_table(explained: Sequence[Explained], estimate: str) -> Table:
     for line in winner.lines[:_MOST_LINES]:
         if any(one.of_line(line) >= _LEAST_SHARE * one.cycles for one in explained):
             cells = [_cell(one, one.of_line(line)) for one in explained]
-            table.add_row(_line_text(line), *cells, _most(winner.by_line[line]))
+            table.add_row(line_text(line), *cells, main_cause(winner.by_line[line]))
     return table
 
 
@@ -74,25 +71,13 @@ def _cell(one: Explained, cycles: float) -> str:
     return f"{count_text(cycles)} {cycles / one.cycles:4.0%}"
 
 
-def _line_text(line: SourceLine) -> str:
-    if not line.number:
-        return f"(no line, in {line.file})"
-    text = linecache.getline(line.file, line.number).strip()
-    shown = text if len(text) <= _TEXT_WIDTH else f"{text[: _TEXT_WIDTH - 3]}..."
-    return f"{Path(line.file).name}:{line.number}: {shown}"
-
-
-def _most(causes: Mapping[str, float]) -> str:
-    return max(causes, key=lambda cause: causes[cause])
-
-
 def _sentences(explained: Sequence[Explained]) -> list[str]:
     winner = explained[0]
     line = winner.lines[0]
-    cause = _most(winner.by_line[line])
+    cause = main_cause(winner.by_line[line])
     found = [
         f"causes account for {winner.accounted:.1%} of the winner's cycles",
-        f"the line with the most: {_line_text(line)} ({winner.of_line(line) / winner.cycles:.0%}, "
+        f"the line with the most: {line_text(line)} ({winner.of_line(line) / winner.cycles:.0%}, "
         f"most of it {cause}: {CAUSE_MEANINGS[cause]})",
     ]
     found += [_difference(winner, other) for other in explained[1:]]
@@ -109,19 +94,15 @@ def _scattered(winner: Explained) -> list[str]:
             continue
         if winner.of_line(line) >= _LEAST_SHARE * winner.cycles:
             what = "stores to" if access.is_store else "loads from"
-            found.append(f"{_line_text(line)} {what} {access.address} ({access.kind})")
+            found.append(f"{line_text(line)} {what} {access.address} ({access.kind})")
     return list(dict.fromkeys(found))
 
 
 def _difference(winner: Explained, other: Explained) -> str:
     """What the other loses, the largest first; and what it saves."""
     more = other.cycles - winner.cycles
-    gaps = {
-        cause: other.by_cause.get(cause, 0) - winner.by_cause.get(cause, 0)
-        for cause in CAUSE_MEANINGS
-    }
-    largest = sorted(gaps, key=lambda cause: -abs(gaps[cause]))[:_MOST_DIFFERENCES]
-    listed = ", ".join(f"{cause} {_signed(gaps[cause])}" for cause in largest if gaps[cause])
+    largest = list(gaps(winner.by_cause, other.by_cause).items())[:_MOST_DIFFERENCES]
+    listed = ", ".join(f"{cause} {_signed(cycles)}" for cause, cycles in largest)
     return f"the {other.label} takes {_signed(more)} cycles ({more / winner.cycles:+.0%}): {listed}"
 
 

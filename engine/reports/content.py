@@ -11,6 +11,7 @@ from engine.reports.importance import importances
 from engine.reports.inner_loop import innermost_loop
 from engine.reports.title import title
 from engine.reports.verdict import Verdict, verdict
+from engine.reports.why import Why
 from engine.run.counters import CYCLES, counters_of
 from engine.run.stored_summary import stored_summary
 from engine.run.summary import Summary
@@ -40,6 +41,7 @@ class StudyContent:
         summary: the winner, the default, the leaders and the failures.
         importances: share of each parameter.
         loops: the innermost loop of the default and of the winner; empty texts are left out.
+        why: where the cycles of the winner and the default went; None if that is not known.
     """
 
     name: str
@@ -52,6 +54,7 @@ class StudyContent:
     summary: Summary
     importances: Mapping[str, float]
     loops: Mapping[str, str]
+    why: Why | None = None
 
     @property
     def tried(self) -> int:

@@ -1,4 +1,4 @@
-"""One or two studies as a single HTML file that needs no network."""
+"""One or two studies as an HTML page that needs no network."""
 
 from __future__ import annotations
 
@@ -19,16 +19,18 @@ from engine.results.units import count_text, speedup_text, time_text
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 
-__all__ = ["report_html"]
+__all__ = ["plotly_script", "report_html"]
 
 _CORRECT = "correct"
 
 
-def report_html(contents: Sequence[StudyContent]) -> str:
+def report_html(contents: Sequence[StudyContent], shared_plotly: str | None = None) -> str:
     """The page.
 
     Args:
         contents: one study, or two to be compared.
+        shared_plotly: the file beside the page that draws its charts; None to put its 5 MB into
+            the page.
     """
     environment = Environment(
         loader=PackageLoader("engine.reports", "."),
@@ -61,8 +63,14 @@ def report_html(contents: Sequence[StudyContent]) -> str:
         data=_script_json({"figures": figures, "trials": [_rows(c) for c in contents]}),
         style=_file("report.css"),
         script=_file("report.js"),
-        plotly=(files("plotly") / "package_data" / "plotly.min.js").read_text(),
+        plotly=None if shared_plotly else plotly_script(),
+        shared_plotly=shared_plotly,
     )
+
+
+def plotly_script() -> str:
+    """Plotly for browsers, as its Python package has it."""
+    return (files("plotly") / "package_data" / "plotly.min.js").read_text()
 
 
 def _file(name: str) -> str:

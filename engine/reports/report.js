@@ -1,6 +1,13 @@
 "use strict";
 // The page's charts. Colours of text and grid are the style sheet's, for both themes.
 const data = JSON.parse(document.getElementById("data").textContent);
+// A page of the reports folder takes Plotly from a file beside it.
+if (typeof Plotly === "undefined") {
+  for (const box of document.querySelectorAll(".chart")) {
+    box.textContent = "The charts need the file plotly-….min.js beside this page.";
+  }
+  throw new Error("no Plotly");
+}
 const CLEAR = { paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)" };
 const OPTIONS = { responsive: true, displayModeBar: false };
 

@@ -11,11 +11,13 @@ from engine.results.units import count_text, speedup_text
 from engine.run.counters import ALWAYS_SHOWN, CounterChange
 from engine.run.estimates import trial_band
 from engine.run.summary import Summary
+from engine.run.wrong_everywhere import note_on_reference
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config, ParameterValue
 from foundation.programs import python_command
 from foundation.shapes import Shape, shape_text
 from kernels.registry import kernel_names
+from search_spaces.rules import next_power_of_two
 
 __all__ = ["Verdict", "verdict"]
 
@@ -32,12 +34,14 @@ class Verdict:
     Args:
         use: what to use, with the gain and how sure it is.
         config: what to use; None if no configuration was correct.
+        heading: of what follows about the winner and the default.
         why: the counters that changed most from the default to the winner.
         next_steps: what to try next.
     """
 
     use: str
     config: Config | None
+    heading: str
     why: tuple[str, ...]
     next_steps: tuple[str, ...]
 
@@ -60,17 +64,33 @@ def verdict(
     """
     winner = summary.winner
     if winner is None:
-        return Verdict("No configuration was correct: see what failed.", None, (), ())
+        advice = note_on_reference(trials, is_own=kernel not in kernel_names())
+        return Verdict("No configuration was correct: see what failed.", None, "", (), advice)
     tried = [trial.config for trial in trials if trial.has_outcome]
     steps = (
-        *_edges(winner.config, tried),
+        *_edges(winner.config, tried, shape or {}),
         *_untried(list(importances)[:2], tried),
         *_next_shape(kernel, shape),
     )
     default = summary.default
     to_use = default if default is not None and _is_as_fast(default, summary) else winner
     causes = tuple(map(_cause, _causes(summary.changes)))
-    return Verdict(_use(summary, winner), to_use.config, causes, steps)
+    return Verdict(_use(summary, winner), to_use.config, _heading(summary, to_use), causes, steps)
+
+
+def _is_slower(summary: Summary, winner: StoredTrial) -> bool:
+    """Whether the winner is slower than the default under the default model."""
+    return (summary.speedup(winner) or 1.0) < 1.0
+
+
+def _heading(summary: Summary, to_use: StoredTrial) -> str:
+    winner = summary.winner
+    assert winner is not None
+    if to_use is winner and to_use is not summary.default and not _is_slower(summary, winner):
+        return "Why the winner is faster than the default"
+    if winner is summary.default:
+        return "Where the cycles of the default go"
+    return "How the winner differs from the default"
 
 
 def _is_as_fast(default: StoredTrial, summary: Summary) -> bool:
@@ -99,6 +119,11 @@ def _use(summary: Summary, winner: StoredTrial) -> str:
     band = trial_band(winner)
     if band is None:
         return f"Use the winner: {gain} the default, by a model that no real core has checked."
+    if not summary.tied(default) and _is_slower(summary, winner):
+        return (
+            "Use the winner: it loses least over all models of the core. Under the default model "
+            f"alone it runs at {gain} the default's speed."
+        )
     if summary.tied(default):
         return (
             f"The winner ({gain}) and the default are tied, since the model cannot tell times "
@@ -132,19 +157,25 @@ def _cause(change: CounterChange) -> str:
     )
 
 
-def _edges(winner: Config, tried: Sequence[Config]) -> list[str]:
-    """The sizes whose best value is the least or the largest that was tried."""
+def _edges(winner: Config, tried: Sequence[Config], shape: Shape) -> list[str]:
+    """The sizes whose best value is the least or the largest that was tried, and not the last that
+    makes sense: one, or a block that holds a whole dimension."""
+    whole = {next_power_of_two(size) for size in shape.values()}
     found = []
     for name, value in winner.items():
         values = [v for v in _values(name, tried) if type(v) is int]
         if type(value) is not int or len(values) < _FEWEST_VALUES:
             continue
-        if value in (min(values), max(values)):
-            which, beyond = ("largest", "larger") if value == max(values) else ("least", "smaller")
-            found.append(
-                f"{name}={value} is the {which} value tried: allow {beyond} ones in the search "
-                "space if the kernel takes them"
-            )
+        if value == max(values) and value not in whole:
+            which, beyond = "largest", "larger"
+        elif value == min(values) and value > 1:
+            which, beyond = "least", "smaller"
+        else:
+            continue
+        found.append(
+            f"{name}={value} is the {which} value tried: allow {beyond} ones in the search space "
+            "if the kernel takes them"
+        )
     return found
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 
 from engine.reports.content import check_comparable, study_content
-from engine.reports.page import report_html
+from engine.reports.explanation import Explanation, kept
+from engine.reports.page import plotly_script, report_html
+from engine.reports.why import why_of
 from engine.study.location import file_stem, reports_dir
 from engine.study.trials import StoredTrials
+from foundation.scratch import UNFINISHED, scratch_folder
 
 __all__ = ["report_path", "write_report"]
 
@@ -18,8 +23,21 @@ def report_path(storage: str, names: Sequence[str]) -> Path:
     return reports_dir(storage) / f"{file_stem('_and_'.join(names))}.html"
 
 
-def write_report(studies: Sequence[StoredTrials], path: Path) -> None:
+def write_report(
+    studies: Sequence[StoredTrials],
+    path: Path,
+    explanation: Explanation = kept,
+    *,
+    alone: bool = False,
+) -> None:
     """Write the report of one study, or of two compared.
+
+    Args:
+        studies: one or two.
+        path: of the page.
+        explanation: where the cycles of a study's winner and default went.
+        alone: put all that the page needs into it, so that it can be sent; otherwise pages of a
+            folder share the file that draws their charts.
 
     Raises:
         UserError: for two studies that cannot be compared.
@@ -28,6 +46,22 @@ def write_report(studies: Sequence[StoredTrials], path: Path) -> None:
     contents = [study_content(stored) for stored in studies]
     if len(contents) > 1:
         check_comparable(*contents)
-    html = report_html(contents)
+    spent = [explanation(s, content.summary) for s, content in zip(studies, contents, strict=True)]
+    contents = [
+        dataclasses.replace(content, why=why_of(of_study)) if of_study else content
+        for content, of_study in zip(contents, spent, strict=True)
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
+    html = report_html(contents, None if alone else _shared_plotly(path.parent))
     path.write_text(html, encoding="utf-8")
+
+
+def _shared_plotly(folder: Path) -> str:
+    """The name of the file that draws the charts of a folder's pages; it is there afterwards."""
+    name = f"plotly-{version('plotly')}.min.js"
+    if not (folder / name).exists():
+        with scratch_folder(UNFINISHED, folder) as unfinished:
+            written = unfinished / name
+            written.write_text(plotly_script(), encoding="utf-8")
+            written.replace(folder / name)
+    return name

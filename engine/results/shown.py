@@ -6,11 +6,13 @@ import dataclasses
 import io
 from typing import TYPE_CHECKING
 
+from engine.results.result_html import result_html
 from engine.results.table import print_tables
 from engine.results.units import short_config, speedup_text, time_text
 from engine.run.tuning import TuningResult
 from engine.study.location import shown_storage
 from engine.study.storage import read_studies
+from foundation.config import ParameterValue
 from foundation.console import EscapingConsole
 from foundation.errors import UserError
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["ShownResult", "shown"]
 
 _WIDTH = 100
-_HTML = '<pre style="line-height: normal">{code}</pre>'
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,7 +30,9 @@ class ShownResult(TuningResult):
 
     def __str__(self) -> str:
         """The closing tables of `python -m engine.tune`."""
-        return self._printed().export_text().rstrip()
+        file = io.StringIO()
+        print_tables(self, EscapingConsole(file=file, width=_WIDTH, force_jupyter=False))
+        return file.getvalue().rstrip()
 
     def __repr__(self) -> str:
         summary, winner = self.summary, self.summary.winner
@@ -42,10 +45,17 @@ class ShownResult(TuningResult):
         return f"<TuningResult of {self.study}: {short_config(winner.config)}, {time}{gain}>"
 
     def _repr_html_(self) -> str:
-        """The same tables for a notebook; rich escapes their text."""
-        return self._printed().export_html(inline_styles=True, code_format=_HTML)
+        """Tables for a notebook."""
+        return result_html(self)
 
-    def to_frame(self) -> pandas.DataFrame:
+    @property
+    def best(self) -> dict[str, ParameterValue]:
+        """The winner's configuration; empty if no configuration was valid."""
+        winner = self.summary.winner
+        return {} if winner is None else dict(winner.config)
+
+    @property
+    def trials(self) -> pandas.DataFrame:
         """One row per trial with an outcome, as `engine.export` writes them.
 
         Raises:
@@ -60,12 +70,6 @@ class ShownResult(TuningResult):
             f"{shown_storage(self.storage)} has no study {self.study}: "
             "is this the folder it ran in?"
         )
-
-    def _printed(self) -> EscapingConsole:
-        file = io.StringIO()
-        console = EscapingConsole(file=file, width=_WIDTH, record=True, force_jupyter=False)
-        print_tables(self, console)
-        return console
 
 
 def shown(result: TuningResult) -> ShownResult:

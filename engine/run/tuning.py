@@ -154,7 +154,7 @@ def tune(
         ended=ended,
         summary=_summary(search, info, robust),
         more_problems=tuple(more_problems),
-        notes=notes + note_on_reference(problem.spec, search.trials()),
+        notes=notes + _on_reference(problem, search),
         outlook=outlook_of(search),
         cores=_cores(problem, info),
     )
@@ -164,6 +164,10 @@ _ORDERED = (
     "the kernel's file says ordered = True: its programs ran in order alone, one after another, so "
     "the winner is right on this board, and elsewhere only if they run so there"
 )
+
+
+def _on_reference(problem: Problem, search: Search) -> tuple[str, ...]:
+    return note_on_reference(search.trials(), is_own=problem.spec.file is not None)
 
 
 def _cores(problem: Problem, info: BoardInfo) -> int | None:

@@ -6,7 +6,7 @@ import ast
 import textwrap
 from collections.abc import Iterator
 
-__all__ = ["block_names", "used_names"]
+__all__ = ["block_names", "compared_names", "used_names"]
 
 # Functions of Triton's language whose arguments are sizes of blocks.
 _SHAPED = frozenset(
@@ -18,6 +18,31 @@ _SHAPED = frozenset(
 def used_names(source: str) -> frozenset[str]:
     """The names that a function's body reads."""
     return frozenset(_read(_function(source).body))
+
+
+def compared_names(source: str) -> set[str]:
+    """The names that a function's body reads in comparisons and conditions alone, as modes are."""
+    parts = [part for node in _function(source).body for part in ast.walk(node)]
+    conditions = [part for part in parts if isinstance(part, ast.Compare)]
+    tests = [part.test for part in parts if isinstance(part, ast.If | ast.IfExp)]
+    inside = {id(name) for node in [*conditions, *tests] for name in _condition_names(node)}
+    reads = [part for part in parts if isinstance(part, ast.Name)]
+    return {part.id for part in reads} - {part.id for part in reads if id(part) not in inside}
+
+
+def _condition_names(node: ast.expr) -> Iterator[ast.Name]:
+    """The names that stand in a condition by themselves: not those of something computed."""
+    parts: list[ast.expr] = []
+    if isinstance(node, ast.Name):
+        yield node
+    elif isinstance(node, ast.Compare):
+        parts = [node.left, *node.comparators]
+    elif isinstance(node, ast.BoolOp):
+        parts = node.values
+    elif isinstance(node, ast.UnaryOp):
+        parts = [node.operand]
+    for part in parts:
+        yield from _condition_names(part)
 
 
 def block_names(source: str) -> frozenset[str]:

@@ -23,7 +23,7 @@ from kernels.captured.probe import Freedom, Probed
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 4  # raise it if tasks are examined otherwise
+_FORMAT = 5  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)

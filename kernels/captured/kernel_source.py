@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
+import triton
 from triton.runtime.autotuner import Heuristics
 from triton.runtime.jit import JITFunction
 
@@ -23,6 +24,7 @@ from foundation.errors import UserError
 from foundation.printing import others_print_aside
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
+from kernels.unwrapped import unwrapped
 from triton_rvv.flag_gems import register_for
 from triton_rvv.launches.source import kernel_digest
 
@@ -89,19 +91,36 @@ def _imported(kernel: Kernel) -> LoadedKernel | None:
     if _LOCAL in kernel.qualname:
         return None
     with _importable(kernel), asked_for_device(), others_print_aside():
-        module = importlib.import_module(kernel.module)
-    return _found(module, kernel.qualname)
+        try:
+            module = importlib.import_module(kernel.module)
+        except Exception:
+            _stand_in_for_packages(kernel)
+            module = importlib.import_module(kernel.module)
+    return _found(module, kernel)
+
+
+def _stand_in_for_packages(kernel: Kernel) -> None:
+    """Let a module be imported without what the packages above it do, which may fail here."""
+    root, parts = _root_folder(kernel), kernel.module.split(".")
+    for count in range(1, len(parts)):
+        package = ModuleType(".".join(parts[:count]))
+        package.__path__ = [str(root.joinpath(*parts[:count]))]
+        sys.modules.setdefault(package.__name__, package)
+
+
+def _root_folder(kernel: Kernel) -> Path:
+    """Where the outermost package of the kernel's module lies, or the module itself."""
+    path = Path(kernel.file)
+    above = len(kernel.module.split(".")) - (path.stem != "__init__")
+    folders = list(path.parents)
+    return folders[min(above, len(folders) - 1)]
 
 
 @contextmanager
 def _importable(kernel: Kernel) -> Iterator[None]:
     """Within the block, modules are looked for where the kernel's is, too."""
-    path, parts = Path(kernel.file), kernel.module.split(".")
-    above = len(parts) - (path.stem != "__init__")
-    folders = list(path.parents)
-    root = str(folders[min(above, len(folders) - 1)])
     before = list(sys.path)
-    sys.path.append(root)
+    sys.path.append(str(_root_folder(kernel)))
     try:
         yield
     finally:
@@ -116,7 +135,8 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
         text = f"import triton\nimport triton.language as tl\n{text}\n\n{_own_definition(kernel)}"
         tree = _definitions(text)
     name = f"captured_{kernel.digest}"
-    file = f"<{name}>"
+    # Messages name the program's own line where the text is that of its file.
+    file = kernel.file if text is kernel.module_source else f"<{name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = ModuleType(name)
     module.__file__ = file
@@ -126,7 +146,12 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
             # What fails, such as the import of a package that is not here, the kernel may not need.
             with contextlib.suppress(Exception):
                 exec(compile(ast.Module([node], []), file, "exec"), module.__dict__)
-    return _found(module, kernel.name if is_local else kernel.qualname)
+    return _found(module, kernel)
+
+
+def _name(kernel: Kernel) -> str:
+    """Where a module has the kernel; one that a function made stands there under its own name."""
+    return kernel.name if _LOCAL in kernel.qualname else kernel.qualname
 
 
 def _own_definition(kernel: Kernel) -> str:
@@ -136,24 +161,46 @@ def _own_definition(kernel: Kernel) -> str:
     return f"def {_MAKER}():\n{inner}\n{kernel.name} = {_MAKER}()\n" if kernel.captured else own
 
 
-def _found(module: ModuleType, qualname: str) -> LoadedKernel | None:
-    """The kernel of that name under all of its decorators.
+def _found(module: ModuleType, kernel: Kernel) -> LoadedKernel | None:
+    """The kernel in a module, under all of its decorators; None if it cannot be made there.
 
-    A function that was handed to `triton.jit` may have the name, and the kernel another one.
+    A function that was handed to `triton.jit` may have the name, and the kernel another one. Where
+    the name leads to no kernel, as under a decorator that returns a function, it is made again
+    without its decorators.
     """
     found: Any = module
-    for part in qualname.split("."):
+    for part in _name(kernel).split("."):
         found = getattr(found, part, None)
     if isinstance(found, FunctionType):
         plain = found
         made = (v for v in vars(module).values() if isinstance(v, JITFunction) and v.fn is plain)
         found = next(made, None) or found
+    try:
+        road = unwrapped(found)
+    except TypeError:
+        return _alone(module, kernel)
+    if road.function.fn.__name__ != kernel.name:
+        return _alone(module, kernel)
     heuristics: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
-    while found is not None and not isinstance(found, JITFunction):
-        if isinstance(found, Heuristics):
-            heuristics = {**found.values, **heuristics}
-        found = getattr(found, "fn", None)
-    return None if found is None else LoadedKernel(found, heuristics)
+    for decorator in road.decorators:
+        if isinstance(decorator, Heuristics):
+            heuristics = {**decorator.values, **heuristics}
+    return LoadedKernel(road.function, heuristics)
+
+
+def _alone(module: ModuleType, kernel: Kernel) -> LoadedKernel | None:
+    """The kernel made of its own source among what a module has; None if that does not work."""
+    name = f"alone_{kernel.digest}"
+    text, file = _own_definition(kernel), f"<{name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    scope = ModuleType(name)
+    scope.__dict__.update({"triton": triton, **vars(module), "__name__": name})
+    sys.modules[name] = scope  # where Triton looks for a kernel's globals
+    with contextlib.suppress(Exception):
+        exec(compile(text, file, "exec"), scope.__dict__)
+    made = vars(scope).get(kernel.name)
+    is_same = isinstance(made, JITFunction) and kernel_digest(made) == kernel.digest
+    return LoadedKernel(made, {}) if is_same else None
 
 
 def _definitions(source: str) -> list[ast.stmt]:

@@ -17,7 +17,7 @@ from kernels.captured.deployed import Deployed, Reached
 from kernels.captured.memory import Memory
 from kernels.own.tolerance import DRAWS, disturbed, relative_tolerance, share_of, slack
 
-__all__ = ["CheckedOutputs", "Output", "checked_outputs", "same"]
+__all__ = ["CheckedOutputs", "Output", "checked_outputs", "near", "same"]
 
 _NARROW = (torch.float16, torch.bfloat16)
 _BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
@@ -48,7 +48,7 @@ class CheckedOutputs:
         outputs: by parameter.
         varying: parameters whose contents differ in their last bits from run to run.
         in_fp32: whether they were computed in fp32 where the program has 16-bit floats.
-        given: the tensors before a run, none of which shares memory with another.
+        given: the tensors before a run; they share no memory.
     """
 
     outputs: Mapping[str, Output]
@@ -72,9 +72,13 @@ class CheckedOutputs:
 def checked_outputs(deployed: Deployed, given: Memory) -> CheckedOutputs:
     """The outputs of the deployed configuration on the captured arguments.
 
+    Args:
+        deployed: the launch.
+        given: its tensors, which share no memory: `Memory.apart`.
+
     Raises:
-        UserError: if the kernel writes nothing, if its outputs differ from run to run by more than
-            rounding, or if they follow from arguments that share memory.
+        UserError: if the kernel writes nothing, or if its outputs differ from run to run by more
+            than rounding.
     """
     name = deployed.function.__name__
     first, second = deployed.run(given), deployed.run(given)
@@ -92,15 +96,12 @@ def checked_outputs(deployed: Deployed, given: Memory) -> CheckedOutputs:
                 f"{name} writes other values to {output} in each run, so nothing tells whether "
                 "a configuration is right"
             )
-    apart = given.apart()
-    alone = deployed.run(apart) if given.shared else first
-    _check_sharing(name, given, alone, expected)
-    starts = {n: _start(deployed, apart, alone, n, n in reached.loaded) for n in written}
+    starts = {n: _start(deployed, given, first, n, n in reached.loaded) for n in written}
     return CheckedOutputs(
         {n: replace(expected[n], start=start) for n, start in starts.items()},
         tuple(n for n in written if not same(first.span(n), second.span(n)).all()),
         precise is not None,
-        apart,
+        given,
     )
 
 
@@ -158,12 +159,17 @@ def _expected(
 
 def _within(found: torch.Tensor, output: Output) -> bool:
     """Whether an output's contents are within its tolerance."""
+    return bool(near(found, output).all())
+
+
+def near(found: torch.Tensor, output: Output) -> torch.Tensor:
+    """For each element of an output's contents whether it is within its tolerance."""
     if output.slack is None:
-        return bool(same(found, output.expected).all())
+        return same(found, output.expected)
     expected, got = output.expected.double(), found.double()
     allowed = output.slack.double() + relative_tolerance(found.dtype) * expected.abs()
     equal = (got == expected) | (got.isnan() & expected.isnan())
-    return bool((equal | ((got - expected).abs() <= allowed)).all())
+    return equal | ((got - expected).abs() <= allowed)
 
 
 def _disturbed(memory: Memory, draw: int) -> Memory:
@@ -174,30 +180,6 @@ def _disturbed(memory: Memory, draw: int) -> Memory:
         {key: changed.get(str(key), storage) for key, storage in memory.storages.items()},
         memory.views,
     )
-
-
-def _check_sharing(
-    kernel: str, given: Memory, alone: Memory, expected: Mapping[str, Output]
-) -> None:
-    """Reject a kernel whose outputs are others if its arguments do not share memory.
-
-    Boards give each argument an array of its own.
-
-    Args:
-        kernel: its name.
-        given: the arguments as they are.
-        alone: the tensors after a run on arguments that share none.
-        expected: the outputs.
-
-    Raises:
-        UserError: if they are.
-    """
-    for names in given.shared:
-        if not all(_within(alone.span(n), expected[n]) for n in names if n in expected):
-            raise UserError(
-                f"{kernel} reads through {' and '.join(names)} what it wrote there: arguments "
-                "that share memory in this way cannot be tuned"
-            )
 
 
 def _start(

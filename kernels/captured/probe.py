@@ -14,18 +14,16 @@ from typing import Any
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
-from kernels.captured.block_names import block_names, used_names
+from kernels.captured.block_names import block_names, compared_names, used_names
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
-from kernels.captured.outputs import CheckedOutputs, checked_outputs, same
-from triton_rvv.errors import OutOfBoundsError
+from kernels.captured.outputs import CheckedOutputs, checked_outputs
+from kernels.captured.sharing import agrees_in_shared_memory
+from kernels.captured.tail import needed_tail
 
 __all__ = ["Freedom", "Probed", "probed"]
-
-# Elements behind a storage. Kernels that mask only what they store read less than a block there.
-_TAIL = 1 << 14
 
 # Powers of two up to this many doublings below and above the deployed value.
 _DOUBLINGS = 3
@@ -96,46 +94,26 @@ def probed(
         widens: whether blocks that the autotuner lists may have other values besides.
 
     Raises:
-        UserError: as `checked_outputs`, and if the deployed configuration reaches outside of its
-            tensors.
+        UserError: as `checked_outputs`, if the launch has no programs, if it reaches outside of its
+            tensors, or if its outputs are others where its arguments share no memory.
     """
-    tail = _tail(deployed, given)
-    checked = checked_outputs(deployed, given.with_tails(tail) if tail else given)
-    return replace(_Probe(deployed, checked, listed, derived, widens=widens).run(), tail=tail)
-
-
-def _tail(deployed: Deployed, given: Memory) -> int:
-    """How many elements a kernel needs behind each storage: what lies there differs from run to
-    run, so its outputs may not follow from it.
-
-    Raises:
-        UserError: if they do, if it writes there, or if it reaches elsewhere.
-    """
-    try:
-        deployed.run(given, checks_bounds=True)
-    except OutOfBoundsError as error:
-        if _needs_no_tail(deployed, given):
-            return _TAIL
+    if 0 in deployed.grid:
         raise UserError(
-            f"{deployed.function.__name__} reaches outside of its tensors ({error}), so it cannot "
-            "be checked: mask the access"
-        ) from error
-    return 0
-
-
-def _needs_no_tail(deployed: Deployed, given: Memory) -> bool:
-    """Whether the outputs are the same whatever lies shortly behind the tensors."""
-    before = [given.with_tails(_TAIL, value) for value in (0.0, math.nan)]
-    try:
-        zeros, others = (deployed.run(one, checks_bounds=True) for one in before)
-    except OutOfBoundsError:
-        return False
-    kept = [
-        same(after.storages[key][-_TAIL:], first.storages[key][-_TAIL:]).all()
-        for first, after in zip(before, (zeros, others), strict=True)
-        for key in given.storages
-    ]
-    return all(kept) and all(same(zeros.span(n), others.span(n)).all() for n in given.views)
+            f"{deployed.function.__name__} was launched with no programs (its grid is "
+            f"{'x'.join(map(str, deployed.grid))}), so there is nothing to tune"
+        )
+    apart = given.apart()
+    tail = needed_tail(deployed, apart)
+    checked = checked_outputs(deployed, apart.with_tails(tail) if tail else apart)
+    shared = (given.with_tails(tail) if tail else given) if given.shared else None
+    if shared and not agrees_in_shared_memory(checked, shared, deployed.run(shared)):
+        names = "; ".join(" and ".join(names) for names in given.shared)
+        raise UserError(
+            f"{deployed.function.__name__} reads through one of {names} what it wrote through "
+            "another: arguments that share memory in this way cannot be tuned"
+        )
+    probe = _Probe(deployed, checked, listed, derived, shared, widens=widens)
+    return replace(probe.run(), tail=tail)
 
 
 class _Probe:
@@ -147,10 +125,12 @@ class _Probe:
         checked: CheckedOutputs,
         listed: Mapping[str, Sequence[ParameterValue]] | None,
         derived: Callable[[Constants], Constants],
+        shared: Memory | None,
         *,
         widens: bool,
     ) -> None:
         self._widens = widens
+        self._shared = shared
         self._deployed = deployed
         self._checked = checked
         self._poisoned = checked.poisoned()
@@ -160,6 +140,7 @@ class _Probe:
         self._loads = deployed.blocks
         self._sizes = _sizes(deployed, checked.given)
         self._used = used_names(deployed.function.src)
+        self._compared = compared_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
 
     def run(self) -> Probed:
@@ -194,6 +175,8 @@ class _Probe:
             return "is not used by the kernel"
         if self._listed is not None:
             return "is not listed by the autotuner"
+        if name in self._compared:
+            return "is only compared, as modes are"
         if isinstance(value, bool) or not isinstance(value, int):
             return "is no integer"
         if not _is_block(value):
@@ -294,7 +277,10 @@ class _Probe:
         grid = rule.grid(constants)
         other = replace(self._deployed, constants=constants, grid=grid, blocks=blocks)
         try:
-            return self._checked.agree(other.run(self._poisoned, checks_bounds=True))
+            if not self._checked.agree(other.run(self._poisoned, checks_bounds=True)):
+                return False
+            shared = self._shared
+            return not shared or agrees_in_shared_memory(self._checked, shared, other.run(shared))
         except Exception:  # whatever the compiler or the kernel's own assertions have against it
             return False
 

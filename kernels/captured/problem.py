@@ -190,12 +190,13 @@ class _CapturedKernel:
         return {
             name: _output(name, checked.outputs[name])
             if name in checked.outputs
-            else input_array(name, checked.given.reach(name))
+            # What the deployed configuration does not write stays as it is.
+            else dataclasses.replace(input_array(name, checked.given.reach(name)), constant=True)
             for name in checked.given.views
         }
 
     def _memory(self, data_set: int) -> Memory:
-        memory, tail = self._task.memory(data_set), self._probed.tail
+        memory, tail = self._task.memory(data_set).apart(), self._probed.tail
         return memory.with_tails(tail) if tail else memory
 
     def _checked_outputs(self) -> CheckedOutputs:

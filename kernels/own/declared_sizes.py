@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DeclaredSizes", "sizes_of_file", "sizes_of_spec"]
+__all__ = ["DeclaredSizes", "constants_of_spec", "sizes_of_file", "sizes_of_spec"]
 
 _MAKERS = ("call", "arguments")
 _NO_SIZES = ("dtype", "config")
@@ -51,6 +51,20 @@ def sizes_of_spec(path: Path, kernel: str) -> DeclaredSizes | None:
             if found is not None:
                 shape, dtypes = shape or found.default_shape, dtypes or found.dtypes
     return None if shape is None else DeclaredSizes(kernel, shape, dtypes or ())
+
+
+def constants_of_spec(path: Path) -> set[str]:
+    """The parameters of functions in a file, or in one beside it from which it imports, that are
+    `tl.constexpr`: among them are all that a configuration gives."""
+    tree = ast.parse(path.read_text())
+    names = {
+        each.arg
+        for node in ast.walk(tree)
+        if isinstance(node, _Function)
+        for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+        if each.annotation is not None and ast.unparse(each.annotation).endswith("constexpr")
+    }
+    return names.union(*map(constants_of_spec, _imported_beside(tree, path)))
 
 
 def _literal(tree: ast.Module, keyword: str) -> Any:

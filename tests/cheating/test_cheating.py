@@ -7,7 +7,7 @@ from cheats import CHEATS, FOILED, HONEST, artifact, skip_if_starved
 
 REPEATS = 3
 LIMIT_S = 200.0
-SHORT_S = 3.0  # what never ends takes this long
+SHORT_S = 1.0  # what never ends takes this long
 OUTSIDE = {
     "keeps_a_mark_behind_its_input": "it wrote x[1000], and x has 1000 elements: out of bounds",
     "writes_nan_behind_its_mask": "it wrote y[1000], and y has 1000 elements: out of bounds",

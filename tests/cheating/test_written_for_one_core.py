@@ -17,7 +17,7 @@ pytestmark = pytest.mark.timeout(120)
 
 FILE = Path(__file__).parent / "written_for_one_core.py"
 LIMIT_S = 20.0
-SHORT_S = 3.0
+SHORT_S = 1.5
 ORDER = "the result depends on the order of programs"
 UNORDERED = "which program 0 writes, and no atomic operation orders the two"
 KERNELS = [

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from captured_programs import captured, run_command, written
+from captured_programs import OWN_TUNER, captured, run_command, written
 
 from engine.programs.applied import run_program
 from foundation.config import Config
@@ -38,6 +38,7 @@ def show(n, block=64, other=0, numbers=False):
 # A kernel that is autotuned beside it.
 AUTOTUNED = (
     SHOWN
+    + OWN_TUNER
     + """
 @triton.autotune([triton.Config({"BLOCK": b}) for b in (16, 32)], key=["n"])
 @triton.jit
@@ -48,6 +49,17 @@ def tuned_kernel(out, n, BLOCK: tl.constexpr):
 def show_tuned(n):
     out = torch.zeros(n, dtype=torch.int32)
     tuned_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](out, n)
+    return out.unique().tolist()
+
+@triton.jit
+def own_kernel(out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, at * 0 + BLOCK, mask=at < n)
+own_kernel = OwnTuner(own_kernel, [triton.Config({"BLOCK": b}) for b in (16, 32)])
+
+def show_own(n):
+    out = torch.zeros(n, dtype=torch.int32)
+    own_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](out, n)
     return out.unique().tolist()
 """
 )
@@ -79,7 +91,7 @@ def add_winners(
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The capture of a program that several tests apply winners to."""
     folder = tmp_path_factory.mktemp("shown")
-    captured(folder, "show(1000); show_tuned(1000)", AUTOTUNED)
+    captured(folder, "show(1000); show_tuned(1000); show_own(1000)", AUTOTUNED)
     return folder / "program.capture"
 
 
@@ -97,10 +109,11 @@ def test_a_winner_is_used_at_its_task_and_near_it(shown, tmp_path):
     body = """
 print(show(1000), show(4000), show(1000, other=1), show(1000, block=32))
 print(show_tuned(1000), show_tuned(2000), hasattr(tuned_kernel, 'bench_time'))
+print(show_own(1000), own_kernel.times)
 """
     out, said = applied(tmp_path, body, AUTOTUNED)
     # Other constants are another launch, whatever the sizes. An autotuner measures nothing.
-    assert out.splitlines() == ["[256] [256] [1000064] [32]", "[256] [256] False"]
+    assert out.splitlines() == ["[256] [256] [1000064] [32]", "[256] [256] False", "[256] {}"]
     assert "1 launch\n" in said
     assert "tuned 4 doublings away" in said
     assert "as the program has it, since it was tuned with other" in said

@@ -74,7 +74,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_callable_is_tuned_and_looked_up(file: Path, ray_for_tests: None) -> None:
     result = engine.tune(file, device="python", trials=6, jobs=1)
-    trials = result.to_frame()
+    trials = result.trials
     assert dict(zip(trials["chunk"], trials["status"], strict=True)) == {
         64: "correct",
         8: "correct",

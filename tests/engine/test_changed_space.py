@@ -30,7 +30,7 @@ pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
 PROBLEM = make_problem(load_kernel("vector_add"), {"N": 5000}, None)
 SPACE_OF = vector_add.space
-TRIALS = 8
+TRIALS = 6
 
 Forbid = Callable[..., None]
 
@@ -106,6 +106,7 @@ def test_rules_and_comparisons_count_alike_in_both(
     assert winner_of(tuned(TRIALS - 2)) == looked_up() == order[1]
 
 
+@pytest.mark.long
 def test_one_more_configuration_that_a_rule_forbids_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forbid: Forbid
 ) -> None:

@@ -229,6 +229,8 @@ def test_arguments_larger_than_memory_are_refused() -> None:
         ("tune", "rope_bwd --dtype f33"),
         ("tune", "own.py --shape M=4"),
         ("measure", "matmul --device laptop"),
+        ("measure", "persistent_matmul --config BLOCK_SIZE_X=16"),
+        ("tune", "matmul --for vllm --device cuda"),
     ],
 )
 def test_help_and_mistakes_wait_for_no_heavy_import(

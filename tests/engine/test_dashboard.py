@@ -55,6 +55,9 @@ def dashboard_of(tmp_path: Path) -> Iterator[object]:
         process.wait(timeout=200)
 
 
+@pytest.mark.parametrize(
+    "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 def test_optuna_dashboard_shows_the_study(storage: str, tmp_path: Path, dashboard_of) -> None:
     assembly = tmp_path / "kernel.s"
     assembly.write_text("vfmacc.vf v8, fa0, v16\n")

@@ -33,6 +33,25 @@ ACCESSES = (
 NAMES = ("BLOCK_SIZE_M", "BLOCK_SIZE_N", "BLOCK_SIZE_K", "GROUP_SIZE_M")
 WINNER, DEFAULT = (32, 32, 32, 1), (16, 16, 16, 8)
 SHAPE = {"M": 32, "N": 32, "K": 32}
+OWN_KERNEL = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def copy_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at))
+
+def get_copy_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 8})]
+
+def arguments(N=8):
+    import torch
+    return {"x_ptr": torch.randn(N), "y_ptr": torch.empty(N)}
+
+def grid(meta):
+    return (1,)
+"""
 
 
 @pytest.fixture
@@ -103,6 +122,9 @@ def test_what_cannot_be_explained_is_one_sentence(study):
     trials = ["--storage", "study.journal"]
     with pytest.raises(UserError, match=r"host is not emulated: add --device emulated "):
         main([study, *trials, "--device", "host"])
+    Path("own.py").write_text(OWN_KERNEL)
+    with pytest.raises(UserError, match=r"own\.py holds copy, and matmul-.* is about matmul"):
+        main([study, *trials, "--kernel", "own.py"])
     with pytest.raises(UserError, match="there is no study"):
         main(["other", *trials])
 

@@ -18,6 +18,7 @@ from command_here import run_here
 from engine.results.paste import measure_command
 from engine.results.progress import LOADING
 from engine.results.table import print_result
+from engine.results.units import count_text
 from engine.run.events import Event, RunStarted, StageStarted, StudyOpened, TrialFinished
 from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
 from engine.run.tuning import TuningResult, tune
@@ -109,6 +110,17 @@ def test_what_is_printed_to_be_pasted_is_the_winner(
             "time_s"
         ]
     )
+
+
+def test_its_report_says_where_cycles_went(finished: Finished, ray_for_tests: None) -> None:
+    (study,) = finished.values("study")
+    done = run_here(finished.folder, "report", study)
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    page = (finished.folder / done.stdout.strip()).read_text()
+    (cycles,) = {best.split("cycles=")[1].split()[0] for best in finished.values("best")[:1]}
+    assert f"winner: {count_text(float(cycles))} cycles" in page
+    assert "<code>matmul.py:" in page
 
 
 @pytest.fixture(scope="module")

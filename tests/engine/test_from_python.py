@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import inspect
 import os
 import pickle
@@ -13,7 +12,9 @@ import sys
 import threading
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from command_here import run_here
@@ -227,19 +228,56 @@ def tags(fragment: str) -> set[str]:
     return parser.seen
 
 
-def test_a_notebook_shows_the_tables_and_takes_no_text_for_markup(result: ShownResult) -> None:
-    assert tags(result._repr_html_()) == {"pre", "span"}
-    plain = html.unescape(re.sub("<[^>]*>", "", result._repr_html_()))
-    assert [line.rstrip() for line in plain.splitlines()] == [
-        line.rstrip() for line in str(result).splitlines()
-    ]
+def rows_of(table: ElementTree.Element) -> list[list[str]]:
+    return [[cell.text or "" for cell in row] for row in table.iter("tr")]
+
+
+def test_a_notebook_shows_tables_and_takes_no_text_for_markup(result: ShownResult) -> None:
+    page = result._repr_html_()
+    assert tags(page) == {"p", "table", "thead", "tbody", "tr", "th", "td"}
+    fastest, models = map(rows_of, ElementTree.fromstring(f"<div>{page}</div>").iter("table"))
+    assert fastest[0][:2] == ["", "BLOCK_SIZE"]
+    best = [str(trial.config["BLOCK_SIZE"]) for trial in result.summary.best]
+    assert [row[1] for row in fastest[1:]][: len(best)] == best
+    assert {row[0] for row in fastest} & {"default", "default tied"}
+    assert result.summary.robustness is not None
+    assert [row[0] for row in models[1:]] == [m.name for m in result.summary.robustness.under]
     hostile = ShownResult(**{**vars(result), "study": "<script>[bold]"})
-    assert tags(hostile._repr_html_()) == {"pre", "span"}
+    assert tags(hostile._repr_html_()) == tags(page)
     assert "&lt;script&gt;[bold]" in hostile._repr_html_()
+    assert result.best == dict(result.summary.best[0].config)
+
+
+def test_a_notebook_shows_progress_in_one_output(
+    result: ShownResult, in_folder: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a notebook here, with what its kernel has: IPython, whose shell has a kernel."""
+    shown: list[dict[str, str]] = []
+
+    class DisplayHandle:
+        def display(self, bundle: dict[str, str], *, raw: bool) -> None:
+            assert raw
+            assert not shown
+            shown.append(bundle)
+
+        def update(self, bundle: dict[str, str], *, raw: bool) -> None:
+            assert raw
+            shown.append(bundle)
+
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    display = SimpleNamespace(DisplayHandle=DisplayHandle)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    engine.tune("vector_add", shape={"N": 500}, trials=2, jobs=1)
+    texts = [bundle["text/plain"] for bundle in shown]
+    assert "opening the study" in texts
+    assert any(text.startswith("2/2, best ") for text in texts)
+    assert '<progress value="1" max="2">' in str(shown)
+    assert texts[-1] == ""
 
 
 def test_every_trial_is_a_row_of_the_frame(result: ShownResult, in_folder: None) -> None:
-    frame = result.to_frame()
+    frame = result.trials
     assert len(frame) == TRIALS
     assert result.summary.winner is not None
     assert frame["time_s"].min() == result.summary.winner.time_s

@@ -11,7 +11,10 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import optuna
 import pytest
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 
 from engine.__main__ import COMMANDS, main
 from engine.arguments.options import SAMPLER_NAMES
@@ -184,11 +187,25 @@ def completions(line: str, script: Path, **variables: str) -> list[str]:
         ("rvv-tune tune matmul --device emulated:x", ["x100", "x60", "x60-ime"]),
         ("rvv-tune boards ", ["trust", "check", "stat", "calibrate", "core", "qemu"]),
         ("rvv-tune boards check --w", ["--write"]),
+        ("rvv-tune export --format s", ["sglang"]),
+        ("rvv-tune tune fused_moe --for ", ["vllm", "sglang"]),
         ("rvv-tune --v", ["--version"]),
     ],
 )
 def test_bash_completes(line: str, offered: list[str], rvv_tune: Path) -> None:
     assert completions(line, rvv_tune) == offered
+
+
+def test_bash_completes_the_names_of_stored_studies(rvv_tune: Path, tmp_path: Path) -> None:
+    storage = str(tmp_path / "s.journal")
+    opened = JournalStorage(JournalFileBackend(storage))
+    for name in ("one", "two", "other"):
+        optuna.create_study(storage=opened, study_name=name)
+    optuna.delete_study(storage=opened, study_name="two")
+    for command in ("report", "explain", "export"):
+        line = f"rvv-tune {command} --storage {storage} "
+        assert completions(line, rvv_tune) == ["one", "other"]
+    assert completions(f"rvv-tune report --storage {tmp_path} o", rvv_tune) == []
 
 
 def test_samplers_are_completed_by_the_names_they_have() -> None:

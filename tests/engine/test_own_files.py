@@ -15,7 +15,7 @@ from engine import build, find, space
 from engine.by_hand.study_file import read_study_file
 from engine.results.json import study_record
 from engine.results.table import print_result
-from engine.run.request import SearchOptions, TuningRequest
+from engine.run.request import SearchOptions, TuningRequest, WorkOptions
 from engine.run.tuning import TuningResult, tune
 from engine.winners.missing import read_missing
 from foundation.config import Config
@@ -87,7 +87,9 @@ def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def result(folder: Path, ray_for_tests: None) -> TuningResult:
     with pytest.MonkeyPatch.context() as change:
         change.chdir(folder)
-        request = TuningRequest("multiples.py:twice", search=SearchOptions(trials=3))
+        request = TuningRequest(
+            "multiples.py:twice", search=SearchOptions(trials=3), work=WorkOptions(jobs=1)
+        )
         return tune(request, [])
 
 
@@ -107,13 +109,15 @@ def test_a_tuning_run_says_once_what_has_no_effect(result: TuningResult) -> None
     assert terminal.getvalue().splitlines().count(f"note: {NOTE}") == 1
 
 
+@pytest.mark.long
 def test_results_of_an_ordered_kernel_hold_for_the_board_alone(
     folder: Path, tmp_path: Path, ray_for_tests: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     text = (folder / "multiples.py").read_text()
     Path("steps.py").write_text(f"{text}\nordered = True\n")
-    result = tune(TuningRequest("steps.py:thrice", search=SearchOptions(trials=1)), [])
+    trial, work = SearchOptions(trials=1), WorkOptions(jobs=1)
+    result = tune(TuningRequest("steps.py:thrice", search=trial, work=work), [])
     assert result.summary.statuses == {"correct": 1}
     (note,) = [note for note in result.notes if "ordered = True" in note]
     assert "the winner is right on this board" in note
@@ -139,6 +143,7 @@ def test_a_winner_is_found_by_the_kernels_name(
     )
 
 
+@pytest.mark.long
 def test_a_build_by_hand_keeps_the_kernels_name(ray_for_tests: None) -> None:
     assert build.main(["multiples.py:thrice", "--out", "by_hand", "--jobs", "1"]) == 0
     assert read_study_file(Path("by_hand")).kernel == f"{Path.cwd()}/multiples.py:thrice"

@@ -185,7 +185,7 @@ def test_the_command_finds_a_front_and_measures_nothing_twice(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     storage = f"sqlite:///{tmp_path / 't.db'}"
-    command = ["matmul", "--shape", "M=32,N=64,K=32", "--trials", "6"]
+    command = ["matmul", "--shape", "M=32,N=64,K=32", "--trials", "3"]
     command += ["--objective", "time_s,code_bytes", "--storage", storage]
     command += ["--jobs", "1", "--json"]
     assert tune_command.main(command) == 0

@@ -193,6 +193,7 @@ def test_the_list_is_what_its_job_wrote(tuned: Tuned) -> None:
     assert audit([str(path), "--storage", tuned.storage]) == 0
 
 
+@pytest.mark.long
 def test_a_program_links_the_library_of_all(tuned: Tuned, tmp_path: Path) -> None:
     given = ["--storage", tuned.storage, "--out", str(tmp_path), "--format", "c"]
     assert export(given) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -10,12 +11,14 @@ import subprocess
 import pandas
 import pytest
 
+from engine.explained.spent import Spent, keep_spent, kept_spent
 from engine.report import main
 from engine.reports.inner_loop import innermost_loop
 from engine.reports.written import report_path
 from engine.results.trials_table import trials_table
 from engine.search import Search
 from engine.study.storage import StudyIdentity, open_study, study_named
+from foundation.config import Config
 from foundation.errors import UserError
 from search_spaces.space import Parameter, SearchSpace
 
@@ -23,10 +26,12 @@ SPACE = SearchSpace((Parameter("BLOCK", (1, 2, 4, 8, 16, 32)), Parameter("GROUP"
 HOSTILE = "</script><script>fail()</script>\x1b[2J"
 
 
-def study_in(storage: str, device: str, best: int) -> str:
+def study_in(
+    storage: str, device: str, best: int, *, estimated: bool = False, space: SearchSpace = SPACE
+) -> str:
     """A study of the whole space whose fastest block is `best`; the largest block is wrong."""
     identity = StudyIdentity("k", {"N": 8}, "fp32", device, "grid", {"compiler": "c"})
-    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    search = Search(space, "grid", trials=open_study(storage, identity, space))
     while (config := search.ask()) is not None:
         if config["BLOCK"] == 32:
             search.tell(config, None, status="wrong", attributes={"reason": HOSTILE})
@@ -38,7 +43,11 @@ def study_in(storage: str, device: str, best: int) -> str:
             ["build", "builder 1", start_s, start_s + 1],
             ["measure", "b", start_s + 1, start_s + 2],
         ]
-        search.tell(config, time_s, attributes={"board": "b", "spans": spans, **notes})
+        search.tell(
+            config,
+            time_s,
+            attributes={"board": "b", "spans": spans, "estimated": estimated, **notes},
+        )
     return identity.name
 
 
@@ -102,7 +111,29 @@ def test_the_first_screen_says_what_to_use_and_what_to_try_next(storage, tmp_pat
     assert "BLOCK=16 is the largest" not in page  # 32 was tried, and is wrong
     page = page_of(storage, [study_in(storage, "third", best=1)], tmp_path).read_text()
     assert "Nothing that was tried is faster than the default: use the default." in page
-    assert "BLOCK=1 is the least value tried" in page
+    assert "BLOCK=1 is the least" not in page  # there is none below
+
+
+@pytest.mark.parametrize(
+    ("best", "said"), [(2, "BLOCK=2 is the least"), (16, "BLOCK=16 is the largest"), (4, "")]
+)
+def test_a_winner_at_an_edge_of_what_was_tried_asks_for_more(storage, tmp_path, best, said):
+    space = SearchSpace((Parameter("BLOCK", (2, 4, 16)), Parameter("GROUP", (1, 8))))
+    page = page_of(storage, [study_in(storage, "b", best, space=space)], tmp_path).read_text()
+    assert re.findall(r"<li>(BLOCK=\d+ is the \w+) value tried", page) == ([said] if said else [])
+
+
+def test_where_everything_failed_that_comes_first(storage, tmp_path):
+    identity = StudyIdentity("k", {"N": 8}, "fp32", "board", "grid", {"compiler": "c"})
+    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    reason = {"reason": "y[0] is 1 and should be 2; 8 of 8 are wrong"}
+    while (config := search.ask()) is not None:
+        search.tell(config, None, status="wrong", attributes=reason)
+    page = page_of(storage, [identity.name], tmp_path).read_text()
+    assert "No configuration was correct: see what failed." in page
+    assert "<li>all 12 configurations whose output was checked are wrong in nearly every" in page
+    assert page.count("<h2>What failed</h2>") == 1
+    assert page.index("<h2>What failed</h2>") < page.index("<h2>What was tuned</h2>")
 
 
 @pytest.mark.parametrize(("of_default_s", "is_tied"), [(1.001e-3, True), (2e-3, False)])
@@ -124,8 +155,75 @@ def test_a_tie_with_the_default_recommends_the_default(storage, tmp_path, of_def
     assert bool(re.search(r"Use the winner: 2\.00x the default, ±\d+% by", page)) != is_tied
 
 
+def test_where_cycles_went_is_told_in_words_and_bars(storage, tmp_path):
+    name = study_in(storage, "emulated:x60", best=8, estimated=True)
+    stored = study_named(storage, name)
+    winner, default = Config({"BLOCK": 8, "GROUP": 1}), Config({"BLOCK": 1, "GROUP": 1})
+    line, other = "k.py:3: x = <load>", "k.py:4: store"
+    spent = (
+        Spent("winner", winner, 100, {"vector": 80, "dram": 20}, {line: {"vector": 80}}),
+        Spent("default", default, 200, {"vector": 60, "dram": 140}, {other: {"dram": 140}}),
+    )
+    keep_spent(stored, spent)
+    page = page_of(storage, [name], tmp_path).read_text()
+    assert "<h2>Why the winner is faster than the default</h2>" in page
+    words = html.unescape(page.replace("<wbr>", ""))
+    assert "The default takes 100% more cycles than the winner: 120 on dram (lines from" in words
+    assert "The default saves 20 on vector (a vector unit or its result)." in words
+    assert "80% of the winner's cycles go to the line k.py:3: x = <load>, most of these" in words
+    widths = re.findall(r'<i class="(\w+)" style="width:([\d.]+)%" title', page)
+    assert widths == [
+        ("vector", "40.00"),
+        ("dram", "10.00"),
+        ("vector", "30.00"),
+        ("dram", "70.00"),
+    ]
+    assert "x = &lt;load&gt;" in page
+    assert kept_spent(stored, [winner, default]) == spent
+    assert kept_spent(stored, [default, winner]) == ()  # another winner since
+    stored.set_attribute("explained", [{"label": 1}])
+    assert kept_spent(stored, [winner, default]) == ()
+
+
+def test_a_kernel_that_the_study_does_not_know_is_asked_for(storage, tmp_path, capsys):
+    name = study_in(storage, "emulated:x60", best=8, estimated=True)
+    page = page_of(storage, [name], tmp_path).read_text()
+    assert "add --kernel FILE with its file" in capsys.readouterr().err
+    assert 'class="parts"' not in page
+
+
+def test_a_winner_over_all_models_may_be_slower_under_the_default_one(storage, tmp_path):
+    identity = StudyIdentity("k", {"N": 8}, "fp32", "emulated:x60", "grid", {"compiler": "c"})
+    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    while (config := search.ask()) is not None:
+        is_default = dict(config) == {"BLOCK": 1, "GROUP": 1}
+        time_s = 1e-3 if is_default else 2e-3 if config["BLOCK"] == 8 else 5e-3
+        models = {"default": time_s, "late": 9e-3 if is_default else time_s}
+        counters = {"u_mode_cycle": 1.6e9 * time_s, "l2_miss": 1e8 * time_s}
+        about = {"board": "emulated:x60", "estimated": True, "counters": counters}
+        notes = {"wall_s": 1.0} if is_default else {}
+        search.tell(config, time_s, attributes={**about, "models_s": models, **notes})
+    page = page_of(storage, [identity.name], tmp_path).read_text()
+    assert "it loses least over all models of the core. Under the default model alone" in page
+    assert "0.50x the default" in page
+    assert "How the winner differs from the default" in page
+
+
 def test_the_page_has_a_name_without_colons():
     assert report_path("s.journal", ["k-emulated:x60-1"]).name == "k-emulated-x60-1.html"
+
+
+def test_pages_of_a_folder_share_what_draws_their_charts(storage, tmp_path):
+    name = study_in(storage, "board", best=8)
+    assert main([name, "--storage", storage]) == 0
+    page = report_path(storage, [name])
+    assert page.stat().st_size < 100_000
+    (script,) = re.findall(r'<script src="([^"]+)"', page.read_text())
+    (shared,) = page.parent.glob("*.js")
+    assert shared.name == script
+    alone = page_of(storage, [name], tmp_path).read_text()
+    assert shared.read_text() in alone
+    assert "<script src" not in alone
 
 
 def test_studies_of_two_kernels_are_not_compared(storage, tmp_path):
@@ -219,7 +317,8 @@ epilogue:
 @pytest.mark.parametrize("width", [pytest.param(500, marks=pytest.mark.long), 1400])
 def test_a_browser_draws_every_chart(storage, tmp_path, width):
     names = [study_in(storage, "one", best=8), study_in(storage, "two", best=2)]
-    page = page_of(storage, names, tmp_path)
+    assert main([*names, "--storage", storage]) == 0  # with the file that pages share
+    page = report_path(storage, names)
     shown = subprocess.run(
         [
             *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"),

@@ -9,6 +9,7 @@ from typing import get_args
 
 import pytest
 from optuna.distributions import CategoricalDistribution, IntDistribution
+from pairs import in_turn
 from search_helpers import IDENTITY, SPACE, run, time_of
 
 from engine.repeats.preference import preference
@@ -31,7 +32,11 @@ FOREIGN = ("optuna.samplers.NSGAIISampler", "optuna.samplers.QMCSampler")
 FORGETFUL = ("optuna.samplers.QMCSampler",)
 
 
-@pytest.fixture(params=[*sorted(SAMPLERS), *FOREIGN])
+ALL = (*sorted(SAMPLERS), *FOREIGN)
+FAILURES = [status for status in get_args(Status) if status not in ("correct", "board")]
+
+
+@pytest.fixture(params=ALL)
 def sampler(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -79,12 +84,18 @@ def test_a_batch_is_so_many_at_once(sampler: str) -> None:
     assert batch == [one_by_one.ask() for _ in range(6)]
     for config in batch:
         batched.tell(config, time_of(config))
-    rest = batched.ask(10_000)
-    assert len({*batch, *rest}) == len(batch) + len(rest) == len(VALID)
-    assert batched.ask(3) == []
+    rest = batched.ask(20)
+    assert len({*batch, *rest}) == len(batch) + len(rest) == 26
 
 
-@pytest.mark.parametrize("status", [s for s in get_args(Status) if s not in ("correct", "board")])
+@pytest.mark.parametrize("name", ["auto", "random"])
+def test_a_batch_ends_with_the_space(name: str) -> None:
+    search = Search(SPACE, name)
+    assert frozenset(search.ask(10_000)) == VALID
+    assert search.ask(3) == []
+
+
+@pytest.mark.parametrize(("sampler", "status"), in_turn(ALL, FAILURES))
 def test_a_failure_is_not_tried_again(sampler: str, status: Status) -> None:
     search = Search(SPACE, sampler)
     failed = set()
@@ -107,7 +118,7 @@ def test_a_fault_of_the_board_gives_the_configuration_back(sampler: str) -> None
     lost = search.ask()
     search.tell(lost, None, status="board")
     assert search.tried == 12
-    assert lost in set(run(search, 10_000))
+    assert lost in run(search, 10_000)
 
 
 def fastest(tried: list[Config]) -> tuple[Config, float]:
@@ -124,14 +135,14 @@ def test_the_best_is_the_fastest(sampler: str) -> None:
 
 
 def test_one_seed_gives_one_sequence(sampler: str) -> None:
-    once, again = (list(run(Search(SPACE, sampler, seed=3), 40)) for _ in range(2))
+    once, again = (list(run(Search(SPACE, sampler, seed=3), 30)) for _ in range(2))
     assert once == again
 
 
 def test_another_seed_gives_another_sequence(sampler: str) -> None:
     if sampler in ("grid", "spread", "optuna.samplers.QMCSampler"):
         pytest.skip("there is no chance in it")
-    assert list(run(Search(SPACE, sampler, 3), 40)) != list(run(Search(SPACE, sampler, 4), 40))
+    assert list(run(Search(SPACE, sampler, 3), 12)) != list(run(Search(SPACE, sampler, 4), 12))
 
 
 def test_the_order_of_telling_does_not_matter(sampler: str) -> None:
@@ -189,7 +200,7 @@ def test_a_table_is_a_space(sampler: str) -> None:
 @pytest.mark.parametrize("name", LEARNING)
 def test_samplers_that_learn_do_better_than_chance(name: str) -> None:
     def mean_best(sampler: str) -> float:
-        searches = [Search(SPACE, sampler, seed) for seed in range(4)]
+        searches = [Search(SPACE, sampler, seed) for seed in range(2)]
         for search in searches:
             list(run(search, 30))
         return sum(search.best()[1] for search in searches) / len(searches)
@@ -201,7 +212,7 @@ def test_samplers_that_learn_do_better_than_chance(name: str) -> None:
 def test_samplers_that_learn_avoid_what_fails(name: str) -> None:
     def failures(sampler: str) -> int:
         count = 0
-        for seed in range(4):
+        for seed in range(2):
             search = Search(SPACE, sampler, seed)
             for _ in range(35):
                 config = search.ask()
@@ -215,13 +226,13 @@ def test_samplers_that_learn_avoid_what_fails(name: str) -> None:
 
 def test_a_table_of_a_huge_product_is_quick() -> None:
     rows = [{f"P{p}": (row * (p + 3)) % 50 for p in range(12)} for row in range(50)]
-    assert len(list(iter(Search(SearchSpace.from_configs(rows), "tpe").ask, None))) == 50
+    assert len(list(iter(Search(SearchSpace.from_configs(rows), "random").ask, None))) == 50
 
 
 @pytest.mark.parametrize(
     "sampler",
     [
-        pytest.param(name, marks=[] if name in {"auto", "tpe"} else pytest.mark.long)
+        pytest.param(name, marks=[] if name == "auto" else pytest.mark.long)
         for name in [*sorted(SAMPLERS), *FOREIGN]
     ],
 )
@@ -233,10 +244,10 @@ def test_a_space_too_large_to_list_is_sampled(sampler: str) -> None:
     space = SearchSpace(parameters, (even,), default)
     searches = [Search(space, sampler, seed=1) for _ in range(2)]
     assert searches[0].size > 40_000
-    once, again = (list(islice(iter(search.ask, None), 12)) for search in searches)
+    once, again = (list(islice(iter(search.ask, None), 6)) for search in searches)
     assert once == again
     assert once[0] == default
-    assert len(set(once)) == 12
+    assert len(set(once)) == 6
     assert all(space.violation(config) is None for config in once)
 
 

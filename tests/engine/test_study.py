@@ -139,6 +139,9 @@ def test_a_trial_of_a_living_process_is_left_alone(storage: str) -> None:
     assert len(set(map(str, iter(search.ask, None))) | mine | theirs) == len(VALID)
 
 
+@pytest.mark.parametrize(
+    "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 def test_two_tuners_at_once_share_a_study(storage: str) -> None:
     processes = [tuner(storage, "grid"), tuner(storage, "grid")]
     told = [line for process in processes for line in process.communicate(timeout=200)[0].split()]
@@ -285,7 +288,9 @@ def test_another_compiler_or_board_model_begins_a_study_of_its_own(storage: str,
     assert search_in(storage).tried == 3
 
 
-@pytest.mark.parametrize("attempt", range(5))
+@pytest.mark.parametrize(
+    "attempt", [0, *(pytest.param(attempt, marks=pytest.mark.long) for attempt in range(1, 5))]
+)
 def test_many_at_once_open_a_new_database(tmp_path: Path, attempt: int) -> None:
     start = threading.Barrier(4)
 

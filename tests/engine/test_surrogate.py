@@ -274,7 +274,7 @@ def test_what_is_being_tried_keeps_the_next_proposal_away() -> None:
     assert moved >= 2
 
 
-@pytest.mark.parametrize("sampler", ["gp", "auto"])
+@pytest.mark.parametrize("sampler", [pytest.param("gp", marks=pytest.mark.long), "auto"])
 def test_few_trials_find_the_optimum(sampler: str) -> None:
     optimum = min(map(time_of, SPACE.valid_configs()))
     for seed in range(6):

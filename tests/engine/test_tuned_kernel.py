@@ -130,6 +130,7 @@ def test_missing_shapes_are_tuned_by_the_command_and_found_from_then_on(
     assert [entry.shape for entry in read_missing()] == [(("N", 500),)]
 
 
+@pytest.mark.long
 def test_program_tunes_on_a_miss_where_it_is_asked_to(tmp_path: Path) -> None:
     (tmp_path / "axpy.py").write_text(KERNEL)
     (tmp_path / "program.py").write_text(PROGRAM)

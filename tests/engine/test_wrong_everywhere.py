@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from engine.run.wrong_everywhere import note_on_reference
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
-from kernels.registry import load_kernel
 
 EVERYWHERE = "c[0] is 1 and should be 2; 64 of 64 are wrong"
 SOMEWHERE = "c[0] is 1 and should be 2; 60 of 64 are wrong"
@@ -33,7 +30,5 @@ def trials(*outcomes: tuple[str, str]) -> list[StoredTrial]:
     ],
 )
 def test_the_reference_is_doubted(outcomes: list[tuple[str, str]], is_noted: bool) -> None:
-    spec = load_kernel("vector_add")
-    own = dataclasses.replace(spec, file="own.py")
-    assert bool(note_on_reference(own, trials(*outcomes))) == is_noted
-    assert note_on_reference(spec, trials(*outcomes)) == ()
+    assert bool(note_on_reference(trials(*outcomes), is_own=True)) == is_noted
+    assert note_on_reference(trials(*outcomes), is_own=False) == ()

@@ -23,7 +23,7 @@ import triton_rvv
 
 @pytest.mark.parametrize(
     ("targets", "examples", "draw_first"),
-    [(["host"], 20, draw_statement), (EMULATED, 12, draw_statement), (["host"], 12, carrying_loop)],
+    [(["host"], 8, draw_statement), (EMULATED, 5, draw_statement), (["host"], 5, carrying_loop)],
 )
 def test_random_kernels(targets, examples, draw_first):
     worker = Worker()

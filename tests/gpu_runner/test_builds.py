@@ -77,7 +77,7 @@ def test_a_build_serves_every_shape_with_sizes_divisible_alike(tmp_path: Path) -
 
 def test_what_does_not_fit_or_is_unknown_is_the_configurations_failure(tmp_path: Path) -> None:
     makes = builder(tmp_path, M=512, N=512, K=512)
-    large = Config({**CONFIG, "BLOCK_SIZE_M": 256, "BLOCK_SIZE_N": 256, "BLOCK_SIZE_K": 128})
+    large = Config({**CONFIG, "BLOCK_SIZE_M": 128, "BLOCK_SIZE_K": 256, "num_stages": 4})
     failure = makes.build(large)
     assert isinstance(failure, BuildFailure)
     assert failure.status == "compile"

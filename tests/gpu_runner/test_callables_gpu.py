@@ -84,7 +84,7 @@ def test_every_timed_run_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "threefold.py"
     path.write_text(CHEATS)
-    trials = engine.tune(path, device="python:cuda", trials=3, jobs=1).to_frame()
+    trials = engine.tune(path, device="python:cuda", trials=3, jobs=1).trials
     statuses = dict(zip(trials["how"], trials["status"], strict=True))
     assert statuses == {"right": "correct", "kept": "wrong", "late": "wrong"}
 
@@ -95,6 +95,6 @@ def test_a_raw_kernel_is_tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     path = tmp_path / "axpy.py"
     path.write_text(RAW_KERNEL)
     result = engine.tune(path, device="python:cuda", trials=4, jobs=1)
-    trials = result.to_frame()
+    trials = result.trials
     assert list(trials["status"]) == ["correct"] * 4
     assert result.summary.winner.config["blocks"] == 512

@@ -246,22 +246,22 @@ def test_the_fastest_that_the_consumers_kernel_can_run_is_written(
     said = capsys.readouterr().out
     assert f"{study}: the winner needs NUM_KSPLIT=4, which " in said
     assert "10.0% slower" in said
-    assert "--space vllm" in said
+    assert f"--for {name}" in said
 
 
 @pytest.mark.parametrize(
     ("format_name", "kernel", "dtype", "changes", "says"),
     [
         ("vllm", "matmul", "fp16", {}, "is about matmul, and vLLM has a place for fused_moe and"),
-        ("vllm", "gemm_a8w8_blockscale", "i8", {}, "is in i8.*tune it with --dtype fp8e4nv"),
+        ("vllm", "gemm_a8w8_blockscale", "i8", {}, "not in i8: tune it with --dtype fp8e4nv"),
         (
             "vllm",
             "gemm_a8w8_blockscale",
             "fp8e4nv",
             {"NUM_KSPLIT": 4},
-            "NUM_KSPLIT=4.*--space vllm",
+            "NUM_KSPLIT=4.*--for vllm",
         ),
-        ("sglang", "gemm_a8w8_blockscale", "fp8e5", {}, "is in fp8e5.*fp8e4nv and i8"),
+        ("sglang", "gemm_a8w8_blockscale", "fp8e5", {}, "fp8e4nv and i8 only, not in fp8e5"),
         ("aiter", "gemm_a8w8_blockscale", "fp8e4nv", {}, "AMD's GPUs only.*--device hip"),
         ("inductor", "matmul", "i8", {}, "is in i8, and Inductor's.*fp32, fp16, bf16"),
         ("helion", "fused_moe", "bf16", {}, "place for matmul only"),

@@ -139,7 +139,7 @@ def test_trials_without_split_sums_stand_for_winners_with_them(
     first, _ = names_of(storage, "gemm_a8w8_blockscale")
     for format_name in ("vllm", "sglang"):
         exported(storage, format_name, first)
-        assert "--space vllm" in "".join(capsys.readouterr())
+        assert f"--for {format_name}" in "".join(capsys.readouterr())
     with pytest.raises(UnfitStudyError, match="AMD's GPUs only"):
         exported(storage, "aiter", first)
 

@@ -137,3 +137,30 @@ def stores_masked_kernel(x, out, n, BLOCK: tl.constexpr):
 @triton.jit
 def total_of_block_kernel(x, out, BLOCK: tl.constexpr):
     tl.store(out, tl.sum(tl.load(x + tl.arange(0, BLOCK))))
+
+
+@triton.jit
+def halves_kernel(x, left, right, step, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    places = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = places < columns
+    values = tl.load(x + row * columns + places, mask=mask)
+    tl.store(left + row * step + places, values + 1, mask=mask)
+    tl.store(right + row * step + places, values * 2, mask=mask)
+
+
+@triton.jit
+def neighbour_sums_kernel(x, out, n, BLOCK: tl.constexpr):
+    for start in range(0, n, BLOCK):
+        places = start + tl.arange(0, BLOCK)
+        before = tl.load(x + places - 1, mask=(places > 0) & (places < n), other=0.0)
+        tl.store(out + places, before + tl.load(x + places, mask=places < n), mask=places < n)
+
+
+@triton.jit
+def mode_kernel(x, out, n, MODE: tl.constexpr, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    values = tl.load(x + places, mask=places < n)
+    if MODE == 1:
+        values += 1
+    tl.store(out + places, values, mask=places < n)

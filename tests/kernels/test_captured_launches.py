@@ -142,16 +142,30 @@ def test_integers_are_exact(dtype: torch.dtype) -> None:
 def test_an_output_that_is_an_input_too_is_tuned_on_arrays_of_their_own() -> None:
     x = normal(1000)
     deployed, _ = add()
-    found = outputs(deployed, memory_of(x=x, y=normal(1000), out=x))
-    assert found.given.shared == ()
-    assert found.agree(deployed.run(found.poisoned()))
+    assert freedom(probe(deployed, memory_of(x=x, y=normal(1000), out=x)), "BLOCK").varies
+
+
+@pytest.mark.parametrize("swaps", [False, True])
+def test_outputs_that_fill_parts_of_one_tensor_are_tuned(swaps: bool) -> None:
+    deployed = launch(kernels.halves_kernel, 4, {"BLOCK": 64}, step=200, columns=100)
+    deployed = replace(deployed, grid=(4, 2, 1))
+    left, right = torch.zeros(4, 200).chunk(2, dim=1)[:: -1 if swaps else 1]
+    memory = memory_of(x=normal(4, 100), left=left, right=right)
+    assert freedom(probe(deployed, memory), "BLOCK").varies
 
 
 def test_an_output_that_follows_from_shared_memory_is_refused() -> None:
     deployed = launch(kernels.running_sum_kernel, 1, {}, n=50)
     x = torch.ones(50)
-    with pytest.raises(UserError, match="reads through x and out what it wrote there"):
-        outputs(deployed, memory_of(x=x, out=x))
+    with pytest.raises(UserError, match="reads through one of x and out what it wrote through"):
+        probe(deployed, memory_of(x=x, out=x))
+
+
+def test_a_block_that_is_wrong_in_shared_memory_stays() -> None:
+    deployed = launch(kernels.neighbour_sums_kernel, 1, {"BLOCK": 64}, n=64)
+    x = normal(64)
+    assert freedom(probe(deployed, memory_of(x=x, out=x.clone())), "BLOCK").varies
+    assert not freedom(probe(deployed, memory_of(x=x, out=x)), "BLOCK").varies
 
 
 def test_an_output_that_other_outputs_need_starts_from_the_captured_contents() -> None:
@@ -166,6 +180,19 @@ def test_a_kernel_without_outputs_is_refused() -> None:
     deployed = launch(kernels.nothing_kernel, 1, {}, n=3)
     with pytest.raises(UserError, match="nothing_kernel writes none of its arguments"):
         outputs(deployed, memory_of(x=normal(10)))
+
+
+def test_a_launch_without_programs_is_refused() -> None:
+    deployed, memory = add()
+    with pytest.raises(UserError, match=r"no programs .its grid is 0x1x1"):
+        probe(replace(deployed, grid=(0, 1, 1)), memory)
+
+
+def test_a_mode_stays_though_other_modes_do_the_same() -> None:
+    deployed = launch(kernels.mode_kernel, 4, {"MODE": 2, "BLOCK": 256}, n=1000)
+    found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
+    assert freedom(found, "MODE").why == "is only compared, as modes are"
+    assert freedom(found, "BLOCK").varies
 
 
 def test_a_block_that_the_grid_follows_varies() -> None:
@@ -222,6 +249,13 @@ def test_a_kernel_that_sums_what_lies_behind_is_refused() -> None:
     deployed = launch(kernels.total_of_block_kernel, 1, {"BLOCK": 64})
     with pytest.raises(UserError, match="reaches outside of its tensors"):
         probe(deployed, memory_of(x=normal(40), out=torch.zeros(1)))
+
+
+def test_a_kernel_that_takes_an_expanded_tensor_for_a_whole_one_is_refused() -> None:
+    deployed, _ = add(1000)
+    one = memory_of(x=torch.ones(1).expand(1000), y=normal(1000), out=torch.zeros(1000))
+    with pytest.raises(UserError, match=r"all 1000 elements of x are one .* make it contiguous"):
+        probe(deployed, one)
 
 
 def test_a_slice_keeps_what_lies_behind_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -84,7 +85,8 @@ def draw(seed: int, root: Path) -> list[Mutant]:
     return drawn
 
 
-def mutants_of(file: str, text: str) -> list[Mutant]:
+@functools.cache
+def mutants_of(file: str, text: str) -> tuple[Mutant, ...]:
     """All mutants of the functions in a file."""
     lines = text.splitlines(keepends=True)
     starts = [0]
@@ -110,7 +112,7 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
                         file, old.lineno, start, start + len(source(old)), source(old), new
                     )
                     found[mutant] = None
-    return list(found)
+    return tuple(found)
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:

@@ -38,7 +38,7 @@ def test_each_expression_of_a_function_has_its_edits() -> None:
 
 def test_a_seed_draws_the_same_mutants_of_each_part() -> None:
     drawn = draw(5, PROJECT)
-    assert drawn == draw(5, PROJECT) != draw(6, PROJECT)
+    assert drawn == draw(5, PROJECT) != draw(6, PROJECT)  # of files that are parsed once
     for part, count in PARTS.items():
         assert sum(mutant.file.startswith(part) for mutant in drawn) == count
 

@@ -100,7 +100,7 @@ def test_nothing_comes_from_the_sources(environment: Path, tmp_path: Path) -> No
 
 def test_it_tunes_to_a_winner(environment: Path, tmp_path: Path) -> None:
     rvv_tune = environment / "bin" / "rvv-tune"
-    arguments = ("tune", "vector_add", "--trials", "2", "--json")
+    arguments = ("tune", "vector_add", "--trials", "2", "--jobs", "1", "--json")
     done = run(rvv_tune, *arguments, folder=tmp_path, limit_s=TUNE_LIMIT_S)
     record = json.loads(done.stdout)
     assert record["statuses"] == {"correct": 2}

@@ -92,7 +92,9 @@ def test_a_second_run_gives_the_same_to_the_bit(board, build_kernel, monkeypatch
     assert first.status == "correct"
 
 
-@pytest.mark.parametrize("device", ["emulated:x60", "emulated:x100"])
+@pytest.mark.parametrize(
+    "device", ["emulated:x60", pytest.param("emulated:x100", marks=pytest.mark.long)]
+)
 def test_twenty_runs_give_the_same_to_the_bit(build_kernel, monkeypatch, tmp_path, device):
     """In other folders, under other names, with other environments and host addresses."""
     board = load_board(device)

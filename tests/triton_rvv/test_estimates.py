@@ -62,7 +62,10 @@ def _pairs() -> tuple[Floats, Floats]:
     return x, d
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize(
+    "vlen_bits",
+    [pytest.param(128, marks=pytest.mark.long), 256, pytest.param(512, marks=pytest.mark.long)],
+)
 def test_quotients_are_rounded_correctly(run, vlen_bits):
     x, d = _pairs()
     with np.errstate(all="ignore"):

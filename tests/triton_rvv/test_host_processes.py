@@ -25,8 +25,10 @@ triton.knobs.compilation.listener = lambda **told: hits.append(told["cache_hit"]
 x, out = np.arange(1000, dtype=np.float32), np.zeros(1000, np.float32)
 print("ready", flush=True)
 sys.stdin.readline()
-axpy_kernel[(4,)](x, x, out, 1000, 2.0, BLOCK=256)
-assert (out == 3 * x).all()
+for _ in range(2):
+    axpy_kernel[(4,)](x, x, out, 1000, 2.0, BLOCK=256)
+    assert (out == 3 * x).all()
+    axpy_kernel.device_caches.clear()  # so that only the folder has it
 import triton_rvv
 print(hits, triton_rvv.num_threads())
 """
@@ -67,15 +69,14 @@ def call_in_processes(count, cache):
 
 
 def test_many_processes_share_triton_s_cache(tmp_path):
-    """Two fill an empty cache at once, a third finds the kernel there; so the environment says.
+    """Two fill an empty cache at once, and find the kernel there; so the environment says.
 
     No other module of the back end is imported before the call: the variable alone is enough.
     """
     cache = tmp_path / "cache"
-    assert all(output.endswith(" 3\n") for output in call_in_processes(2, cache))
+    assert all(output.endswith(" True] 3\n") for output in call_in_processes(2, cache))
     assert len(list(cache.rglob("axpy_kernel.o"))) == 1
     assert not list(cache.rglob("*.tmp*"))
-    assert call_in_processes(1, cache) == ["[True] 3\n"]
 
 
 def test_a_target_that_cannot_be_called(monkeypatch):

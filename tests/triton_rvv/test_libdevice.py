@@ -78,7 +78,7 @@ def unary_error_kernel(x_ptr, exact_ptr, per_limit_ptr, error_ptr, n, BLOCK: tl.
     store_error(libdevice.tanh(tl.load(x_ptr + at)), exact_ptr, per_limit_ptr, error_ptr, at)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", [pytest.param(128, marks=pytest.mark.long), 256])
 def test_errors_of_functions_of_one_argument(run, vlen_bits):
     x, exact = [], []
     for reference, (lowest, highest) in FUNCTIONS.values():
@@ -106,7 +106,7 @@ def binary_error_kernel(x_ptr, y_ptr, exact_ptr, per_limit_ptr, error_ptr, n, BL
     store_error(result, exact_ptr, per_limit_ptr, error_ptr, at)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", [pytest.param(128, marks=pytest.mark.long), 256])
 def test_errors_of_functions_of_two_arguments(run, vlen_bits):
     x, y = np.stack([pairs(reference) for reference in OF_TWO.values()], axis=1)
     rows = zip(OF_TWO.values(), x.astype(np.float64), y.astype(np.float64), strict=True)

@@ -45,7 +45,7 @@ def test_lines_that_share_a_set_follow_from_size_and_ways() -> None:
     assert MACHINES["x100"].way_bytes == 16 << 10
 
 
-@pytest.mark.parametrize("core", ["x100", "c908"])
+@pytest.mark.parametrize("core", ["x100", pytest.param("c908", marks=pytest.mark.long)])
 def test_code_follows_from_the_numbers(core: str) -> None:
     here, there = (lowered(RVVTarget(machine=machine)) for machine in (X60, MACHINES[core]))
     assert here != there

@@ -54,7 +54,7 @@ def arguments(shape, block, group=8):
 
 
 @pytest.mark.parametrize(
-    ("block", "vlen_bits"), in_turn([(block,) for block in BLOCKS], [256, 128, 512], turns=6)
+    ("block", "vlen_bits"), in_turn([(block,) for block in BLOCKS], [256, 128, 512], turns=4)
 )
 def test_ragged_shapes(run, block, vlen_bits):
     unit_strides = ("stride_ak", "stride_bn", "stride_cn")
@@ -62,7 +62,9 @@ def test_ragged_shapes(run, block, vlen_bits):
         run(KERNEL, **arguments(shape, block), vlen_bits=vlen_bits, known=unit_strides)
 
 
-@pytest.mark.parametrize("shape", [(48, 80, 32), (33, 257, 65), (1, 1, 1)])
+@pytest.mark.parametrize(
+    "shape", [pytest.param((48, 80, 32), marks=pytest.mark.long), (33, 257, 65), (1, 1, 1)]
+)
 def test_specialised_for_every_size(run, shape):
     values = arguments(shape, (16, 32, 16))
     sizes = [name for name in values if name in "MNK" or name.startswith("stride")]
@@ -96,7 +98,9 @@ def test_transposed_and_padded_operands(run):
     run(KERNEL, **values, known=("stride_bk", "stride_cm"))
 
 
-@pytest.mark.parametrize("group", [1, 3, 100])
+@pytest.mark.parametrize(
+    "group", [pytest.param(1, marks=pytest.mark.long), 3, pytest.param(100, marks=pytest.mark.long)]
+)
 def test_order_of_programs(run, group):
     run(KERNEL, **arguments((50, 40, 8), (16, 16, 8), group), known=("stride_ak", "stride_bn"))
 

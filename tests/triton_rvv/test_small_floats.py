@@ -89,7 +89,15 @@ def test_narrowing_rounds_once_to_nearest(run, dtype, source):
     run(convert_kernel, x_ptr=values, out_ptr=expected, N=64, grid=(len(values) // 64,))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512, 1024])
+@pytest.mark.parametrize(
+    "vlen_bits",
+    [
+        128,
+        pytest.param(256, marks=pytest.mark.long),
+        pytest.param(512, marks=pytest.mark.long),
+        1024,
+    ],
+)
 def test_vectors_of_any_length_become_bfloats_and_back(run, vlen_bits):
     """Among them NaN of which no bit is left in the upper half."""
     bits = torch.tensor(

@@ -20,11 +20,11 @@ def sort_kernel(x_ptr, out_ptr, M: tl.constexpr, N: tl.constexpr, DESCENDING: tl
     ("shape", "dtype", "vlen_bits"),
     [
         ((1, 4), np.float32, 256),
-        ((4, 32), np.float32, 128),
-        ((1, 256), np.int32, 256),
+        pytest.param((4, 32), np.float32, 128, marks=pytest.mark.long),
+        pytest.param((1, 256), np.int32, 256, marks=pytest.mark.long),
         ((8, 16), np.int8, 512),
         ((2, 64), np.float16, 256),
-        ((4, 16), np.float64, 256),
+        pytest.param((4, 16), np.float64, 256, marks=pytest.mark.long),
     ],
     ids=str,
 )

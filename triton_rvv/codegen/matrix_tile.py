@@ -33,7 +33,7 @@ _LOADED = {1: "vl1re8.v", 2: "vl2re8.v"}
 _PAIR, _THIRD, _COLUMNS, _TURNS = "a0", "a1", "a2", "a3"
 _OUT, _OUT_STRIDE, _START, _START_STRIDE = "a4", "a5", "a6", "a7"
 _LENGTH, _SECOND_OUT, _SECOND_START = "t0", "t1", "t2"
-_LATER_OUT, _FIRST_TURNS = "t3", "t4"  # a row whose line has not been asked for
+_LATER_OUT, _LAST_TURNS = "t3", "t4"  # the end of a row that has not been asked for
 
 
 def tile_functions(llir: str) -> str:
@@ -75,18 +75,21 @@ def _tile(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
 
 
 def _turns(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
-    """All steps along K, two in a turn. The first turns also ask for the lines that are written."""
-    rows_at_once = 2
+    """All steps along K, two in a turn. The last turns also ask for the lines that are written:
+    from L1D, which evicts at random, many would have gone again by then."""
     if shape.prefetches:
-        yield f"mv {_LATER_OUT}, {_OUT}"
-        yield f"li {_FIRST_TURNS}, {shape.rows * unit.side // rows_at_once}"
-        yield f"minu {_FIRST_TURNS}, {_FIRST_TURNS}, {_TURNS}"
-        yield f"sub {_TURNS}, {_TURNS}, {_FIRST_TURNS}"
+        # The line of a row's last byte: that of its first one, if it is another, came with the tile
+        # on the left.
+        yield f"addi {_LATER_OUT}, {_OUT}, {4 * shape.columns * unit.side - 1}"
+        yield f"li {_LAST_TURNS}, {shape.rows * unit.side}"
+        yield f"minu {_LAST_TURNS}, {_LAST_TURNS}, {_TURNS}"
+        yield f"sub {_TURNS}, {_TURNS}, {_LAST_TURNS}"
+        yield f"beqz {_TURNS}, 2f"
+    yield from _loop(unit, shape, "1", _TURNS, [])
+    if shape.prefetches:
+        yield "2:"
         asked = [f"prefetch.w 0({_LATER_OUT})", f"add {_LATER_OUT}, {_LATER_OUT}, {_OUT_STRIDE}"]
-        yield from _loop(unit, shape, "1", _FIRST_TURNS, asked * rows_at_once)
-        yield f"beqz {_TURNS}, 3f"
-    yield from _loop(unit, shape, "2", _TURNS, [])
-    yield "3:"
+        yield from _loop(unit, shape, "3", _LAST_TURNS, asked)
 
 
 def _loop(

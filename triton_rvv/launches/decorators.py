@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Decorators", "configuration_values", "decorators_of", "kernel_under"]
+__all__ = [
+    "Decorators",
+    "configuration_values",
+    "decorators_of",
+    "has_configurations",
+    "kernel_under",
+]
 
 _PLAIN = (int, float, bool, str)
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
@@ -50,13 +56,19 @@ def decorators_of(kernel: Any, running: Any = None) -> Decorators:
     key: Sequence[str] = ()
     heuristics: list[str] = []
     for layer in layers:
-        if hasattr(layer, "configs") and hasattr(layer, "prune_configs"):
+        if has_configurations(layer):
             configurations = tuple(map(configuration_values, layer.configs))
             key = [name for name in getattr(layer, "keys", ()) if isinstance(name, str)]
         elif isinstance(getattr(layer, "values", None), dict):
             heuristics += layer.values
     names = tuple(type(layer).__name__ for layer in layers)
     return Decorators(configurations, tuple(key), tuple(heuristics), names)
+
+
+def has_configurations(decorator: Any) -> bool:
+    """Whether a decorator is an autotuner, of Triton or like Triton's: it lists configurations."""
+    listed = getattr(decorator, "configs", None)
+    return isinstance(listed, list | tuple) and all(hasattr(one, "kwargs") for one in listed)
 
 
 def kernel_under(decorator: Any) -> Any:

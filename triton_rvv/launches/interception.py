@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from triton_rvv.launches.decorators import has_configurations
 from triton_rvv.launches.generated import loaded_kernel
 from triton_rvv.launches.launch import InductorLaunch, Launch
 from triton_rvv.launches.timing import REPEATS, Repeats
@@ -44,6 +45,11 @@ class _Thread(threading.local):
 
 _thread = _Thread()
 
+# Functions of triton.testing by which packages' own autotuners measure.
+_BENCHMARKS = ("do_bench", "do_bench_cudagraph")
+# Its autotuner is told apart: see `_when_inductor_is_there`.
+_INDUCTOR = "torch._inductor"
+
 
 def intercept(watcher: Watcher) -> Callable[[], None]:
     """Tell a watcher of all launches of this process from now on.
@@ -51,15 +57,19 @@ def intercept(watcher: Watcher) -> Callable[[], None]:
     Returns:
         What ends it.
     """
+    from triton import testing
     from triton.compiler.compiler import CompiledKernel
     from triton.runtime.autotuner import Autotuner
-    from triton.runtime.jit import JITFunction
+    from triton.runtime.jit import JITFunction, KernelInterface
 
     changes = _Changes()
     changes.replace(JITFunction, "run", _launching(watcher, JITFunction.run))
     changes.replace(CompiledKernel, "__getitem__", _starting(watcher, CompiledKernel.__getitem__))
     changes.replace(Autotuner, "__init__", _making(watcher, changes, Autotuner.__init__))
     changes.tuner(watcher, Autotuner)
+    changes.tuners_to_come(watcher, KernelInterface)
+    for name in _BENCHMARKS:
+        changes.replace(testing, name, _benchmarking_for_tuner(vars(testing)[name]))
     _when_inductor_is_there(watcher, changes)
     return changes.undo
 
@@ -68,12 +78,12 @@ class _Changes:
     """Methods that were replaced."""
 
     def __init__(self) -> None:
-        self._undone: list[tuple[type, str, Any]] = []
+        self._undone: list[tuple[Any, str, Any]] = []
         self._tuners: set[type] = set()
         self.is_over = False
 
-    def replace(self, owner: type, name: str, method: Any) -> None:
-        self._undone.append((owner, name, vars(owner)[name]))
+    def replace(self, owner: Any, name: str, method: Any) -> None:
+        self._undone.append((owner, name, vars(owner).get(name)))
         setattr(owner, name, method)
 
     def tuner(self, watcher: Watcher, kind: type) -> None:
@@ -88,10 +98,29 @@ class _Changes:
         for one in derived:
             self.tuner(watcher, one)
 
+    def tuners_to_come(self, watcher: Watcher, kind: Any) -> None:
+        """Replace the methods of autotuners that packages derive from Triton's base alone."""
+        from triton.runtime.jit import JITFunction
+
+        def known(owner: type) -> None:
+            if not issubclass(owner, JITFunction) and not owner.__module__.startswith(_INDUCTOR):
+                self.tuner(watcher, owner)
+
+        def derived(owner: Any, /, **options: Any) -> None:
+            super(kind, owner).__init_subclass__(**options)
+            known(owner)
+
+        for owner in kind.__subclasses__():
+            known(owner)
+        self.replace(kind, "__init_subclass__", classmethod(derived))
+
     def undo(self) -> None:
         self.is_over = True
         for owner, name, method in reversed(self._undone):
-            setattr(owner, name, method)
+            if method is None:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, method)
         self._undone.clear()
 
 
@@ -161,7 +190,7 @@ def _tuning(watcher: Watcher, run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def tuning(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = _thread.tuner
-        if before is self or _thread.benchmarks:
+        if before is self or _thread.benchmarks or not has_configurations(self):
             return run(self, *args, **kwargs)
         _thread.tuner = self
         try:
@@ -180,6 +209,21 @@ def _benchmarking(_: Watcher, bench: Callable[..., Any]) -> Callable[..., Any]:
             return bench(self, *args, **kwargs)
         finally:
             _thread.benchmarks -= 1
+
+    return benchmarking
+
+
+def _benchmarking_for_tuner(bench: Callable[..., Any]) -> Callable[..., Any]:
+    """A program that measures by itself launches; what an autotuner measures does not count."""
+
+    @functools.wraps(bench)
+    def benchmarking(*args: Any, **kwargs: Any) -> Any:
+        is_for_tuner = _thread.tuner is not None
+        _thread.benchmarks += is_for_tuner
+        try:
+            return bench(*args, **kwargs)
+        finally:
+            _thread.benchmarks -= is_for_tuner
 
     return benchmarking
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from triton._utils import type_canonicalisation_dict
+from triton.runtime.jit import TensorWrapper
 
 from triton_rvv.launches.contents import Range, memory_ranges
 from triton_rvv.launches.decorators import Decorators
@@ -176,11 +178,27 @@ def _tensors(name: str, value: Any) -> dict[str, torch.Tensor]:
         return found
     if isinstance(value, torch.Tensor):
         return {name: value}
+    if isinstance(value, TensorWrapper):
+        return {name: _reinterpreted(value)}
     if hasattr(value, "data_ptr") and hasattr(value, "stride"):
         return {name: _under(value)}
     if hasattr(value, "__array_interface__"):
         return {name: torch.from_numpy(value)}
     return {}
+
+
+def _reinterpreted(value: TensorWrapper) -> torch.Tensor:
+    """What `triton.reinterpret` made, as a tensor with elements of that type.
+
+    Raises:
+        TypeError: if torch has no such type, or one of another size than the tensor's.
+    """
+    own = type_canonicalisation_dict.get(value.dtype.name)
+    found = [torch_type for torch_type, name in _TYPES.items() if name == own]
+    if not found or found[0].itemsize != value.base.dtype.itemsize:
+        raise TypeError(f"{value.base.dtype} read as {value.dtype}")
+    read: torch.Tensor = value.base.view(found[0])
+    return read
 
 
 def _under(value: Any) -> torch.Tensor:

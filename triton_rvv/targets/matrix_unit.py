@@ -43,6 +43,11 @@ class MatrixUnit:
         return self.side * self.depth
 
     @property
+    def turn_depth(self) -> int:
+        """Elements along K of a turn of a tile's loop, which is two steps."""
+        return 2 * self.depth
+
+    @property
     def rows_per_register(self) -> int:
         """Rows of the sums in one of their two registers."""
         return self.side // 2

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.results.consumer_winner import consumer_file, consumer_winner, losses
+from engine.results.consumers import consumer_named
 from engine.results.tuned_shape import TunedShape, by_rows, grouped, one_version
-from engine.results.vllm_files import EXPERTS, vllm_file_name, write_vllm_file
-from engine.results.vllm_winner import losses, vllm_winner
+from engine.results.vllm_files import EXPERTS, write_vllm_file
 from engine.study.trials import StoredTrials
 
 __all__ = ["entry_of", "write_entries"]
 
-_CONSUMER = "vLLM"
+_VLLM = consumer_named("vllm")
 
 
 def entry_of(study: StoredTrials) -> TunedShape:
-    """The study's fastest trial that its kernel can run.
+    """The study's fastest trial that vLLM's kernel can run.
 
     Raises:
-        UnfitStudyError: if vLLM reads no configurations of the kernel, or its kernel can run
-            no correct trial.
+        UnfitStudyError: as `consumer_winner`.
     """
-    return vllm_winner(study, _CONSUMER, _name, ("fp8e4nv",))
+    return consumer_winner(study, _VLLM)
 
 
 def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
@@ -32,15 +32,10 @@ def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
         UnfitStudyError: if experts of one file were tuned with several versions of Triton.
     """
     lines = []
-    for name, group in grouped(shapes, _name).items():
-        assert name is not None
-        triton = one_version(name, group) if group[0].kernel == EXPERTS else None
+    for file, group in grouped(shapes, lambda shape: consumer_file(shape, _VLLM)).items():
+        assert file is not None
+        triton = one_version(str(file), group) if group[0].kernel == EXPERTS else None
         winners = by_rows(group)
-        path = write_vllm_file(folder / name, winners, triton)
+        path = write_vllm_file(folder / file, winners, triton)
         lines.append(f"{path}: {', '.join(f'M={m}' for m in winners)}")
-    return lines + losses(shapes, _CONSUMER)
-
-
-def _name(shape: TunedShape) -> str | None:
-    gpu = shape.on_gpu(_CONSUMER)
-    return vllm_file_name(shape.kernel, gpu.name, shape.dtype, shape.shape)
+    return lines + losses(shapes, _VLLM)

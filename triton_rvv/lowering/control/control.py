@@ -184,8 +184,7 @@ def _loop(
             slot.is_first = builder.compare("eq", index, start)
         if store is not None:
             left = builder.binary("sub", end, index)
-            is_last = builder.compare("ule", left, step)
-            store.is_now = builder.conjunction(store.fits, is_last)
+            store.is_last = builder.compare("ule", left, step)
         read_slots(context, block.arguments[1:], slots)
         yielded = context.lower_block(block)
         update_slots(context, slots, [context.lowered(value) for value in yielded])
@@ -193,7 +192,7 @@ def _loop(
     for slot in begun:
         slot.is_first = None
     if store is not None and store.is_taken:
-        context.stored_already[store.store] = builder.conjunction(has_turns, store.fits)
+        context.stored_already[store.store] = builder.conjunction(has_turns, store.is_done)
 
 
 def _has_turns(

@@ -243,7 +243,10 @@ class Load(Tensor):
             prefetch_next_program(builder, row, self.element, point.width, distance)
         if condition.truth is True and lanes is not None:
             fill = self._fill(builder, point)
-            return load_first(builder, row, lanes, fill, size_bytes, point.clears)
+            value = load_first(builder, row, lanes, fill, size_bytes, point.clears)
+            if point.clears:  # the ends of all rows of a copy, one after another
+                prefetch_ahead(builder, pointers, point, row, READ)
+            return value
         if condition.truth is True:
             value = builder.load(type_, row, size_bytes)
             aligned = not self._is_run_of_list

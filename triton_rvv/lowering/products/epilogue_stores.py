@@ -5,7 +5,8 @@
     store(c, f(total), mask)
 
 The last turn of the loop computes the elements that are stored. Where the whole block is stored,
-each tile goes from registers straight to memory then, instead of to an array that is read again.
+each tile goes from registers straight to memory then, instead of to an array that is read again. A
+product may also do so where the mask lets only the leading part of the block through.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import WRITE, Builder
@@ -47,6 +49,20 @@ class _Block:
         return [self.value, self.addresses, *([] if self.where is None else [self.where])]
 
 
+@dataclass(frozen=True)
+class LeadingPart:
+    """What a mask lets through, if it is the leading rows and columns of a block.
+
+    Args:
+        rows, columns: how many there are, as i64.
+        fits: whether each element of the part is stored to a place of its own, as i1.
+    """
+
+    rows: Val
+    columns: Val
+    fits: Val
+
+
 @dataclass
 class EpilogueStore:
     """A store that a product may do in the last turn of the loop around it.
@@ -58,8 +74,10 @@ class EpilogueStore:
         total: the carried block behind the loop.
         fits: whether the whole block is stored, each element to a place of its own, as i1.
         block: writes the elements.
-        is_now: whether to store in this turn, as i1; in the loop only.
+        part: of the block that is stored; None where that is not known.
+        is_last: whether this is the last turn, as i1; in the loop only.
         is_taken: whether the product has said that it does the store.
+        takes_part: and that it does so for a part of the block as well.
     """
 
     number: int
@@ -68,8 +86,19 @@ class EpilogueStore:
     total: Buffer
     fits: Val
     block: _Block
-    is_now: Val = NEVER
+    part: LeadingPart | None
+    is_last: Val = NEVER
     is_taken: bool = False
+    takes_part: bool = False
+
+    def is_now(self, builder: Builder) -> Val:
+        """Whether to store in this turn, as i1; in the loop only."""
+        return builder.conjunction(self.is_done, self.is_last)
+
+    @property
+    def is_done(self) -> Val:
+        """Whether the product does the store, as i1."""
+        return self.part.fits if self.takes_part and self.part is not None else self.fits
 
     @property
     def is_plain(self) -> bool:
@@ -150,7 +179,7 @@ def plan_epilogue_store(
                 if operation.name == "tt.load":
                     context.aliases.rely_on_apart(operation.operands[0], store.operands[0], False)
             product = _product(loop, number)
-            return EpilogueStore(number, product, store, total, fits, block)
+            return EpilogueStore(number, product, store, total, fits, block, _part(context, block))
     return None
 
 
@@ -173,7 +202,8 @@ def _fits(context: Context, block: _Block) -> Val | None:
 
     None where that cannot be told from a few comparisons, and where its value is costly.
     """
-    apart = _rows_are_apart(context, block.addresses)
+    columns = integer(block.addresses.shape[-1])
+    apart = _rows_are_apart(context, block.addresses, columns)
     is_known = block.where is None or block.where.is_guarded
     if apart is None or not is_known or block.value.cost >= EXPENSIVE:
         return None
@@ -181,8 +211,24 @@ def _fits(context: Context, block: _Block) -> Val | None:
     return loop_versioning.all_of(context, [*guards, apart])
 
 
-def _rows_are_apart(context: Context, addresses: Affine) -> Val | None:
-    """Whether rows, in one piece each, neither overlap nor share one set of the L1 cache.
+def _part(context: Context, block: _Block) -> LeadingPart | None:
+    """The part of a block that is stored, where a few comparisons say which that is."""
+    builder, where, shape = context.builder, block.where, block.addresses.shape
+    if len(shape) != 2 or context.target.matrix_unit is None:  # other products store whole blocks
+        return None
+    ends = [None if where is None else where.false_from(builder, axis) for axis in range(2)]
+    rows, columns = (
+        integer(size) if end is None else end for end, size in zip(ends, shape, strict=True)
+    )
+    guards = guards_of_all(builder, block.sources, [rows, columns])
+    apart = _rows_are_apart(context, block.addresses, columns)
+    if guards is None or apart is None:
+        return None
+    return LeadingPart(rows, columns, loop_versioning.all_of(context, [*guards, apart]))
+
+
+def _rows_are_apart(context: Context, addresses: Affine, size: Val) -> Val | None:
+    """Whether rows, `size` elements in one piece each, neither overlap nor share one set of L1D.
 
     The lines of a tile's rows would evict each other from that set.
     """
@@ -192,7 +238,7 @@ def _rows_are_apart(context: Context, addresses: Affine) -> Val | None:
         return None
     builder = context.builder
     stride = builder.resize(rows.linear_stride(builder, addresses.index_type), "i64")
-    apart = builder.compare("sge", stride, integer(addresses.shape[-1]))
+    apart = builder.compare("sge", stride, size)
     stride_bytes = builder.mul(stride, integer(addresses.pointee.size_bytes))
     way_bytes = context.target.machine.way_bytes
     in_set = builder.compare("eq", builder.split(stride_bytes, way_bytes)[1], integer(0))

@@ -1,16 +1,17 @@
 """`tl.dot` of 8-bit integers by a matrix unit.
 
-Both operands are copied into the order in which the unit takes them. The result is computed tile by
-tile:
+Both operands are copied into the order in which the unit takes them: all of A first, and B by a few
+columns at a time, always to the same room. The result is computed tile by tile:
 
     for each few columns of B that stay in the L1 cache:
+        copy them
         for each tile's rows of A: for each tile's columns among these: multiply, along all of K
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, TensorType
@@ -23,13 +24,17 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
+from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
+from triton_rvv.lowering.products.matrix_goals import TilePlace, tile_goal
 from triton_rvv.lowering.products.matrix_panels import (
+    ColumnPanels,
     MatrixOperand,
     RowTiles,
-    packed_columns,
+    column_panels,
     packed_rows,
     row_tiles,
+    with_columns,
 )
 from triton_rvv.targets.matrix_unit import MatrixUnit, TileShape
 from triton_rvv.targets.target import Target
@@ -54,20 +59,41 @@ class _Product:
 
     Args:
         unit: multiplies.
-        left, right: the operands.
+        live: what of the product counts.
+        left: A, in order.
+        right: B, of which some columns at a time are.
         columns: of a tile.
         start: the sums before.
         result: the sums after; it may be the array that `start` reads.
         store: what to do with complete tiles in the last turn of a loop.
+        in_parts: whether the mask of that store may cut tiles.
     """
 
     unit: MatrixUnit
+    live: DotExtents
     left: MatrixOperand
-    right: MatrixOperand
+    right: ColumnPanels
     columns: int
     start: AccumulatorInit
     result: Buffer
     store: EpilogueStore | None
+    in_parts: bool = False
+
+    def depth(self, builder: Builder) -> Val:
+        """The steps along K, as whole turns of a tile's loop."""
+        padded = self.live.padded_depth(builder, self.unit.turn_depth)
+        return integer(self.left.depth) if padded is None else padded
+
+    def plane(self, builder: Builder, position: Val, rows: int) -> _Product:
+        """That of one position in a batch, whose A has so many rows."""
+        return replace(
+            self,
+            left=self.left.plane(builder, position, rows),
+            right=replace(self.right, plane=(position,)),
+            start=self.start.plane(position),
+            result=self.result.plane(builder, position),
+            store=None,
+        )
 
 
 def multiply_int8(
@@ -84,91 +110,96 @@ def multiply_int8(
     rows, columns = left.shape[-2], right.shape[-1]
     most, fewest = unit.tile[1] * unit.side, unit.rows_per_register * unit.side
     tile_columns = min(most, max(fewest, columns))
-    a = packed_rows(context, unit, left)
-    b = packed_columns(context, unit, right, tile_columns)
+    live = _extents(context, operation, left, right)
+    a = packed_rows(context, unit, left, live)
     before = accumulator_init(start)
     store = before.store if before.store and before.store.product is operation else None
     if store is not None:
         store.is_taken = True
-    product = _Product(unit, a, b, tile_columns, before, result, store)
-    if len(left.shape) == 2:
+
+    def by(source: Tensor) -> None:
+        b = column_panels(context, unit, source, tile_columns)
+        product = _Product(unit, live, a, b, tile_columns, before, result, store)
+        if store is not None:
+            store.takes_part = store.part is not None and _is_in_place(product)
+        for plane in index_loops.positions(context, left.shape[:-2], unrolled=False):
+            one = product if not plane else product.plane(builder, plane[0], rows)
+            _tiles_of_a_store(context, one, rows, columns)
+
+    with_columns(context, unit, right, live, by)
+
+
+def _extents(context: Context, operation: Operation, left: Tensor, right: Tensor) -> DotExtents:
+    """What of the product counts. Of no steps along K, all are taken, since a tile takes some."""
+    builder = context.builder
+    live = dot_extents(context, operation, left, right, ScalarType("i32"))
+    if live.depth is None:
+        return live
+    is_none = builder.compare("eq", live.depth, integer(0))
+    return replace(live, depth=builder.select(is_none, integer(left.shape[-1]), live.depth))
+
+
+def _tiles_of_a_store(context: Context, product: _Product, rows: int, columns: int) -> None:
+    """Every tile of a product of two matrices, which a store of the whole block does not cut."""
+    store = product.store
+    if store is None or not store.takes_part:
         _tiles(context, product, rows, columns)
         return
-    for batch in index_loops.steps(context, left.shape[0], 1, unrolled=False):
-        plane = _Product(
-            unit,
-            a.plane(builder, batch, rows),
-            b.plane(builder, batch, max(columns, tile_columns)),
-            tile_columns,
-            before.plane(batch),
-            result.plane(builder, batch),
-            None,
-        )
-        _tiles(context, plane, rows, columns)
+
+    def tiles(in_parts: bool) -> None:
+        with context.region():
+            _tiles(context, replace(product, in_parts=in_parts), rows, columns)
+
+    context.builder.branches(store.fits, lambda: tiles(False), lambda: tiles(True), likely=True)
 
 
 def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None:
-    """Every tile of a product of two matrices."""
-    builder, width = context.builder, product.columns
-    resident = context.target.machine.l1d_bytes // product.right.depth
-    block = max(width, resident // width * width)
-    for first in index_loops.steps(context, columns, block, unrolled=False):
-        end = builder.intrinsic("llvm.smin", [builder.add(first, integer(block)), integer(columns)])
-        if columns <= block:
-            end = integer(columns)
+    """Every tile of a product of two matrices, as far as it counts."""
+    builder, width, block = context.builder, product.columns, product.right.columns
+    live, count = product.live.columns, integer(block)
+    for first in index_loops.steps(context, live or columns, block, unrolled=False):
+        if live is not None:
+            left_over = builder.binary("sub", live, first)
+            count = builder.intrinsic("llvm.smin", [integer(block), left_over])
+        product.right.pack(context, first, count, product.depth(builder))
         for tiles in row_tiles(product.unit, rows):
-            height = tiles.operands * product.unit.side
-            top, bottom = integer(tiles.first), integer(tiles.end)
+            height = integer(tiles.operands * product.unit.side)
+            bottom = tiles.last(builder, product.live)
             with (
-                builder.loop(top, bottom, integer(height)) as row,
-                builder.loop(first, end, integer(width)) as column,
+                builder.loop(integer(tiles.first), bottom, height) as row,
+                builder.loop(integer(0), count, integer(width)) as column,
             ):
-                _tile(context, product, tiles, (row, column), columns)
+                _tile(context, product, tiles, (row, first, column), columns)
 
 
 def _tile(
-    context: Context, product: _Product, tiles: RowTiles, corner: tuple[Val, Val], columns: int
+    context: Context,
+    product: _Product,
+    tiles: RowTiles,
+    corner: tuple[Val, Val, Val],
+    columns: int,
 ) -> None:
-    """One tile of the result."""
-    builder, unit, (row, column) = context.builder, product.unit, corner
+    """One tile of the result: at a row, and at a column behind the first one that is in order."""
+    builder, unit, (row, first, column) = context.builder, product.unit, corner
     height, width = tiles.operands * unit.side, min(columns, product.columns)
-    point = VectorIndex((row,), column, width)
+    point = VectorIndex((row,), builder.add(first, column), width)
     below = builder.add(row, integer(min(tiles.operands, 2) * unit.side))
-    panels = [product.left.panel(builder, first) for first in (row, below)]
-    panels.append(product.right.panel(builder, column))
+    panels = [product.left.panel(builder, top) for top in (row, below)]
+    panels.append(product.right.packed.panel(builder, column))
     call = _Call(builder, product, tiles.operands, panels)
     if not _is_in_place(product):
         _by_an_array(context, product, call, point, height)
         return
-    to, store = _Place.of_array(builder, product.result, point), product.store
-    before = to
-    if store is not None:
-        to = _Place(*store.place(builder, point)).where(builder, store.is_now, to)
-    start = product.start
+    before, start = TilePlace.of_array(builder, product.result, point), product.start
+    size = (height, product.columns)
+    goal = tile_goal(context, product.store, product.result, point, size, product.in_parts)
+    to = before if goal is None else goal.place(builder, before)
     if start.first is start.usual and not isinstance(start.usual, Buffer):
         call.write(to)
     else:
         builder.branches(start.is_first, lambda: call.write(to), lambda: call.add(to, before))
-
-
-@dataclass(frozen=True)
-class _Place:
-    """Where a tile's rows lie: the first one, and the bytes from one to the next."""
-
-    start: Val
-    stride_bytes: Val
-
-    @staticmethod
-    def of_array(builder: Builder, array: Buffer, point: VectorIndex) -> _Place:
-        size_bytes = integer(array.panel * array.element.size_bytes)
-        return _Place(array.address(builder, point.coordinates), size_bytes)
-
-    def where(self, builder: Builder, condition: Val, otherwise: _Place) -> _Place:
-        """This one where the condition holds."""
-        return _Place(
-            builder.select(condition, self.start, otherwise.start),
-            builder.select(condition, self.stride_bytes, otherwise.stride_bytes),
-        )
+    if goal is not None:
+        builder.branches(goal.is_cut, lambda: goal.store_part(builder))
 
 
 @dataclass(frozen=True)
@@ -187,20 +218,21 @@ class _Call:
     rows: int
     panels: Sequence[Val]
 
-    def write(self, to: _Place) -> None:
+    def write(self, to: TilePlace) -> None:
         self._call(False, [to.start, to.stride_bytes])
 
-    def add(self, to: _Place, before: _Place) -> None:
+    def add(self, to: TilePlace, before: TilePlace) -> None:
         """Write the sum of the product and of what was before."""
         self._call(True, [to.start, to.stride_bytes, before.start, before.stride_bytes])
 
     def _call(self, adds: bool, places: Sequence[Val]) -> None:
-        unit = self.product.unit
-        steps = self.product.right.depth // unit.depth
+        unit, whole = self.product.unit, self.product.left.depth
+        depth = self.product.depth(self.builder)
+        turns = self.builder.shift_right(depth, unit.turn_depth.bit_length() - 1)
         prefetches = self.builder.abilities.machine.prefetch != "off"
         columns = self.product.columns // unit.side
-        shape = TileShape(self.rows, columns, adds, steps == 1, prefetches)
-        arguments = [*self.panels, integer(steps // 2), *places]
+        shape = TileShape(self.rows, columns, adds, whole == unit.depth, prefetches)
+        arguments = [*self.panels, turns, *places]
         self.builder.call_void(shape.function(unit), arguments)
 
 
@@ -225,7 +257,7 @@ def _by_an_array(
     tile = materialise.row_major_array(
         context, TensorType((height, product.columns), product.result.element)
     )
-    call.write(_Place.of_array(builder, tile, VectorIndex((integer(0),), integer(0), 1)))
+    call.write(TilePlace.of_array(builder, tile, VectorIndex((integer(0),), integer(0), 1)))
     width = min(point.width, product.result.panel)
     points, sums = [], []
     for row in range(height):
@@ -252,4 +284,6 @@ def _write(
     if store is None:
         to_array()
     else:
-        builder.branches(store.is_now, lambda: store.write(builder, points, sums), to_array)
+        builder.branches(
+            store.is_now(builder), lambda: store.write(builder, points, sums), to_array
+        )

@@ -8,7 +8,6 @@ another, those of its first two groups of rows, and that of the third apart (see
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,9 +22,19 @@ from triton_rvv.lowering.llvm.vectors import in_turn
 from triton_rvv.lowering.llvm.vp_memory import load_first_by_stride
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
+from triton_rvv.lowering.products.dot_extents import DotExtents
+from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
-__all__ = ["MatrixOperand", "RowTiles", "packed_columns", "packed_rows", "row_tiles"]
+__all__ = [
+    "ColumnPanels",
+    "MatrixOperand",
+    "RowTiles",
+    "column_panels",
+    "packed_rows",
+    "row_tiles",
+    "with_columns",
+]
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,11 @@ class RowTiles:
     end: int
     operands: int
 
+    def last(self, builder: Builder, live: DotExtents) -> Val:
+        """The first row below those of them that count."""
+        end = integer(self.end)
+        return end if live.rows is None else builder.intrinsic("llvm.smin", [end, live.rows])
+
 
 def row_tiles(unit: MatrixUnit, rows: int) -> list[RowTiles]:
     """Tiles that cover all rows: as high as fit, and two of middle height in place of a low one."""
@@ -76,8 +90,10 @@ def row_tiles(unit: MatrixUnit, rows: int) -> list[RowTiles]:
     return [*tiles, RowTiles(split, rows, height)] if rest else tiles
 
 
-def packed_rows(context: Context, unit: MatrixUnit, left: Tensor) -> MatrixOperand:
-    """A, whose rows are a multiple of those of an operand."""
+def packed_rows(
+    context: Context, unit: MatrixUnit, left: Tensor, live: DotExtents
+) -> MatrixOperand:
+    """A, whose rows are a multiple of those of an operand, as far as it counts."""
     builder = context.builder
     materialise.prepare(context, [left])
     *batch, rows, depth = left.shape
@@ -89,27 +105,31 @@ def packed_rows(context: Context, unit: MatrixUnit, left: Tensor) -> MatrixOpera
             if plane:
                 operand = packed.plane(builder, plane[0], rows)
             for tiles in row_tiles(unit, rows):
-                _pack_tiles(context, unit, _Rows(builder, source, plane), operand, tiles, depth)
+                _pack_tiles(context, unit, _Rows(builder, source, plane), operand, tiles, live)
+
+    def by_a_copy() -> None:
+        extents = [*[None for _ in batch], live.rows, live.depth]
+        with context.region():
+            pack(pack_part(context, left, extents, whole_columns=unit.turn_depth))
 
     if not isinstance(left, Load) or left.materialised is not None or left.uses > 1 or batch:
-        pack(materialise.materialise(context, left))
+        by_a_copy()
         return packed
-    guards = left.guards_in_place(builder, [None] * len(left.shape))
+
+    def where_it_lies() -> None:
+        with context.region():
+            pack(left)
+
+    guards = left.guards_in_place(builder, [live.rows, live.depth])
     start, stride = (builder.resize(each, "i64") for each in _place(builder, left))
     _, rest = builder.split(builder.binary("or", start, stride), unit.depth)
-    aligned = builder.compare("eq", rest, integer(0))
-    in_place = loop_versioning.all_of(context, [*guards, aligned])
-    builder.branches(
-        in_place, lambda: pack(left), lambda: _by_a_copy(context, left, pack), likely=True
-    )
+    guards.append(builder.compare("eq", rest, integer(0)))
+    if live.depth is not None:
+        _, rest = builder.split(live.depth, unit.turn_depth)
+        guards.append(builder.compare("eq", rest, integer(0)))
+    in_place = loop_versioning.all_of(context, guards)
+    builder.branches(in_place, where_it_lies, by_a_copy, likely=True)
     return packed
-
-
-def _by_a_copy(context: Context, tensor: Tensor, pack: Callable[[Buffer], None]) -> None:
-    with context.region():
-        array = context.buffer(tensor.type, tensor.panel_bits)
-        materialise.copy(context, tensor, array)
-        pack(array)
 
 
 def _place(builder: Builder, left: Load) -> tuple[Val, Val]:
@@ -151,17 +171,18 @@ class _Rows:
 
 def _pack_tiles(
     context: Context, unit: MatrixUnit, rows: _Rows, packed: MatrixOperand, tiles: RowTiles,
-    depth: int,
+    live: DotExtents,
 ) -> None:  # fmt: skip
     """The operands of some tiles."""
-    builder, height = context.builder, tiles.operands * unit.side
+    builder, height, depth = context.builder, tiles.operands * unit.side, packed.depth
     pairs = min(tiles.operands, 2) * unit.side
-    with builder.loop(integer(tiles.first), integer(tiles.end), integer(height)) as row:
+    # Where rows end somewhere, nothing is read behind a turn of a tile's loop.
+    line = min(depth, unit.turn_depth if live.depth else context.target.machine.line_bytes)
+    with builder.loop(integer(tiles.first), tiles.last(builder, live), integer(height)) as row:
         panel = packed.panel(builder, row)
         below = builder.add(row, integer(pairs))
         third = packed.panel(builder, below)
-        line = min(depth, context.target.machine.line_bytes)
-        for begin in index_loops.steps(context, depth, line, unrolled=False):
+        for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
             rows.prefetch(builder.add(row, integer(height)), begin, height)
             for offset in range(0, line, unit.depth):
                 k = builder.add(begin, integer(offset))
@@ -174,40 +195,80 @@ def _pack_tiles(
                     builder.store(words, to, unit.depth)
 
 
-def packed_columns(context: Context, unit: MatrixUnit, right: Tensor, panel: int) -> MatrixOperand:
-    """B in panels of so many columns, which the block may have fewer than."""
-    builder = context.builder
+def with_columns(
+    context: Context,
+    unit: MatrixUnit,
+    right: Tensor,
+    live: DotExtents,
+    use: Callable[[Tensor], None],
+) -> None:
+    """Call `use` with B: where it lies if its rows are read there in runs, and otherwise a copy of
+    what counts."""
     materialise.prepare(context, [right])
-    *batch, depth, columns = right.shape
-    padded = max(columns, panel)
-    packed = _room(context, math.prod(batch) * depth * padded, depth, unit)
 
-    def pack(source: Tensor) -> None:
-        version, width = PLAIN_VERSION, min(columns, context.target.lanes(8))
-        if isinstance(source, Buffer):
-            version, width = ANY_VERSION, min(width, source.panel)
-        for plane in index_loops.positions(context, batch, unrolled=False):
-            operand = packed.plane(builder, plane[0], padded) if plane else packed
-            for k in index_loops.steps(context, depth, unit.depth, unrolled=False):
-                for column in index_loops.steps(context, columns, width, unrolled=False):
-                    steps = [builder.add(k, integer(step)) for step in range(unit.depth)]
-                    points = [VectorIndex((*plane, s), column, width, version) for s in steps]
-                    rows = [source.at(builder, point) for point in points]
-                    _store_columns(builder, operand, rows, (k, column), panel)
+    def by_a_copy() -> None:
+        extents = [*[None for _ in right.shape[:-2]], live.depth, live.columns]
+        with context.region():
+            use(pack_part(context, right, extents, whole_rows=unit.turn_depth))
+
+    def where_it_lies() -> None:
+        with context.region():
+            use(right)
 
     guards = None
     if not isinstance(right, Buffer) and right.materialised is None and right.uses <= 1:
-        guards = right.plain_guards(builder)
+        guards = right.plain_guards(context.builder)
     if guards is None:
-        pack(materialise.materialise(context, right))
-    else:
-        builder.branches(
-            loop_versioning.all_of(context, guards),
-            lambda: pack(right),
-            lambda: _by_a_copy(context, right, pack),
-            likely=True,
-        )
-    return packed
+        by_a_copy()
+        return
+    in_place = loop_versioning.all_of(context, guards)
+    context.builder.branches(in_place, where_it_lies, by_a_copy, likely=True)
+
+
+@dataclass(frozen=True)
+class ColumnPanels:
+    """A few of B's columns in the unit's order, in panels of the columns of a tile.
+
+    They stay in a cache near the core: all columns of B take the same room, some after others.
+
+    Args:
+        unit: whose operands they are.
+        source: B.
+        plane: a position in a batch, or nothing.
+        columns: how many there is room for; a multiple of `panel`, or fewer in a narrow block.
+        panel: columns of a tile.
+        packed: where they go.
+    """
+
+    unit: MatrixUnit
+    source: Tensor
+    plane: tuple[Val, ...]
+    columns: int
+    panel: int
+    packed: MatrixOperand
+
+    def pack(self, context: Context, first: Val, count: Val, depth: Val) -> None:
+        """Put so many columns from that one on in order, so many steps along K of them."""
+        builder, source = context.builder, self.source
+        version, width = PLAIN_VERSION, min(self.columns, context.target.lanes(8))
+        if isinstance(source, Buffer):
+            version, width = ANY_VERSION, min(width, source.panel)
+        for k in index_loops.steps(context, depth, self.unit.depth, unrolled=False):
+            for column in index_loops.steps(context, count, width, unrolled=False):
+                at = builder.add(first, column)
+                steps = [builder.add(k, integer(step)) for step in range(self.unit.depth)]
+                points = [VectorIndex((*self.plane, s), at, width, version) for s in steps]
+                rows = [source.at(builder, point) for point in points]
+                _store_columns(builder, self.packed, rows, (k, column), self.panel)
+
+
+def column_panels(context: Context, unit: MatrixUnit, source: Tensor, panel: int) -> ColumnPanels:
+    """Room for as many columns of B as stay in the L1 cache, all of its depth."""
+    depth, columns = source.shape[-2:]
+    resident = context.target.machine.l1d_bytes // depth
+    some = min(columns, max(panel, resident // panel * panel))
+    packed = _room(context, depth * max(some, panel), depth, unit)
+    return ColumnPanels(unit, source, (), some, panel, packed)
 
 
 def _store_columns(

@@ -181,7 +181,7 @@ def _tile(
         if product.store is not None:
             after = builder.add(base, integer(tile.unroll))
             ends = builder.compare("sge", after, end)
-            now = builder.conjunction(product.store.is_now, ends)
+            now = builder.conjunction(product.store.is_now(builder), ends)
             builder.branches(now, functools.partial(product.store.prefetch, builder, points))
         tile.multiply_add(base, depth, ahead, totals)
     if end is not depth:
@@ -199,7 +199,7 @@ def _tile(
         to_array()
     else:
         to_memory = functools.partial(store.write, builder, points, sums)
-        builder.branches(store.is_now, to_memory, to_array)
+        builder.branches(store.is_now(builder), to_memory, to_array)
 
 
 def _as_val(count: int | Val) -> Val:
@@ -239,5 +239,5 @@ def _prefetch_start(
     if product.store is None:
         ask()
     else:
-        is_only = builder.conjunction(product.start.is_first, product.store.is_now)
+        is_only = builder.conjunction(product.start.is_first, product.store.is_now(builder))
         builder.branches(is_only, lambda: None, ask)

@@ -1,0 +1,62 @@
+"""Whether a captured kernel reads behind its tensors, and whether that matters."""
+
+from __future__ import annotations
+
+import math
+
+from foundation.errors import UserError
+from kernels.captured.deployed import Deployed
+from kernels.captured.memory import Memory
+from kernels.captured.outputs import same
+from triton_rvv.errors import OutOfBoundsError
+
+__all__ = ["needed_tail"]
+
+# Elements behind a storage. Kernels that mask only what they store read less than a block there.
+_TAIL = 1 << 14
+
+
+def needed_tail(deployed: Deployed, given: Memory) -> int:
+    """How many elements a kernel needs behind each storage: what lies there differs from run to
+    run, so its outputs may not follow from it.
+
+    Raises:
+        UserError: if they do, if it writes there, or if it reaches elsewhere.
+    """
+    try:
+        deployed.run(given, checks_bounds=True)
+    except OutOfBoundsError as error:
+        if _needs_no_tail(deployed, given):
+            return _TAIL
+        raise UserError(
+            f"{deployed.function.__name__} reaches outside of its tensors ({error}), so it cannot "
+            f"be checked: {_remedy(given, str(error))}"
+        ) from error
+    return 0
+
+
+def _remedy(given: Memory, error: str) -> str:
+    """What to do about an access outside of a tensor that an error names."""
+    for name, view in given.views.items():
+        if view.span == 1 and math.prod(view.shape) > 1 and f" of {name}, " in error:
+            sizes = "x".join(map(str, view.shape))
+            return (
+                f"all {sizes} elements of {name} are one in memory, as those of the gradient of a "
+                "sum are, so make it contiguous"
+            )
+    return "mask the access"
+
+
+def _needs_no_tail(deployed: Deployed, given: Memory) -> bool:
+    """Whether the outputs are the same whatever lies shortly behind the tensors."""
+    before = [given.with_tails(_TAIL, value) for value in (0.0, math.nan)]
+    try:
+        zeros, others = (deployed.run(one, checks_bounds=True) for one in before)
+    except OutOfBoundsError:
+        return False
+    kept = [
+        same(after.storages[key][-_TAIL:], first.storages[key][-_TAIL:]).all()
+        for first, after in zip(before, (zeros, others), strict=True)
+        for key in given.storages
+    ]
+    return all(kept) and all(same(zeros.span(n), others.span(n)).all() for n in given.views)

@@ -1,0 +1,95 @@
+"""Products by the X60's matrix unit whose sizes no tile divides, against exact integers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected, KernelRunner, as_argument
+
+from launchers.objects import launcher_object
+from triton_rvv.codegen.link import link_elf
+from triton_rvv.pipeline import compile_kernel
+from triton_rvv.targets.target import RVVTarget
+
+TARGET = RVVTarget.named("x60-ime")
+# Operands have 4 x 8 elements, tiles 12 x 16: rows in two tiles of 8; in two of 12 and one of 8. In
+# the second block, what nobody wants is left out, and complete tiles are stored in the loop, which
+# takes arguments that are known to be disjoint.
+BLOCKS = [((16, 32, 8), False), ((32, 64, 32), True)]
+SIGNATURE = {"sizes_ptr": "*i32", "a_ptr": "*i8", "b_ptr": "*i8", "c_ptr": "*i32"}
+
+
+@triton.jit
+def many_products_kernel(
+    sizes_ptr, a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
+):
+    """A product for each program; sizes: rows, columns, depth and where A, B and C begin."""
+    sizes_ptr += tl.program_id(0) * 6
+    m, n, k = tl.load(sizes_ptr), tl.load(sizes_ptr + 1), tl.load(sizes_ptr + 2)
+    a_ptr += tl.load(sizes_ptr + 3)
+    b_ptr += tl.load(sizes_ptr + 4)
+    c_ptr += tl.load(sizes_ptr + 5)
+    rows, columns, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    for row in range(0, m, M):
+        in_m = row + rows < m
+        for column in range(0, n, N):
+            in_n = column + columns < n
+            total = tl.zeros((M, N), dtype=tl.int32)
+            for first in range(0, k, K):
+                in_k = first + depth < k
+                a_ptrs = a_ptr + (row + rows)[:, None] * k + (first + depth)[None, :]
+                b_ptrs = b_ptr + (first + depth)[:, None] * n + (column + columns)[None, :]
+                a = tl.load(a_ptrs, mask=in_m[:, None] & in_k[None, :], other=0)
+                b = tl.load(b_ptrs, mask=in_k[:, None] & in_n[None, :], other=0)
+                total = tl.dot(a, b, total, out_dtype=tl.int32)
+            c_ptrs = c_ptr + (row + rows)[:, None] * n + (column + columns)[None, :]
+            tl.store(c_ptrs, total, mask=in_m[:, None] & in_n[None, :])
+
+
+def ragged_sizes(blocks: tuple[int, int, int]) -> list[tuple[int, int, int]]:
+    """Every remainder of each size, with less than a block, with one and with two."""
+    random = np.random.default_rng(20261126)
+    found = []
+    for axis, block in enumerate(blocks):
+        for size in range(1, 2 * block + 2):
+            sizes = random.integers(1, 2 * np.array(blocks) + 2)
+            sizes[axis] = size
+            m, n, k = map(int, sizes)
+            found.append((m, n, k))
+    return found
+
+
+@pytest.mark.parametrize(("blocks", "disjoint"), BLOCKS)
+def test_every_remainder_is_exact(
+    run: KernelRunner, tmp_path: Path, blocks: tuple[int, int, int], disjoint: bool
+) -> None:
+    random = np.random.default_rng(20261127)
+    table = []
+    factors: tuple[list[np.ndarray], ...] = ([], [], [])
+    starts = [0, 0, 0]
+    for m, n, k in ragged_sizes(blocks):
+        a, b = (random.integers(-128, 128, shape, dtype=np.int8) for shape in ((m, k), (k, n)))
+        table.append((m, n, k, *starts))
+        for kept, array in zip(factors, (a, b, a.astype(np.int32) @ b), strict=True):
+            kept.append(array.reshape(-1))
+        starts = [start + kept[-1].size for start, kept in zip(starts, factors, strict=True)]
+    a, b, c = map(np.concatenate, factors)
+    constants = dict(zip("MNK", blocks, strict=True))
+    kernel = compile_kernel(
+        many_products_kernel, SIGNATURE, constants, TARGET, disjoint_arguments=disjoint
+    )
+    assert "smt.vmadot" in kernel.assembly
+    (tmp_path / "kernel.o").write_bytes(kernel.object)
+    link_elf([tmp_path / "kernel.o", launcher_object(TARGET)], tmp_path / "kernel.elf")
+    values = {
+        "sizes_ptr": np.array(table, np.int32),
+        "a_ptr": a,
+        "b_ptr": b,
+        "c_ptr": Expected(c),
+    }
+    arguments = [as_argument(name, value) for name, value in values.items()]
+    run.run_elf(tmp_path / "kernel.elf", arguments, (len(table),), TARGET)
