@@ -145,7 +145,7 @@ def _drawn_rows() -> list[Row]:
         problem = Row(kernel).problem
         first, *others = problem.space(load_board("emulated").info).valid_configs()
         assert first == problem.default_config
-        rows.append(Row(kernel, blocks=[[each[name] for name in first] for each in others]))
+        rows.append(Row(kernel, blocks=[[int(each[name]) for name in first] for each in others]))
     return rows
 
 
