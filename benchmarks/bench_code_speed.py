@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench_hand import DRAWS
 from code_bounds import bound_cycles
 from plain_c import FLAG_SETS, PLAIN_KERNELS, build_plain_kernel
 
@@ -33,7 +34,7 @@ from rvv_runner.emulated.family import DEFAULT_MODEL
 __all__ = ["LIMIT_S", "Row", "measured", "read_rows"]
 
 LIMIT_S = 600.0
-COMMON = tuple(sorted(Path(__file__).parent.glob("common_*.py")))
+COMMON = (*sorted(Path(__file__).parent.glob("common_*.py")), *DRAWS)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Row:
 
     Args:
         kernel, shape, dtype: the problem; the kernel's defaults where they are left out. A kernel
-            that is not the project's is in one of the `common_*.py`.
+            that is not the project's is in one of the `common_*.py` or of those of bench_hand.py.
         blocks: values of the default configuration's parameters, in their order.
         goal: the share of the bound to reach, where there is one.
         plain_c: whether the C code is measured, which takes long for large products.

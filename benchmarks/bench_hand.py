@@ -1,8 +1,9 @@
 """Generated code beside intrinsics by hand: python benchmarks/bench_hand.py [KERNEL ...]
 
-The kernels are in `hand_kernels.py`, the intrinsics in `hand_kernels.c`. Each side counts with the
-fastest of its forms: ours with its configurations, the hand with and without prefetches. Outputs of
-both are checked. All cycles are estimates, of an emulated core: DEVICE=emulated:x100 names another.
+The kernels are in `hand_kernels.py` and `hand_second_draw.py`, the intrinsics beside them in C.
+Each side counts with the fastest of its forms: ours with its configurations, the hand with and
+without prefetches. Outputs of both are checked. All cycles are estimates, of an emulated core:
+DEVICE=emulated:x100 names another.
 """
 
 from __future__ import annotations
@@ -32,8 +33,10 @@ from triton_rvv.codegen.link import link_elf
 from triton_rvv.codegen.zig import run_zig_cc
 from triton_rvv.targets.target import RVVTarget
 
-KERNELS = Path(__file__).with_name("hand_kernels.py")
-INTRINSICS = Path(__file__).with_name("hand_kernels.c")
+__all__ = ["DRAWS", "drawn_kernels", "measured"]
+
+# Files of kernels that were drawn together; each has the intrinsics beside it, in C.
+DRAWS = [Path(__file__).with_name(f"{name}.py") for name in ("hand_kernels", "hand_second_draw")]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
 NO_PREFETCHES = "prefetch-ignored"
 BUILD_LIMIT_S = 120.0
@@ -52,15 +55,20 @@ class Pair:
         return self.ours / self.hand
 
 
-def measured(board: Board, kernel: str) -> Mapping[str, Pair]:
+def measured(board: Board, draw: Path, kernel: str) -> Mapping[str, Pair]:
     """Both sides of a kernel, by model: the default, and the one that ignores prefetches.
+
+    Args:
+        board: an emulated one.
+        draw: the file of the kernel.
+        kernel: its name.
 
     Raises:
         SystemExit: for a side that does not build, or whose output is wrong.
     """
-    spec = load_kernel(f"{KERNELS}:{kernel}")
+    spec = load_kernel(f"{draw}:{kernel}")
     problem = make_problem(spec, {}, spec.dtypes[0])
-    target = board.info.target
+    target, intrinsics = board.info.target, draw.with_suffix(".c")
     assert isinstance(target, RVVTarget)  # intrinsics of RVV are for no other
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
@@ -70,14 +78,18 @@ def measured(board: Board, kernel: str) -> Mapping[str, Pair]:
         builder = KernelBuilder(request)
         configs = problem.space(board.info).valid_configs()
         ours = [_cycles(board, builder.build(config)) for config in configs]
-        hand = [_cycles(board, _by_hand(problem, form, target, folder)) for form in FORMS]
+        hand = [
+            _cycles(board, _by_hand(problem, intrinsics, form, target, folder)) for form in FORMS
+        ]
     return {
         model: Pair(min(each[model] for each in ours), min(each[model] for each in hand))
         for model in (DEFAULT_MODEL, NO_PREFETCHES)
     }
 
 
-def _by_hand(problem: Problem, form: Sequence[str], target: RVVTarget, folder: Path) -> ElfArtifact:
+def _by_hand(
+    problem: Problem, intrinsics: Path, form: Sequence[str], target: RVVTarget, folder: Path
+) -> ElfArtifact:
     """The kernel's intrinsics as an artifact; one program does all the work."""
     output, elf, data = (folder / f"hand.{suffix}" for suffix in ("o", "elf", "data"))
     bits = target.vlen_bits
@@ -88,7 +100,7 @@ def _by_hand(problem: Problem, form: Sequence[str], target: RVVTarget, folder: P
         "SIZES": ",".join(map(str, problem.shape.values())),
     }
     defined = [f"-D{name}={value}" for name, value in values.items()]
-    where = [f"-I{Path(launchers.__file__).parent}", str(INTRINSICS), "-o", str(output)]
+    where = [f"-I{Path(launchers.__file__).parent}", str(intrinsics), "-o", str(output)]
     flags = ["-c", "-std=c11", core, "-O3", "-ffast-math", *form, *defined, *where]
     run_zig_cc(flags, timeout_s=BUILD_LIMIT_S)
     link_elf([output, launcher_object(target)], elf)
@@ -107,29 +119,38 @@ def _cycles(board: Board, built: ElfArtifact | BuildFailure) -> Mapping[str, flo
     return {name: time_s * hertz for name, time_s in measurement.models_s.items()}
 
 
-def _kernel_names() -> list[str]:
-    functions = ast.parse(KERNELS.read_text(encoding="utf-8")).body
+def drawn_kernels(draw: Path) -> list[str]:
+    """The names of the kernels in a file."""
+    functions = ast.parse(draw.read_text(encoding="utf-8")).body
     return [
         each.name for each in functions if isinstance(each, ast.FunctionDef) and each.decorator_list
     ]
 
 
+def _print_draw(board: Board, draw: Path, kernels: Sequence[str]) -> None:
+    """Print a line for each kernel, and the mean of all."""
+    ratios = []
+    for kernel in kernels:
+        pairs = measured(board, draw, kernel)
+        pair, alone = pairs[DEFAULT_MODEL], pairs[NO_PREFETCHES]
+        ratios.append(pair.ratio)
+        cells = (f"{pair.ours / 1e3:.0f}", f"{pair.hand / 1e3:.0f}", f"{pair.ratio:.2f}")
+        print(f"| {' | '.join((kernel, *cells, f'{alone.ratio:.2f}'))} |", flush=True)
+    mean = exp(fsum(map(log, ratios)) / len(ratios))
+    print(f"{draw.stem}: geometric mean of ours / hand: {mean:.2f}")
+
+
 def main() -> None:
     device = os.environ.get("DEVICE", "emulated")
-    kernels = sys.argv[1:] or _kernel_names()
     print(f"thousand cycles on one core of {device}, all of them estimates")
     print("| kernel | ours | by hand | ours / hand | the same without prefetches |")
     print("|---|---|---|---|---|", flush=True)
     board = load_board(device)
     board.open()
-    ratios = []
-    for kernel in kernels:
-        pairs = measured(board, kernel)
-        pair, alone = pairs[DEFAULT_MODEL], pairs[NO_PREFETCHES]
-        ratios.append(pair.ratio)
-        cells = (f"{pair.ours / 1e3:.0f}", f"{pair.hand / 1e3:.0f}", f"{pair.ratio:.2f}")
-        print(f"| {' | '.join((kernel, *cells, f'{alone.ratio:.2f}'))} |", flush=True)
-    print(f"geometric mean of ours / hand: {exp(fsum(map(log, ratios)) / len(ratios)):.2f}")
+    for draw in DRAWS:
+        kernels = [name for name in drawn_kernels(draw) if name in (sys.argv[1:] or [name])]
+        if kernels:
+            _print_draw(board, draw, kernels)
 
 
 if __name__ == "__main__":

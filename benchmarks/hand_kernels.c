@@ -1,37 +1,7 @@
 /* The kernels of hand_kernels.py in RVV intrinsics, for bench_hand.py: a quarter of an hour each, by
  * somebody who knows the instructions and not what the compiler makes. One program does all the
  * work. With -DAHEAD, the data of a later step is prefetched. */
-#include "kernel_abi.h"
-
-#include <riscv_vector.h>
-#include <string.h>
-
-#define NAME_(kernel) #kernel
-#define NAME(kernel) NAME_(kernel)
-const char triton_rvv_kernel_name[] = NAME(KERNEL);
-const uint32_t triton_rvv_vlen_bits = VLEN;
-
-/* The problem's, in the order of its shape. */
-static const long sizes[] = {SIZES};
-
-#define INT(slot) ((long)(int32_t)args[slot])
-#define IN(type, slot) ((const type *restrict)args[slot])
-#define OUT(type, slot) ((type *restrict)args[slot])
-
-static inline void ahead(const void *start, long size_bytes) {
-#ifdef AHEAD
-    for (long at = 0; at < size_bytes; at += 64)
-        __builtin_prefetch((const char *)start + at, 0);
-#else
-    (void)start, (void)size_bytes;
-#endif
-}
-
-static inline float as_float(uint64_t slot) {
-    float value;
-    memcpy(&value, &slot, sizeof value);
-    return value;
-}
+#include "hand_kernels.h"
 
 static inline float sum_m4(vfloat32m4_t values, size_t vl) {
     vfloat32m1_t zero = __riscv_vfmv_s_f_f32m1(0, 1);
@@ -260,10 +230,4 @@ static inline void q8_matvec(const uint64_t *args) {
         float *y = OUT(float, 3) + row;
         y[0] = sum_m4(s0, vl), y[1] = sum_m4(s1, vl), y[2] = sum_m4(s2, vl), y[3] = sum_m4(s3, vl);
     }
-}
-
-void triton_rvv_kernel(const uint64_t *args, uint32_t x, uint32_t y, uint32_t z, uint32_t nx,
-                       uint32_t ny, uint32_t nz) {
-    (void)x, (void)y, (void)z, (void)nx, (void)ny, (void)nz;
-    KERNEL(args);
 }

@@ -1,9 +1,9 @@
 """What each pass and rule of the compiler is worth: python benchmarks/pass_effects.py [KERNEL ...]
 
-Every row of `code_speed.toml` on the emulated X60, so all cycles are estimates: with all passes,
-and without each of those that changed something, and each of the rules in `compiler_rules.py` that
-changes the code. Of a row's configurations, the default and the one that is fastest with all are
-measured. It takes an hour on two cores.
+Every row of `code_speed.toml` and every kernel of bench_hand.py on the emulated X60, so all cycles
+are estimates: with all passes, and without each of those that changed something, and each of the
+rules in `compiler_rules.py` that changes the code. Of a row's configurations, the default and the
+one that is fastest with all are measured. It takes an hour on two cores.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 from unittest import mock
 
 from bench_code_speed import LIMIT_S, Row, read_rows
+from bench_hand import DRAWS, drawn_kernels
 from compiler_rules import RULES, without_rule
 
 from engine.workers import kernel_builder
@@ -137,6 +138,17 @@ def _cycles(build: _Build) -> float:
     return measurement.counters["u_mode_cycle"]
 
 
+def _drawn_rows() -> list[Row]:
+    """The kernels of bench_hand.py, each with all of its configurations."""
+    rows = []
+    for kernel in (kernel for draw in DRAWS for kernel in drawn_kernels(draw)):
+        problem = Row(kernel).problem
+        first, *others = problem.space(load_board("emulated").info).valid_configs()
+        assert first == problem.default_config
+        rows.append(Row(kernel, blocks=[[int(each[name]) for name in first] for each in others]))
+    return rows
+
+
 _HEADER = """\
 | pass or rule | configurations | rows | 3% slower without | kernels, files | least | most | mean |
 |---|---|---|---|---|---|---|---|"""
@@ -165,7 +177,8 @@ def _line(name: str, configurations: str, effects: Sequence[_Effects]) -> str:
 
 def main() -> None:
     """Print a line for each row as it is measured, then the table."""
-    rows = [row for row in read_rows() if not sys.argv[1:] or row.kernel in sys.argv[1:]]
+    every = [*read_rows(), *_drawn_rows()]
+    rows = [row for row in every if not sys.argv[1:] or row.kernel in sys.argv[1:]]
     effects = []
     print("cycles without a pass or rule over cycles with all, all estimates of the emulated X60")
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:

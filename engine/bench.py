@@ -13,6 +13,7 @@ from engine.arguments.options import SAMPLER_NAMES, sampler_name
 from engine.replays.searches import is_sampler
 from engine.replays.shipped import HALVES, shipped_files, split
 from engine.replays.space_file import SUFFIXES, read_space
+from engine.results.units import counted
 from foundation.command_line import (
     EXIT_FOUND,
     ArgumentParser,
@@ -232,7 +233,8 @@ def _large_enough(paths: Sequence[Path], fewest: int) -> dict[Path, RecordedSpac
     if not spaces:
         raise UserError(f"no space has {fewest} configurations: give fewer --trials")
     if left_out:
-        say(f"left out: {left_out} spaces with fewer than {fewest} configurations", file=sys.stderr)
+        small = f"{counted(left_out, 'space')} with fewer than {fewest} configurations"
+        say(f"left out: {small}", file=sys.stderr)
     names = [of.name for of in spaces.values()]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:

@@ -74,6 +74,7 @@ bool history_begin(const struct data *data, const uint64_t *args, uint32_t count
         writes = malloc(MOST_WRITES * sizeof *writes);
     if (!arrays || !epochs || !known || !learnt || !merged || !writes)
         return false;
+    writes[0] = (struct write){.program = NOBODY};
     for (uint32_t i = 0; i < data->argument_count; i++) {
         const struct data_argument *argument = &data->arguments[i];
         if (argument->kind == KIND_SCALAR)

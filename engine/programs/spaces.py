@@ -37,8 +37,8 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
         why = _refusal(capture, task) if found is None else found.refusal
         if found is None or found.probed is None:
             return TaskSpace(0, (ParameterNote("", varies=False, why=why),))
-        listed = task.configurations or ()
-        space = captured_space(found.probed, task.options, listed, None, is_wide=found.is_wide)
+        options, listed = task.options, task.listed
+        space = captured_space(found.probed, options, listed, None, is_wide=found.is_wide)
         return TaskSpace(take_census(space).valid, tuple(map(_note, found.probed.freedoms)))
 
     return space_of

@@ -15,7 +15,8 @@ from engine.replays.comparison import Comparison
 from engine.replays.recorded_space import Floats
 from engine.replays.scores import band
 from engine.replays.searches import label
-from engine.replays.tables import lines, shown
+from engine.replays.tables import lines, searches_of_each, shown
+from engine.results.units import counted
 
 __all__ = ["write_page"]
 
@@ -44,7 +45,7 @@ def write_page(compared: Comparison, path: Path) -> None:
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><title>Searches compared</title>"
         f"<style>{_STYLE}</style><script>{plotly}</script><h1>Searches compared</h1>",
-        f"<p>{len(compared.spaces)} spaces, {compared.seeds} searches of each, "
+        f"<p>{counted(len(compared.spaces), 'space')}, {searches_of_each(compared.seeds)}, "
         f"{compared.trials} trials. {html.escape(_CAPTION)}</p>",
         _score_rows(compared),
         f"<p>{'<br>'.join(html.escape(line) for line in lines(compared))}</p>",
@@ -105,11 +106,12 @@ def _chart(
     for number, (search, of_each) in enumerate(curves.items()):
         drawn, color = band(of_each), _COLORS[number % len(_COLORS)]
         edges = np.concatenate([drawn.high, drawn.low[::-1]])
-        outline = {"x": [*at, *reversed(at)], "y": _rounded(edges), "fill": "toself"}
+        ring = {"x": [*at, *reversed(at)], "y": _rounded(edges), "mode": "lines", "fill": "toself"}
         shade = {"fillcolor": color, "opacity": 0.15, "line": {"width": 0}}
         quiet = {"hoverinfo": "skip", "showlegend": False, "legendgroup": search}
-        line = {"x": [*at], "y": _rounded(drawn.mean), "name": label(search), "legendgroup": search}
-        data += [{**outline, **shade, **quiet}, {**line, "line": {"color": color}}]
+        line = {"x": [*at], "y": _rounded(drawn.mean), "mode": "lines", "line": {"color": color}}
+        named = {"name": label(search), "legendgroup": search}
+        data += [{**ring, **shade, **quiet}, {**line, **named}]
     upward = {"title": {"text": up}, "type": "log" if is_log else "linear"}
     return {"data": data, "layout": {"xaxis": {"title": {"text": across}}, "yaxis": upward}}
 

@@ -11,16 +11,18 @@ from rich.table import Table
 from engine.replays.comparison import Comparison
 from engine.replays.scores import Scores
 from engine.replays.searches import label
+from engine.results.units import counted
 
-__all__ = ["families_table", "lines", "scores_table", "shown"]
+__all__ = ["families_table", "lines", "scores_table", "searches_of_each", "shown"]
 
 _MS = 1e3
 
 
 def scores_table(compared: Comparison) -> Table:
     """One row for each search, over all spaces."""
-    count = len(compared.spaces)
-    table = Table(title=f"{count} spaces, {compared.seeds} searches of each (standard error)")
+    spaces = counted(len(compared.spaces), "space")
+    error = " (standard error)" if compared.seeds > 1 else ""
+    table = Table(title=f"{spaces}, {searches_of_each(compared.seeds)}{error}")
     table.box = SIMPLE
     table.add_column("search")
     by_time = any(one.by_time for one in compared.scores)
@@ -47,6 +49,11 @@ def families_table(compared: Comparison) -> Table:
         cells = [shown(*one.mean(compared.trials, names)) for one in compared.scores]
         table.add_row(family, str(len(names)), *cells)
     return table
+
+
+def searches_of_each(seeds: int) -> str:
+    """How often each space is searched: "5 searches of each"."""
+    return "1 search of each" if seeds == 1 else f"{seeds} searches of each"
 
 
 def lines(compared: Comparison) -> Iterator[str]:

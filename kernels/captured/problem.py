@@ -190,7 +190,8 @@ class _CapturedKernel:
         return {
             name: _output(name, checked.outputs[name])
             if name in checked.outputs
-            else input_array(name, checked.given.reach(name))
+            # What the deployed configuration does not write stays as it is.
+            else dataclasses.replace(input_array(name, checked.given.reach(name)), constant=True)
             for name in checked.given.views
         }
 

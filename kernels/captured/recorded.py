@@ -88,7 +88,7 @@ class RecordedTask:
             },
             blocks=BlockRule({n: value.block_shape for n, value in _descriptors(task).items()}),
         )
-        self.listed: Sequence[Mapping[str, ParameterValue]] = task.configurations or ()
+        self.listed: Sequence[Mapping[str, ParameterValue]] = task.listed
 
     @property
     def digest(self) -> str:

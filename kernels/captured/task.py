@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -296,6 +296,12 @@ class Task:
             return Config({name: plain[name] for name in named if name in plain})
         sizes = {n: v for n, v in plain.items() if n in self.constants and type(v) is int and v > 1}
         return Config(sizes)
+
+    @property
+    def listed(self) -> Sequence[Mapping[str, ParameterValue]]:
+        """What the kernel's autotuner may choose; a list of one is no choice, so it is as none."""
+        configurations = self.configurations or ()
+        return configurations if len(configurations) > 1 else ()
 
     def values(self) -> dict[str, Any]:
         """New tensors, numbers and constants by parameter, as a launch takes them.

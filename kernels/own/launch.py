@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from kernels.own.caught_launch import caught_launch, refused_launch
+from kernels.own.changed_inputs import Change, changed
 from kernels.own.entries import entry_of, first_entry
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
@@ -35,12 +36,14 @@ class Launch:
         shape: sizes by name.
         dtype: Triton's name of the element type.
         config: the tuned parameters.
+        changes: of tensors, by parameter, for the check: its inputs tell more then.
     """
 
     file: KernelFile
     shape: Mapping[str, int]
     dtype: str
     config: Config
+    changes: Mapping[str, Change] = field(default_factory=dict)
 
     def values(self, fill: int | None = None) -> dict[str, Any]:
         """Tensors, numbers and None by parameter, in the kernel's order; the same in every process.
@@ -64,7 +67,8 @@ class Launch:
             UserError: like `values`.
         """
         # What a hook does to contents, such as to clear them, it does in every configuration.
-        return self._hooked(self._given(fill), first_entry(self.file, self._known()))
+        given = self._hooked(self._given(fill), first_entry(self.file, self._known()))
+        return changed(given, self.changes) if current_data_set() == 0 else given
 
     def descriptors(self) -> dict[str, TensorDescriptor]:
         """The parameters that are tensor descriptors, with the blocks of this configuration.

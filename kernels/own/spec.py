@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,16 @@ from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.accesses import accesses_of
 from kernels.own.callable_file import is_callable_file, load_callable
+from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes
 from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.expected import ExpectedOutput, expected_outputs
+from kernels.own.kept_changes import kept_changes
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of, tensor_of
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
 from kernels.own.strides import has_shared_elements, memory_of, view_of
+from kernels.own.telling import telling_changes
 from kernels.own.tolerance import tolerance
 from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
 from kernels.values import (
@@ -93,6 +96,7 @@ class _OwnKernel:
         # What is expected is the same for all configurations, and takes long to compute.
         self._expected: dict[object, dict[str, ExpectedOutput]] = {}
         self._constant: dict[object, frozenset[str]] = {}
+        self._changes: dict[object, dict[str, Change]] = {}
 
     def default_shape(self) -> dict[str, int]:
         """The parameters of `arguments` with their defaults, or 0."""
@@ -147,10 +151,14 @@ class _OwnKernel:
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         """The kernel's arguments; the outputs are from `reference` or the kernel."""
-        launch = self._launch(problem, config)
+        launch = replace(self._launch(problem, config), changes=self._telling(problem))
+        return self._arguments(problem, launch, self._expected_outputs(problem, config))
+
+    def _arguments(
+        self, problem: Problem, launch: Launch, expected: Mapping[str, ExpectedOutput]
+    ) -> tuple[Argument, ...]:
         given = launch.given()
         described = {name: _described(d) for name, d in descriptors_of(given).items()}
-        expected = self._expected_outputs(problem, config)
         unchanged = self._unchanged(problem)
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
         return tuple(
@@ -165,7 +173,26 @@ class _OwnKernel:
 
     def check(self, problem: Problem) -> tuple[str, ...]:
         """Run the file's functions once; what is to be said of how outputs are checked."""
-        return check_notes(self._launch(problem, self.default_config(problem)))
+        launch = self._launch(problem, self.default_config(problem))
+        return check_notes(replace(launch, changes=self._telling(problem)))
+
+    def _telling(self, problem: Problem) -> dict[str, Change]:
+        """How the check's inputs differ from the file's; see `telling_changes`."""
+        if want_types_alone() or current_data_set() != 0 or self._follows:
+            return {}
+        key = (*problem.shape.items(), problem.dtype, torch.get_default_device())
+        if key not in self._changes:
+            config = self.default_config(problem)
+            plain = self._launch(problem, config)
+            self._changes[key] = kept_changes(
+                (problem.spec.source_digest, *map(str, key)),
+                lambda: telling_changes(
+                    lambda changes: replace(plain, changes=changes),
+                    lambda launch: self._arguments(problem, launch, expected_outputs(launch)),
+                    problem.constants(config),
+                ),
+            )
+        return self._changes[key]
 
     def blocks(self, problem: Problem, config: Config) -> Blocks:
         """Of the arguments that are tensor descriptors."""
@@ -179,9 +206,10 @@ class _OwnKernel:
         """
         if want_types_alone():
             return {}
-        launch = self._launch(problem, config if self._follows else self.default_config(problem))
         if self._follows:
-            return expected_outputs(launch)
+            return expected_outputs(self._launch(problem, config))
+        launch = self._launch(problem, self.default_config(problem))
+        launch = replace(launch, changes=self._telling(problem))
         key = (*launch.shape.items(), launch.dtype, current_data_set(), torch.get_default_device())
         if key not in self._expected:
             self._expected[key] = expected_outputs(launch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 
@@ -96,7 +97,7 @@ class Shell:
         status, end, _ = rest.partition(b"\n")
         if not found or not end:
             return None
-        if not status.isdigit():
+        if not re.fullmatch(rb"\d{1,3}", status):  # thousands of digits are no number for int()
             raise LinkLost("the connection was closed (the board's shell printed no exit status)")
         # The output of start-up files precedes the first command's output.
         return CommandResult(int(status), output.decode(errors="replace"))

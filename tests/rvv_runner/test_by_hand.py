@@ -71,7 +71,6 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     (boards / "mine.toml").write_text(BOARD.format(lock=home / "lock"))
     built = Built(home, home / "a tree")
     arguments = ["--shape", "N=1000", "--board", "mine", "--proposals", "3"]
-    arguments += ["--jobs", "1"]
     done = built.command(
         "build", "vector_add", *arguments, "--out", "a tree", "--storage", "study.journal"
     )

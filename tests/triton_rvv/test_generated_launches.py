@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -96,6 +97,16 @@ def test_nothing_is_tried_beside_the_winner(overlay):
     assert overlay.prepared(tuner)
     assert [config.kwargs for config in tuner.configs] == [{"XBLOCK": 64}]
     assert not tuner.inductor_meta["dynamic_scale_rblock"]
+
+
+def test_what_a_winner_leaves_open_stays_as_listed(overlay):
+    tuner = tuner_of(512)
+    tuner.configs = [triton.Config({"XBLOCK": 512, "YBLOCK": 2}, num_warps=8, num_stages=1)]
+    overlay._rules = [replace(overlay._rules[0], config={"XBLOCK": 64})]
+    assert overlay.prepared(tuner)
+    (config,) = tuner.configs
+    assert config.kwargs == {"XBLOCK": 64, "YBLOCK": 2}
+    assert (config.num_warps, config.num_stages) == (8, 1)
 
 
 def test_another_kernel_is_left_as_it_is(overlay):

@@ -17,8 +17,9 @@ from triton_rvv.targets.target import RVVTarget
 
 TARGET = RVVTarget.named("x60-ime")
 # Operands have 4 x 8 elements, tiles 12 x 16: rows in two tiles of 8; in two of 12 and one of 8. In
-# the second block, what nobody wants is left out.
-BLOCKS = [(16, 32, 8), (32, 64, 32)]
+# the second block, what nobody wants is left out, and complete tiles are stored in the loop, which
+# takes arguments that are known to be disjoint.
+BLOCKS = [((16, 32, 8), False), ((32, 64, 32), True)]
 SIGNATURE = {"sizes_ptr": "*i32", "a_ptr": "*i8", "b_ptr": "*i8", "c_ptr": "*i32"}
 
 
@@ -62,9 +63,9 @@ def ragged_sizes(blocks: tuple[int, int, int]) -> list[tuple[int, int, int]]:
     return found
 
 
-@pytest.mark.parametrize("blocks", BLOCKS)
+@pytest.mark.parametrize(("blocks", "disjoint"), BLOCKS)
 def test_every_remainder_is_exact(
-    run: KernelRunner, tmp_path: Path, blocks: tuple[int, int, int]
+    run: KernelRunner, tmp_path: Path, blocks: tuple[int, int, int], disjoint: bool
 ) -> None:
     random = np.random.default_rng(20261127)
     table = []
@@ -78,7 +79,9 @@ def test_every_remainder_is_exact(
         starts = [start + kept[-1].size for start, kept in zip(starts, factors, strict=True)]
     a, b, c = map(np.concatenate, factors)
     constants = dict(zip("MNK", blocks, strict=True))
-    kernel = compile_kernel(many_products_kernel, SIGNATURE, constants, TARGET)
+    kernel = compile_kernel(
+        many_products_kernel, SIGNATURE, constants, TARGET, disjoint_arguments=disjoint
+    )
     assert "smt.vmadot" in kernel.assembly
     (tmp_path / "kernel.o").write_bytes(kernel.object)
     link_elf([tmp_path / "kernel.o", launcher_object(TARGET)], tmp_path / "kernel.elf")

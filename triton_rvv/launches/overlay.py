@@ -234,7 +234,10 @@ def _named(launch: Launch) -> dict[str, Any]:
 
 
 def _configuration(listed: Sequence[Any], config: Mapping[str, Any]) -> Any:
-    """The listed `triton.Config` with these values, hooks included; else a new one."""
+    """The listed `triton.Config` with these values, hooks included; else a new one.
+
+    What the values leave open is as in the first that is listed.
+    """
     import triton
 
     for one in listed:
@@ -242,8 +245,8 @@ def _configuration(listed: Sequence[Any], config: Mapping[str, Any]) -> Any:
         values = {**options, **one.kwargs}
         if all(values.get(name) == value for name, value in config.items()):
             return one
-    options = {name: config[name] for name in _OPTIONS if name in config}
-    hook = listed[0].pre_hook if listed else None
-    return triton.Config(
-        {n: v for n, v in config.items() if n not in options}, **options, pre_hook=hook
-    )
+    first = listed[0] if listed else triton.Config({})
+    options = {name: config.get(name, getattr(first, name, None)) for name in _OPTIONS}
+    values = {**first.kwargs, **{n: v for n, v in config.items() if n not in options}}
+    given = {name: value for name, value in options.items() if value is not None}
+    return triton.Config(values, **given, pre_hook=getattr(first, "pre_hook", None))

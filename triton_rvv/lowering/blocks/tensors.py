@@ -205,6 +205,11 @@ class Tensor(ABC):
         """Whether to read the elements from memory again takes no longer than from an array."""
         return False
 
+    @property
+    def own_shares_rows(self) -> bool:
+        """Whether it reads what is also read for other rows that are visited side by side."""
+        return False
+
     def own_linear_guards(self) -> list[Val]:
         """The linear guards that this recipe adds to those of its operands."""
         return []

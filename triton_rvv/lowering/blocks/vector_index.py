@@ -60,6 +60,7 @@ class VectorIndex:
         rows_ahead: how many rows further on a load asks for what comes next; None for the
             `rows_ahead` of the machine.
         rows_together: how many neighbouring rows are visited side by side.
+        row: which of these rows this is.
         row_runs: how many runs of a row are visited before the next row is.
         lanes: how many of the elements are wanted, as i64, where not all; loads leave others alone.
         clears: whether loads have what is behind those lanes be 0, or their `other`.
@@ -73,6 +74,7 @@ class VectorIndex:
     number: Val | None = None
     rows_ahead: int | None = None
     rows_together: int = 1
+    row: int = 0
     row_runs: int = 1
     lanes: Val | None = None
     clears: bool = False

@@ -14,7 +14,7 @@ from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.math.casts import conversion
 
 __all__ = ["ASSERTION_FAILED", "HANDLERS", "PRINT_DESCRIPTOR", "leave_unless"]
@@ -92,7 +92,7 @@ def _elements(context: Context, tensor: Tensor) -> Iterator[tuple[tuple[Val, ...
     """Every element with its place, in row-major order; the caller's `for` is a loop's body."""
     materialise.prepare(context, [tensor])
     array = materialise.materialise(context, tensor)
-    for index in loop_nests.positions(context, array.shape, unrolled=False):
+    for index in index_loops.positions(context, array.shape, unrolled=False):
         yield index, array.at(context.builder, VectorIndex(index[:-1], index[-1], 1))
 
 

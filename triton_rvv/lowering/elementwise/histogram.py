@@ -14,7 +14,7 @@ from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 
 __all__ = ["HANDLERS"]
 
@@ -40,7 +40,7 @@ def _histogram(context: Context, operation: Operation) -> None:
     with materialise.walking(context, [recipe]):
         materialise.copy(context, recipe, places)
     together = min(_TOGETHER, elements)
-    for first in loop_nests.steps(context, elements, together, unrolled=False):
+    for first in index_loops.steps(context, elements, together, unrolled=False):
         for number in range(together):
             at = VectorIndex((), builder.add(first, integer(number)), 1)
             place = builder.resize(places.at(builder, at), "i64", signed=False)

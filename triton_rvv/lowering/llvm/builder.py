@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from triton_rvv.lowering.llvm.abilities import NO_ABILITIES, Abilities
+from triton_rvv.lowering.llvm.pieces import Pieces
 from triton_rvv.lowering.llvm.value_ranges import Intervals
 from triton_rvv.lowering.llvm.values import (
     Val,
@@ -57,6 +58,7 @@ class Builder:
         self.helpers: dict[str, tuple[str, str]] = {}
         self.block = "entry"
         self._names = 0
+        self._pieces: Pieces | None = None
         self._fixes_loads = False
         self._multiples: dict[str, int] = {}
         self._repeated: dict[str, Val] = {}
@@ -457,14 +459,20 @@ class Builder:
 
         None of them may branch.
         """
-        results, pieces = [], []
+        results, pieces, around = list[T](), Pieces(), self._pieces
         for part in parts:
             with self._apart() as piece:
+                self._pieces = pieces.begin(piece)
                 results.append(part())
-            pieces.append(piece)
-        for turn in itertools.zip_longest(*pieces):
-            self.lines.extend(line for line in turn if line is not None)
+        self._pieces = around
+        self.lines += pieces.in_turn()
         return results
+
+    def shared(self, key: object, write: Callable[[], Val]) -> Val:
+        """A value that pieces of `interleave` need; the first that asks for it writes it."""
+        if self._pieces is None or not self._pieces.is_current(self.lines):
+            return write()
+        return self._pieces.shared(key, write)
 
     def beside(self, parts: Sequence[Callable[[], T]], aside: Callable[[], S]) -> tuple[list[T], S]:
         """Write pieces of code as `interleave` does, and spread another one evenly among them.

@@ -21,6 +21,13 @@ from triton_rvv.lowering.blocks.views import coordinates_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
 from triton_rvv.lowering.loops.early_loads import early_loads, visit_loading_early
+from triton_rvv.lowering.loops.index_loops import (
+    each_element,
+    neighbours,
+    positions,
+    steps,
+    steps_along,
+)
 from triton_rvv.lowering.loops.linear_segments import LinearSegments
 from triton_rvv.lowering.loops.loop_versioning import guarded, guarded_within
 from triton_rvv.lowering.loops.tail_vectors import tail_width
@@ -31,18 +38,7 @@ from triton_rvv.lowering.loops.vector_shape import (
     vector_width,
 )
 
-__all__ = [
-    "UNROLLED_RUNS",
-    "each_element",
-    "for_each_run",
-    "neighbours",
-    "points_across",
-    "positions",
-    "spanning_points",
-    "steps",
-    "steps_along",
-    "walk_exactly",
-]
+__all__ = ["UNROLLED_RUNS", "for_each_run", "spanning_points", "walk_exactly"]
 
 # Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
 UNROLLED_RUNS = 8
@@ -262,17 +258,12 @@ def _group(
 ) -> list[VectorIndex]:
     """Runs that are visited side by side: `sizes` are those in each row, and their elements."""
     runs, width = sizes
+    starts = [context.builder.add(start, integer(run * width)) for run in range(runs)]
+    row_runs = columns // width
     return [
-        VectorIndex(
-            row,
-            context.builder.add(start, integer(run * width)),
-            width,
-            version,
-            rows_together=len(rows),
-            row_runs=columns // width,
-        )
-        for row in rows
-        for run in range(runs)
+        VectorIndex(index, at, width, version, rows_together=len(rows), row=row, row_runs=row_runs)
+        for row, index in enumerate(rows)
+        for at in starts
     ]
 
 
@@ -327,7 +318,13 @@ def points_within(
             last = tail_width(builder, tensors, width, runs, known)
             with builder.loop(whole, end, integer(last)) as start:
                 lanes = builder.binary("sub", end, start)
-                yield [VectorIndex(row, start, last, version, lanes=lanes) for row in indices]
+                size = len(indices)
+                yield [
+                    VectorIndex(
+                        index, start, last, version, rows_together=size, row=row, lanes=lanes
+                    )
+                    for row, index in enumerate(indices)
+                ]
 
 
 def _rows_within(
@@ -347,79 +344,3 @@ def _rows_within(
         if rest.constant != 0:
             with context.builder.loop(whole, sizes[-1], integer(1)) as row:
                 yield (*outer, row), 1
-
-
-def steps_along(
-    context: Context, first: int, size: int, step: int, version: LoopVersion, unrolled: bool = False
-) -> Iterator[tuple[Val, LoopVersion]]:
-    """first, first + step, ... below `size`, and the path on which each so many columns are.
-
-    The body of the caller's `for` is the body of the loops, of which there are two where a path has
-    plain columns: at least `first` of them, in whole steps.
-    """
-    if unrolled or size <= step:
-        for known in range(first, size, step):
-            yield integer(known), version
-        return
-    begin = integer(first)
-    if version.plain_columns is not None:
-        with context.builder.loop(begin, version.plain_columns, integer(step)) as position:
-            yield position, PLAIN_VERSION
-        begin, version = version.plain_columns, replace(version, plain_columns=None)
-    with context.builder.loop(begin, integer(size), integer(step)) as position:
-        yield position, version
-
-
-def points_across(
-    index: tuple[Val, ...],
-    axis: int,
-    starts: Sequence[Val],
-    width: int,
-    version: LoopVersion,
-    along: Val,
-) -> list[VectorIndex]:
-    """Runs of an array, at position `along` of a dimension that `index` leaves out."""
-    where = (*index[:axis], along, *index[axis:])
-    return [VectorIndex(where, start, width, version) for start in starts]
-
-
-def neighbours(context: Context, index: tuple[Val, ...], rows: int) -> list[tuple[Val, ...]]:
-    """`index` and the rows that follow it."""
-    if not index:
-        return [index]
-    *outer, last = index
-    return [(*outer, context.builder.add(last, integer(row))) for row in range(rows)]
-
-
-def each_element(context: Context, shape: Sequence[int]) -> Iterator[VectorIndex]:
-    """Every element of a block; nothing is known of it."""
-    for index in positions(context, shape, unrolled=False):
-        yield VectorIndex(index[:-1], index[-1], 1)
-
-
-def positions(
-    context: Context, sizes: Sequence[int | Val], unrolled: bool, step: int = 1
-) -> Iterator[tuple[Val, ...]]:
-    """Every index of the given dimensions in row-major order, the last one in steps of `step`.
-
-    The body of the caller's `for` is the body of the loops.
-    """
-    if not sizes:
-        yield ()
-        return
-    for position in steps(context, sizes[0], step if len(sizes) == 1 else 1, unrolled):
-        for rest in positions(context, sizes[1:], unrolled, step):
-            yield (position, *rest)
-
-
-def steps(context: Context, size: int | Val, step: int, unrolled: bool) -> Iterator[Val]:
-    """0, step, 2 * step, ... below `size`, as a loop at run time unless `unrolled`.
-
-    The body of the caller's `for` is the body of the loop.
-    """
-    end = integer(size) if isinstance(size, int) else size
-    if (known := end.constant) is not None and (unrolled or known <= step):
-        yield from map(integer, range(0, known, step))
-        return
-    with context.builder.loop(integer(0), end, integer(step)) as position:
-        yield position

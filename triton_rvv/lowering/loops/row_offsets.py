@@ -19,7 +19,7 @@ from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 
 __all__ = ["line_of", "listed_by_row", "listed_line", "varying"]
 
@@ -122,7 +122,7 @@ def _bound(context: Context, values: Buffer) -> Val:
     width = min(size, context.run_lanes(values.element.bits))
     zeros = builder.splat(integer(0, "i32"), width)
     farthest = Variable(builder, zeros)
-    for start in loop_nests.steps(context, size, width, unrolled=False):
+    for start in index_loops.steps(context, size, width, unrolled=False):
         run = values.at(builder, VectorIndex((), start, width))
         far = builder.intrinsic("llvm.smax", [run, builder.binary("sub", zeros, run)])
         farthest.write(builder.intrinsic("llvm.umax", [farthest.read(), far]))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from triton_rvv.frontend.types import PointerType
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.ttir.shared_rows import ROWS_TOGETHER
 
 __all__ = ["group_of_runs", "runs_together", "spanning_width", "vector_width", "widest_bits"]
 
@@ -66,9 +67,18 @@ def group_of_runs(tensors: Sequence[Tensor], shape: Sequence[int], width: int) -
     Cheap recipes need few registers, so that more of them fit.
     """
     together = runs_together(tensors)
+    if len(shape) > 1 and _share_rows(tensors):
+        return min(ROWS_TOGETHER, shape[-2]), 1
     runs = min(together, shape[-1] // width)
     rows = min(together // runs, shape[-2]) if len(shape) > 1 else 1
     return rows, runs
+
+
+def _share_rows(tensors: Sequence[Tensor]) -> bool:
+    """Whether rows that are read for several rows of results pay; not where registers are short."""
+    below = {tensor for root in tensors for tensor in root.walk()}
+    is_costly = any(tensor.own_cost >= EXPENSIVE for tensor in below)
+    return not is_costly and any(tensor.own_shares_rows for tensor in below)
 
 
 def runs_together(tensors: Sequence[Tensor]) -> int:

@@ -17,7 +17,7 @@ from triton_rvv.lowering.elementwise.arith import constant
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.math.narrow_floats import narrow, widen
 
 __all__ = ["HANDLERS", "Update", "handlers"]
@@ -128,7 +128,7 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
     type_ = operation.result.type
     assert isinstance(type_, TensorType)
     result = context.buffer(type_) if operation.result.uses else None
-    for index in loop_nests.positions(context, type_.shape, unrolled=False):
+    for index in index_loops.positions(context, type_.shape, unrolled=False):
         point = VectorIndex(index[:-1], index[-1], 1)
         elements = [part.at(context.builder, point) for part in parts]
         before = _where(context, operation, elements, count, update)

@@ -19,7 +19,7 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.ttir.aliasing import Aliases
 
 __all__ = ["FIRST_RANGE", "Access", "accesses", "with_bounds_checked"]
@@ -180,7 +180,7 @@ def _check_block(check: _Check, addresses: Affine, mask: Tensor | None) -> None:
         part.uses += 1  # by the access itself, which comes afterwards
     materialise.prepare(context, parts)
     ready = [materialise.quick_to_read(context, part) for part in parts]
-    for index in loop_nests.positions(context, addresses.shape, unrolled=False):
+    for index in index_loops.positions(context, addresses.shape, unrolled=False):
         point = VectorIndex(index[:-1], index[-1], 1)
         elements = [part.at(context.builder, point) for part in ready]
         check.element(elements[0], elements[1] if mask is not None else Val("i1", "true"))

@@ -23,7 +23,7 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.loops.row_offsets import line_of, varying
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _one_list(context: Context, part: Component, size: int) -> Component:
         return value
 
     width = min(size, context.run_lanes(64))
-    for start in loop_nests.steps(context, size, width, unrolled=False):
+    for start in index_loops.steps(context, size, width, unrolled=False):
         point = VectorIndex((), start, width)
         values.write(context.builder, point, total(context.builder, point))
     return Component(listed=((Listed(values, _ANY_NUMBER), integer(1)),))

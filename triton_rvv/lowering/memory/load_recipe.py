@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import replace
 
 from triton_rvv.frontend.ttir import Value
-from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
+from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import (
@@ -23,6 +24,7 @@ from triton_rvv.lowering.llvm.builder import READ, Builder
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.vectors import transposed
 from triton_rvv.lowering.llvm.vp_memory import first_lanes, load_first, load_first_by_stride
+from triton_rvv.lowering.memory.conditions import condition_at, first_where
 from triton_rvv.lowering.memory.periodic_loads import periodic_run
 from triton_rvv.lowering.memory.prefetches import (
     prefetch_ahead,
@@ -31,9 +33,11 @@ from triton_rvv.lowering.memory.prefetches import (
     row_in_set,
     run_address,
 )
+from triton_rvv.lowering.memory.scalar_loads import load_scalar, zero
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad
+from triton_rvv.lowering.ttir.access import SharedRows
 
-__all__ = ["Load", "condition_at", "load_scalar", "zero"]
+__all__ = ["Load"]
 
 
 class Load(Tensor):
@@ -44,6 +48,7 @@ class Load(Tensor):
     Attributes:
         to_next_program: elements to the block of the next program, where that is known and worth
             asking for while this one is read again.
+        rows: the loads with which it shares rows, where code may rely on that.
     """
 
     def __init__(
@@ -65,6 +70,7 @@ class Load(Tensor):
         self.streams: SegmentLoad | None = None
         self.place = 0
         self.to_next_program: Val | None = None
+        self.rows: SharedRows | None = None
 
     @property
     def lies_by_column(self) -> bool:
@@ -193,8 +199,20 @@ class Load(Tensor):
             columns.append(builder.load(type_, address, self.element.size_bytes))
         return [loaded(builder, row, self.element) for row in transposed(builder, columns)]
 
+    @property
+    def own_shares_rows(self) -> bool:
+        return self.rows is not None and self.materialised is None
+
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         condition = condition_at(builder, self.mask, point)
+        alone = functools.partial(self._evaluate_alone, builder, point, condition)
+        if self.rows is None or not point.version.fits or point.rows_together == 1:
+            return alone()
+        place = (self.rows.below + point.row, point.start, point.width, point.lanes)
+        masked = None if condition.truth is True else self.rows.conditions
+        return builder.shared((self.rows.first, *place, masked), alone)
+
+    def _evaluate_alone(self, builder: Builder, point: VectorIndex, condition: Val) -> Val:
         lanes = point.lanes if point.width > 1 else None
         pointers = self.pointers.on(point.version)
         stride = pointers.last_stride(builder, point.version.linear)
@@ -209,7 +227,7 @@ class Load(Tensor):
             value = run
         else:
             addresses = self.pointers.at(builder, point)
-            condition = _within(builder, condition, lanes, point.width)
+            condition = first_where(builder, condition, lanes, point.width)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
             if condition.truth is True:
                 prefetch_columns_ahead(builder, pointers, point)
@@ -238,7 +256,7 @@ class Load(Tensor):
             value = builder.load(type_, builder.select(condition, row, zeros), size_bytes)
             prefetch_ahead(builder, pointers, point, row, READ)
         else:
-            wanted = _within(builder, condition, lanes, point.width)
+            wanted = first_where(builder, condition, lanes, point.width)
             value = self._call(builder, "llvm.masked.load", row, wanted, point)
             if self._is_run_of_list and pointers.components[-2].may_be_linear:
                 prefetch_ahead(builder, pointers, point, row, READ, is_aligned=False)
@@ -328,37 +346,5 @@ class Load(Tensor):
         return stored(builder, self.other.at(builder, point))
 
 
-def _within(builder: Builder, condition: Val, lanes: Val | None, width: int) -> Val:
-    """A condition, where only so many lanes are wanted."""
-    if lanes is None:
-        return condition
-    return builder.conjunction(condition, first_lanes(builder, lanes, width))
-
-
-def load_scalar(
-    builder: Builder, element: ScalarType | PointerType, address: Val, condition: Val, fill: Val
-) -> Val:
-    """One element in its memory type; where the condition is false, memory is left alone."""
-    type_ = memory_type(element)
-    if condition.truth is True:
-        return builder.load(type_, address, element.size_bytes)
-    # Reading a place of our own keeps this free of branches inside vector code.
-    safe = builder.alloca(type_, 1)
-    chosen = builder.select(condition, address, safe)
-    return builder.select(condition, builder.load(type_, chosen, element.size_bytes), fill)
-
-
 # How constants of 0 are written, as integers and as floats of 16, 32 and 64 bits.
 _ZEROS = frozenset(["0", "0.0", "0xH0000", "0x0000000000000000"])
-
-
-def zero(element: str) -> str:
-    """How a constant of 0 is written, of a type of LLVM."""
-    if element == "ptr":
-        return "null"
-    return "0" if element.startswith("i") else "0.0"
-
-
-def condition_at(builder: Builder, mask: Mask | None, point: VectorIndex) -> Val:
-    """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
-    return Val("i1", "true") if mask is None else mask.condition(builder, point)

@@ -17,7 +17,8 @@ from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.memory.distances import moving, written
 from triton_rvv.lowering.memory.listed import with_lists
-from triton_rvv.lowering.memory.load_recipe import Load, load_scalar, zero
+from triton_rvv.lowering.memory.load_recipe import Load
+from triton_rvv.lowering.memory.scalar_loads import load_scalar, zero
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad
 from triton_rvv.lowering.ttir.access import Access
 
@@ -67,6 +68,7 @@ def _load(context: Context, operation: Operation) -> None:
     load = Load(result.type, addresses, condition, other_tensor, source)
     if access is not None:
         load.is_denser_by_column = access.is_denser_by_column
+        load.rows = access.rows
         load.to_next_program = _to_next_program(context, load, access)
         if access.streams is not None:
             load.streams = SegmentLoad(access.streams, context.lowered_block)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
@@ -26,11 +26,19 @@ from triton_rvv.lowering.llvm.vp_memory import (
     store_first,
     store_first_by_stride,
 )
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
-from triton_rvv.lowering.memory.load_recipe import Load, condition_at
+from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.memory.conditions import condition_at
+from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
-from triton_rvv.lowering.ttir.access import Access
+from triton_rvv.lowering.memory.store_order import (
+    StorePart,
+    endangered_loads,
+    materialise_overlapping,
+    may_change,
+    read_on_the_way,
+    targets_are_apart,
+)
 from triton_rvv.lowering.ttir.store_sinking import MAY_WAIT
 
 __all__ = ["HANDLERS"]
@@ -38,19 +46,6 @@ __all__ = ["HANDLERS"]
 
 # What RVV's segment loads and stores may take (the LMUL times the fields).
 _SEGMENT_REGISTERS = 8
-
-
-@dataclass(frozen=True)
-class _Part:
-    """What one store does: `value` goes to `addresses`, which come from the pointers `target`.
-
-    `access` is what is known of them before code is written.
-    """
-
-    target: Value
-    addresses: Affine
-    value: Tensor
-    access: Access | None
 
 
 def _store(context: Context, operation: Operation) -> None:
@@ -91,26 +86,26 @@ def _store_now(context: Context, operation: Operation, may_wait: bool) -> None:
         write()
 
 
-def _store_group(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
+def _store_group(context: Context, parts: Sequence[StorePart], where: Mask | None) -> None:
     """Store some parts after one another, as many of them in one walk as may be."""
     while parts:
         sizes = range(len(parts), 1, -1)
         in_turn = next((size for size in sizes if _are_in_turn(parts[:size])), 1)
-        apart = next((size for size in sizes if _are_apart(context, parts[:size])), 1)
+        apart = next((size for size in sizes if targets_are_apart(context, parts[:size])), 1)
         together = max(in_turn, apart)
         _store_parts(context, parts[:together], where, in_turn=in_turn > 1)
         parts = parts[together:]
 
 
-def _part(context: Context, operation: Operation) -> _Part:
+def _part(context: Context, operation: Operation) -> StorePart:
     pointers, value, _ = optional_operands(context, operation, 3)
     assert isinstance(pointers, Tensor)
     assert isinstance(value, Tensor)
     access = context.access_of(operation)
-    return _Part(operation.operands[0], as_addresses(pointers), value, access)
+    return StorePart(operation.operands[0], as_addresses(pointers), value, access)
 
 
-def _are_in_turn(parts: Sequence[_Part]) -> bool:
+def _are_in_turn(parts: Sequence[StorePart]) -> bool:
     """Whether each of n parts goes to every n-th element of a row, one behind the part before."""
     streams = {None if part.access is None else part.access.streams for part in parts}
     first = next(iter(streams))
@@ -123,18 +118,9 @@ def _are_in_turn(parts: Sequence[_Part]) -> bool:
     )
 
 
-def _are_apart(context: Context, parts: Sequence[_Part]) -> bool:
-    """Whether no part writes where another one does."""
-    aliases = context.aliases
-    return aliases.arguments_are_disjoint and not any(
-        aliases.may_overlap(one.target, other.target)
-        for one, other in itertools.combinations(parts, 2)
-    )
-
-
 def _store_parts(
     context: Context,
-    parts: Sequence[_Part],
+    parts: Sequence[StorePart],
     where: Mask | None,
     others: Pairs = (),
     in_turn: bool = False,
@@ -151,7 +137,7 @@ def _store_parts(
     loads = [load for load in context.pending_loads if isinstance(load, Load)]
     at_once, builder = not in_turn, context.builder
     for part in parts:
-        _materialise_overlapping(context, loads, part, parts if at_once else ())
+        materialise_overlapping(context, loads, part, parts if at_once else ())
     if at_once:
         for one, other in itertools.combinations(parts, 2):
             context.aliases.rely_on_apart(one.target, other.target, False)
@@ -171,16 +157,16 @@ def _store_parts(
             _write(context, [part], where)
 
     def changes(load: Tensor) -> bool:
-        return any(_may_change(context, part.target, load) for part in parts)
+        return any(may_change(context, part.target, load) for part in parts)
 
     with materialise.walking(context, sources, changes):
         guards: list[Val] = []
         endangered: dict[Load, None] = {}
         for part in parts:
-            for load in _endangered(context, loads, part, at_once):
+            for load in endangered_loads(context, loads, part, at_once):
                 endangered[load] = None
                 guards.append(load.survives_store(builder, part.addresses, at_once))
-            for load in _read_on_the_way(context, loads, part) if at_once else ():
+            for load in read_on_the_way(context, loads, part) if at_once else ():
                 endangered[load] = None
                 guards.append(lanes_are_apart(builder, part.addresses))
 
@@ -211,7 +197,7 @@ def _rows_are_apart(context: Context, addresses: Affine, count: int) -> Val:
 
 def _write(
     context: Context,
-    parts: Sequence[_Part],
+    parts: Sequence[StorePart],
     where: Mask | None,
     others: Pairs = (),
     in_turn: bool = False,
@@ -297,82 +283,23 @@ def _segment_lanes(context: Context, count: int, bits: int) -> int:
     return (1 << registers.bit_length() - 1) * context.target.lanes(bits)
 
 
-def _store_wrapped(context: Context, parts: Sequence[_Part], where: Mask | None) -> None:
+def _store_wrapped(context: Context, parts: Sequence[StorePart], where: Mask | None) -> None:
     """Store one element after another, once all of them have been computed."""
     builder = context.builder
     copies = [materialise.copied_exactly(context, part.value) for part in parts]
     wanted = None if where is None else materialise.copied_exactly(context, where)
     for part, elements in zip(parts, copies, strict=True):
-        for point in loop_nests.each_element(context, part.value.shape):
+        for point in index_loops.each_element(context, part.value.shape):
             condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
             value = stored(builder, elements.at(builder, point))
             _store_run(builder, part.addresses, value, condition, point)
-
-
-def _materialise_overlapping(
-    context: Context, loads: Sequence[Load], part: _Part, at_once: Sequence[_Part]
-) -> None:
-    """Carry out the loads of which a store would change what is read later.
-
-    What it reads and changes element by element is not among them, if all stores of a walk happen
-    `at_once`: otherwise the second one may read it again after the first one. Addresses, too, are
-    computed when their store comes.
-    """
-    addresses = {tensor for each in at_once for tensor in each.addresses.walk()}
-    for load in loads:
-        on_the_way = at_once and load.is_each_element_of(part.addresses) and load not in addresses
-        if context.aliases.may_overlap(load.source, part.target) and not on_the_way:
-            materialise.materialise(context, load)
-
-
-def _may_change(context: Context, target: Value, load: Tensor) -> bool:
-    """Whether what a load reads may be different after a store."""
-    aliases = context.aliases
-    if not aliases.arguments_are_disjoint or not isinstance(load, Load):
-        return True
-    return aliases.may_overlap(load.source, target)
-
-
-def _endangered(context: Context, loads: Sequence[Load], part: _Part, at_once: bool) -> list[Load]:
-    """The loads that are carried out while or after a store changes memory.
-
-    Returns:
-        Those that are wrong where two arguments of the kernel lead to the same memory; none where
-        the code relies on that they do not.
-    """
-    aliases = context.aliases
-    put_off = [load for load in loads if load.materialised is None]
-    endangered = [load for load in put_off if not aliases.may_overlap(load.source, part.target)]
-    if not aliases.arguments_are_disjoint:
-        return endangered
-    for load in endangered:
-        on_the_way = at_once and load not in context.pending_loads
-        parallel = load.is_parallel_to(part.addresses)
-        aliases.rely_on_apart(load.source, part.target, on_the_way and parallel)
-    return []
-
-
-def _read_on_the_way(context: Context, loads: Sequence[Load], part: _Part) -> list[Load]:
-    """The loads of what a store changes that are carried out in its walk, element by element.
-
-    Or of what it changes where two arguments are the same array, on which the code then relies.
-    """
-    apart = context.aliases.arguments_are_disjoint
-    return [
-        load
-        for load in loads
-        if load.materialised is None
-        and load not in context.pending_loads
-        and load.is_parallel_to(part.addresses)
-        and (apart or context.aliases.may_overlap(load.source, part.target))
-    ]
 
 
 def _store_scalar(
     context: Context, operation: Operation, address: Val, value: Val, condition: Val
 ) -> None:
     target, builder = operation.operands[0], context.builder
-    materialise.materialise_loads(context, functools.partial(_may_change, context, target))
+    materialise.materialise_loads(context, functools.partial(may_change, context, target))
     for load in context.pending_loads:
         assert isinstance(load, Load)
         context.aliases.rely_on_apart(load.source, target, False)

@@ -17,10 +17,10 @@ from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.memory import atomics
-from triton_rvv.lowering.memory.load_recipe import zero
 from triton_rvv.lowering.memory.loads import optional_operands
+from triton_rvv.lowering.memory.scalar_loads import zero
 
 __all__ = ["HANDLERS"]
 
@@ -88,7 +88,7 @@ def _each(
     ready = {id(each): materialise.quick_to_read(context, each) for each in others}
     results = [each.type for each in operation.results]
     result = context.buffer(results[0]) if results and isinstance(results[0], TensorType) else None
-    for index in loop_nests.positions(context, tensors[0].shape, unrolled=False):
+    for index in index_loops.positions(context, tensors[0].shape, unrolled=False):
         point = VectorIndex(index[:-1], index[-1], 1)
 
         def element(part: Tensor | Val | None, point: VectorIndex = point) -> Val | None:

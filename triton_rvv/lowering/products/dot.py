@@ -21,7 +21,7 @@ from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.math.casts import conversion
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.memory.load_recipe import Load
@@ -227,7 +227,7 @@ def _multiply_packed(
         return
     block = product.b.block
     assert isinstance(block, Buffer)
-    for batch in loop_nests.steps(context, a.shape[0], 1, unrolled=False):
+    for batch in index_loops.steps(context, a.shape[0], 1, unrolled=False):
         plane = a.plane(builder, batch)
         one = replace(
             product,

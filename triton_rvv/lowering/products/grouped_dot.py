@@ -31,7 +31,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vectors import concatenated, in_turn
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.pack import copy_part
@@ -105,7 +105,7 @@ def multiply_in_groups(
     if not around:
         _tiles(context, product)
         return
-    for batch in loop_nests.steps(context, left.shape[0], 1, unrolled=False):
+    for batch in index_loops.steps(context, left.shape[0], 1, unrolled=False):
         _tiles(context, product.plane(context.builder, batch))
 
 
@@ -289,9 +289,9 @@ def _tiles(context: Context, product: _Product) -> None:
     single = (rows, columns) == (tile_rows, panel)
     live_rows = rows if product.live.rows is None or single else product.live.rows
     live_columns = columns if product.live.columns is None or single else product.live.columns
-    for column in loop_nests.steps(context, live_columns, panel, single):
+    for column in index_loops.steps(context, live_columns, panel, single):
         offset = _offset(context, product, column) if product.is_offset else None
-        for row in loop_nests.steps(context, live_rows, tile_rows, single):
+        for row in index_loops.steps(context, live_rows, tile_rows, single):
             places = [context.builder.add(row, integer(place)) for place in range(tile_rows)]
             _tile(
                 context, product, [VectorIndex((place,), column, panel) for place in places], offset
@@ -309,7 +309,7 @@ def _offset(context: Context, product: _Product, column: Val) -> Sequence[Val]:
     # Sums of neighbouring words do not wait for one another.
     chains = min(product.unroll, _CHAINS)
     totals = [[Variable(builder, zeros) for _ in range(pieces)] for _ in range(chains)]
-    for base in loop_nests.steps(context, product.words(builder), product.unroll, unrolled=False):
+    for base in index_loops.steps(context, product.words(builder), product.unroll, unrolled=False):
         for word in range(product.unroll):
             bs = _b(builder, product, column, base, word, width)
             for total, b in zip(totals[word % chains], bs, strict=True):
@@ -338,7 +338,7 @@ def _tile(
         if offset is not None:
             pieces = [builder.binary("sub", *two) for two in zip(pieces, offset, strict=True)]
         totals.append([Variable(builder, piece) for piece in pieces])
-    for base in loop_nests.steps(context, product.words(builder), product.unroll, unrolled=False):
+    for base in index_loops.steps(context, product.words(builder), product.unroll, unrolled=False):
         first, place = builder.split(base, panel)
         pointer = product.a.address_in_panel(builder, first, row, place)
         for word in range(product.unroll):

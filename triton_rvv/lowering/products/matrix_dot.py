@@ -22,7 +22,7 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
@@ -122,7 +122,7 @@ def multiply_int8(
         product = _Product(unit, live, a, b, tile_columns, before, result, store)
         if store is not None:
             store.takes_part = store.part is not None and _is_in_place(product)
-        for plane in loop_nests.positions(context, left.shape[:-2], unrolled=False):
+        for plane in index_loops.positions(context, left.shape[:-2], unrolled=False):
             one = product if not plane else product.plane(builder, plane[0], rows)
             _tiles_of_a_store(context, one, rows, columns)
 
@@ -157,7 +157,7 @@ def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None
     """Every tile of a product of two matrices, as far as it counts."""
     builder, width, block = context.builder, product.columns, product.right.columns
     live, count = product.live.columns, integer(block)
-    for first in loop_nests.steps(context, live or columns, block, unrolled=False):
+    for first in index_loops.steps(context, live or columns, block, unrolled=False):
         if live is not None:
             left_over = builder.binary("sub", live, first)
             count = builder.intrinsic("llvm.smin", [integer(block), left_over])

@@ -20,7 +20,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.vectors import in_turn
 from triton_rvv.lowering.llvm.vp_memory import load_first_by_stride
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.pack import pack_part
@@ -100,7 +100,7 @@ def packed_rows(
     packed = _room(context, left.type.elements, depth, unit)
 
     def pack(source: Buffer | Load) -> None:
-        for plane in loop_nests.positions(context, batch, unrolled=False):
+        for plane in index_loops.positions(context, batch, unrolled=False):
             operand = packed
             if plane:
                 operand = packed.plane(builder, plane[0], rows)
@@ -182,7 +182,7 @@ def _pack_tiles(
         panel = packed.panel(builder, row)
         below = builder.add(row, integer(pairs))
         third = packed.panel(builder, below)
-        for begin in loop_nests.steps(context, live.depth or depth, line, unrolled=False):
+        for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
             rows.prefetch(builder.add(row, integer(height)), begin, height)
             for offset in range(0, line, unit.depth):
                 k = builder.add(begin, integer(offset))
@@ -253,8 +253,8 @@ class ColumnPanels:
         version, width = PLAIN_VERSION, min(self.columns, context.target.lanes(8))
         if isinstance(source, Buffer):
             version, width = ANY_VERSION, min(width, source.panel)
-        for k in loop_nests.steps(context, depth, self.unit.depth, unrolled=False):
-            for column in loop_nests.steps(context, count, width, unrolled=False):
+        for k in index_loops.steps(context, depth, self.unit.depth, unrolled=False):
+            for column in index_loops.steps(context, count, width, unrolled=False):
                 at = builder.add(first, column)
                 steps = [builder.add(k, integer(step)) for step in range(self.unit.depth)]
                 points = [VectorIndex((*self.plane, s), at, width, version) for s in steps]

@@ -23,7 +23,7 @@ from triton_rvv.lowering.blocks.views import line_along
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vp_memory import first_lanes
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_shape import vector_width
 from triton_rvv.lowering.memory.listed_runs import with_runs
 
@@ -159,7 +159,7 @@ def copy_part(
     # Shorter than that are runs of a block with a mask of wider elements, for example.
     cleared = max(copy.width, min(whole_columns, shape[-1]))
     whole, rest = builder.split(columns, cleared)
-    for outer in loop_nests.positions(context, around, unrolled=False):
+    for outer in index_loops.positions(context, around, unrolled=False):
         if tensor.lies_by_column:
             copy.by_column(outer, rows, whole)
         else:
@@ -191,8 +191,8 @@ class _Copy:
         """Row by row, as far as runs are whole."""
         context, together = self.context, self._together
         grouped, _ = context.builder.split(rows, together)
-        for row in loop_nests.steps(context, grouped, together, unrolled=False):
-            for start in loop_nests.steps(context, whole, self.width, unrolled=False):
+        for row in index_loops.steps(context, grouped, together, unrolled=False):
+            for start in index_loops.steps(context, whole, self.width, unrolled=False):
                 self._runs(self.tensor, outer, row, together, start)
         self._rows_left(outer, rows, whole)
 
@@ -204,10 +204,10 @@ class _Copy:
         """
         context, together = self.context, self._together
         grouped, _ = context.builder.split(rows, together)
-        for start in loop_nests.steps(context, whole, self.width, unrolled=False):
+        for start in index_loops.steps(context, whole, self.width, unrolled=False):
 
             def copy_rows(source: Tensor, start: Val = start) -> None:
-                for row in loop_nests.steps(context, grouped, together, unrolled=False):
+                for row in index_loops.steps(context, grouped, together, unrolled=False):
                     self._runs(source, outer, row, together, start)
 
             if self.version == PLAIN_VERSION:
@@ -222,7 +222,7 @@ class _Copy:
         """What of each row is behind the whole runs, `rest` elements, and zeros up to `cleared`."""
         builder, zero = self.context.builder, integer(0)
         end = builder.select(builder.compare("eq", rest, zero), zero, rows)
-        for row in loop_nests.steps(self.context, end, 1, unrolled=False):
+        for row in index_loops.steps(self.context, end, 1, unrolled=False):
             for done in range(0, cleared, self.width):
                 lanes = builder.binary("sub", rest, integer(done))
                 lanes = lanes if done == 0 else builder.intrinsic("llvm.smax", [lanes, zero])
@@ -238,7 +238,7 @@ class _Copy:
         grouped, left_over = builder.split(rows, self._together)
         if left_over.constant != 0:
             with builder.loop(grouped, rows, integer(1)) as row:
-                for start in loop_nests.steps(self.context, whole, self.width, unrolled=False):
+                for start in index_loops.steps(self.context, whole, self.width, unrolled=False):
                     self._runs(self.tensor, outer, row, 1, start)
 
     def _runs(
@@ -268,7 +268,7 @@ def _clear_rows(context: Context, array: Buffer, sizes: list[Val], whole_rows: i
     more = builder.add(sizes[-2], integer(whole_rows - 1))
     end = builder.binary("and", more, integer(-whole_rows))
     zeros = Val(vector_type(memory_type(array.element), width), "zeroinitializer")
-    for outer in loop_nests.positions(context, sizes[:-2], unrolled=False):
+    for outer in index_loops.positions(context, sizes[:-2], unrolled=False):
         with builder.loop(sizes[-2], end, integer(1)) as row:
-            for start in loop_nests.steps(context, sizes[-1], width, unrolled=False):
+            for start in index_loops.steps(context, sizes[-1], width, unrolled=False):
                 array.write(builder, VectorIndex((*outer, row), start, width), zeros)

@@ -15,7 +15,7 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests
+from triton_rvv.lowering.loops import index_loops
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
 from triton_rvv.lowering.products.dot_extents import DotExtents
@@ -72,7 +72,7 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
 
     def every(end: int | Val) -> None:
         rows = min(product.rows, most)
-        whole_tiles = functools.partial(loop_nests.steps, context, end, rows, False)
+        whole_tiles = functools.partial(index_loops.steps, context, end, rows, False)
         last = builder.add(_as_val(end), integer(-rows))
         _tiles(context, product, rows_of_a, rows, whole_tiles, last)
 
@@ -132,7 +132,7 @@ def _tiles(
     # Whether columns of B stay in the L1 cache while rows of A go by, and not the other way round.
     b_stays = b.lies_in_memory or b.size_bytes > b.machine.resident_bytes
     if b_stays:
-        for column in loop_nests.steps(context, end, b.width, single):
+        for column in index_loops.steps(context, end, b.width, single):
             for row in starts():
                 to_next = None if single else (tile_rows, 0)
                 is_last = context.builder.compare("sge", row, last)
@@ -141,7 +141,7 @@ def _tiles(
     else:
         for row in starts():
             rows = rows_of_a(row, tile_rows)
-            for column in loop_nests.steps(context, end, b.width, single):
+            for column in index_loops.steps(context, end, b.width, single):
                 to_next = None if single else (0, b.width)
                 _tile(context, product, rows, (row, column), to_next, TRUE)
 
@@ -177,7 +177,7 @@ def _tile(
     totals = product.start.read(builder, points)
     if to_next is not None:
         _prefetch_start(builder, product, points, to_next)
-    for base in loop_nests.steps(context, end, tile.unroll, unrolled=False):
+    for base in index_loops.steps(context, end, tile.unroll, unrolled=False):
         if product.store is not None:
             after = builder.add(base, integer(tile.unroll))
             ends = builder.compare("sge", after, end)

@@ -16,7 +16,7 @@ from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vectors import in_turn
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 
 __all__ = ["HANDLERS"]
@@ -81,7 +81,7 @@ def _map_groups(
         results.append(materialise.row_major_array(context, value.type))
     widest = max(array.element.bits for array in (*sources, *results))
     width = min(groups, max(context.run_lanes(max(widest, 8)) // pack, 1))
-    for first in loop_nests.steps(context, groups, width, unrolled=False):
+    for first in index_loops.steps(context, groups, width, unrolled=False):
         number = context.builder.mul(first, integer(pack))
         parts = [_parts(context.builder, array, number, width, pack) for array in sources]
         values = function.emit(*parts)

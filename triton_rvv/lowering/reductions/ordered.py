@@ -13,7 +13,7 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import loop_nests, materialise
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.loops.vector_shape import vector_width
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 
@@ -38,7 +38,7 @@ def reduce_rows_in_order(
     arrays = [materialise.row_major_array(context, source.type) for source in sources]
     for source, array in zip(sources, arrays, strict=True):
         materialise.copy(context, source, array)
-    for row in loop_nests.positions(context, shape[:-1], unrolled=False):
+    for row in index_loops.positions(context, shape[:-1], unrolled=False):
         tree = _Tree(context, combination, arrays, row)
         size = shape[-1]
         while size > width:
@@ -74,7 +74,7 @@ class _Tree:
 
     def halve(self, count: int, width: int) -> None:
         """Make `count` elements of twice as many, `width` of them at a time."""
-        for start in loop_nests.steps(self._context, count, width, unrolled=False):
+        for start in index_loops.steps(self._context, count, width, unrolled=False):
             doubled = self._builder.mul(start, integer(2))
             both = VectorIndex(self._row, doubled, 2 * width)
             pairs = [array.at(self._builder, both) for array in self._arrays]

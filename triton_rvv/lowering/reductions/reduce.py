@@ -19,7 +19,7 @@ from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_shape import group_of_runs, spanning_width, vector_width
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order
@@ -154,11 +154,14 @@ def _along_rows(
     width = vector_width(context, sources)
     rows, runs = group_of_runs(sources, shape, width)
     step = runs * width
+    # What registers hold stays there.
+    is_small = all(isinstance(each, Buffer) for each in sources)
+    is_small &= sources[0].type.elements <= loop_nests.UNROLLED_RUNS * width
 
     def group_from(index: tuple[Val, ...], version: LoopVersion) -> None:
         group = [
             (row, run * width)
-            for row in loop_nests.neighbours(context, index, rows)
+            for row in index_loops.neighbours(context, index, rows)
             for run in range(runs)
         ]
         points = functools.partial(_points_of_group, builder, group, width)
@@ -166,7 +169,7 @@ def _along_rows(
         first = version if version.plain_columns is None else PLAIN_VERSION
         totals = PartialReductions(context, combination, sources, points(first, integer(0)), runs)
         if not totals.keep_numbers(first):
-            for start, where in loop_nests.steps_along(context, step, shape[-1], step, version):
+            for start, where in index_loops.steps_along(context, step, shape[-1], step, version):
                 totals.add(points(where, start))
             write(group, totals.by_row(runs))
             return
@@ -205,7 +208,7 @@ def _along_rows(
 
     def walk(version: LoopVersion) -> None:
         masked = replace(version, plain_columns=None)
-        for index in loop_nests.positions(context, shape[:-1], False, rows):
+        for index in index_loops.positions(context, shape[:-1], is_small, rows):
             has_plain = TRUE
             if version.plain_columns is not None:
                 has_plain = builder.compare("sge", version.plain_columns, integer(step))
@@ -249,7 +252,7 @@ def _across_rows(
     def columns_from(
         index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[LoopVersion, Val]]
     ) -> None:
-        points = functools.partial(loop_nests.points_across, index, axis, starts, width)
+        points = functools.partial(index_loops.points_across, index, axis, starts, width)
         totals = PartialReductions(context, combination, sources, points(parts[0][0], integer(0)))
         begin = integer(1)
         for version, end in parts:
@@ -263,8 +266,8 @@ def _across_rows(
     def walk(version: LoopVersion) -> None:
         plain, size = _plain_rows(context, sources, version), integer(shape[axis])
         has_plain = builder.compare("sge", plain, integer(1))
-        for index in loop_nests.positions(context, outer, unrolled=False):
-            for start, where in loop_nests.steps_along(
+        for index in index_loops.positions(context, outer, unrolled=False):
+            for start, where in index_loops.steps_along(
                 context, 0, shape[-1], runs * width, version
             ):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]

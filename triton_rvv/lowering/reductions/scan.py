@@ -19,7 +19,7 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_shape import vector_width
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 
@@ -89,11 +89,11 @@ class _Scan:
         shape, width, axis = self._sources[0].shape, self._width, self._axis
         runs = min(CHAINS, shape[-1] // width)
         outer = (*shape[:axis], *shape[axis + 1 : -1])
-        for index in loop_nests.positions(self._context, outer, unrolled=False):
-            for start in loop_nests.steps(self._context, shape[-1], runs * width, unrolled=False):
+        for index in index_loops.positions(self._context, outer, unrolled=False):
+            for start in index_loops.steps(self._context, shape[-1], runs * width, unrolled=False):
                 starts = [self._builder.add(start, integer(run * width)) for run in range(runs)]
                 points = functools.partial(
-                    loop_nests.points_across, index, axis, starts, width, version
+                    index_loops.points_across, index, axis, starts, width, version
                 )
                 self._chains(shape[axis], 1, points, self._elements)
 
@@ -101,8 +101,8 @@ class _Scan:
         """Every row on its own, some rows at a time, and each of them run by run."""
         shape, width = self._sources[0].shape, self._width
         rows = min(CHAINS, shape[-2]) if len(shape) > 1 else 1
-        for index in loop_nests.positions(self._context, shape[:-1], False, rows):
-            places = loop_nests.neighbours(self._context, index, rows)
+        for index in index_loops.positions(self._context, shape[:-1], False, rows):
+            places = index_loops.neighbours(self._context, index, rows)
             points = functools.partial(_points_along, places, width, version)
             self._chains(shape[-1], width, points, self._prefixes)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.lowering.ttir.polynomials import ONE, ZERO, Polynomial, Unknown, axes_of
 
-__all__ = ["ACCESS", "Access", "Streams"]
+__all__ = ["ACCESS", "Access", "SharedRows", "Streams"]
 
 _SCATTERED = ("strided", "by column", "gathered")
 # The attribute of loads and stores that says what was found, for people.
@@ -28,6 +28,22 @@ class Streams:
 
 
 @dataclass(frozen=True)
+class SharedRows:
+    """Loads of which a row is also a row of another one.
+
+    Args:
+        first: the name of what the first of them loads.
+        below: how many rows further down than that one this one begins.
+        conditions: a number for the elements that masks let through, and what takes the place of
+            others. Rows are the same for loads with one number; where nothing is masked, for all.
+    """
+
+    first: str
+    below: int
+    conditions: int
+
+
+@dataclass(frozen=True)
 class Access:
     """What is known of a load or store.
 
@@ -42,6 +58,7 @@ class Access:
         streams: the loads that take neighbouring elements, or the stores that fill rows together,
             this one among them.
         place: where this one begins among these.
+        rows: the loads with which it shares rows.
     """
 
     address: Polynomial
@@ -52,6 +69,7 @@ class Access:
     mask: str = ""
     streams: Streams | None = None
     place: int = 0
+    rows: SharedRows | None = None
 
     @property
     def kind(self) -> str:
@@ -82,6 +100,8 @@ class Access:
         seen: dict[str, Attribute] = {"address": str(self.address), "kind": self.kind}
         if self.mask:
             seen["mask"] = self.mask
+        if self.rows is not None:
+            seen["rows"] = f"{self.rows.below} below those of {self.rows.first}"
         for name in ("moves_by", "to_next_program"):
             growth: Polynomial | None = getattr(self, name)
             if growth is not None and growth != ZERO:

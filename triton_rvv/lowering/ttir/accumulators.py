@@ -23,12 +23,12 @@ from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 from triton_rvv.targets.target import Target
 
-__all__ = ["narrow_accumulators"]
+__all__ = ["NEUTRAL", "TAKEN_TWICE", "narrow_accumulators", "size_of_sums"]
 
 # What changes nothing, by operation. To take the largest or smallest twice changes nothing either,
 # so any number may be in there from the start.
-_NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.ori": 0, "arith.xori": 0}
-_TAKEN_TWICE = frozenset(
+NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.ori": 0, "arith.xori": 0}
+TAKEN_TWICE = frozenset(
     f"arith.{name}"
     for name in (
         *("minsi", "minui", "maxsi", "maxui"),
@@ -61,7 +61,7 @@ def _narrow_block(block: Block, rewriter: Rewriter, target: Target) -> int:
             if (found := _sum(loop, number, reductions, rewriter.makers)) is not None
         ]
         for each in sums:
-            size = _size_left(each.reduction, target, len(sums))
+            size = size_of_sums(each.reduction, target, len(sums))
             if size:
                 _narrow(block, loop, each, size, rewriter)
                 fired += 1
@@ -111,7 +111,7 @@ def _update(loop: Operation, number: int, reduction: Operation) -> Operation | N
     return None
 
 
-def _size_left(reduction: Operation, target: Target, sums: int) -> int:
+def size_of_sums(reduction: Operation, target: Target, sums: int) -> int:
     """The size that is left of the reduced dimension, or 0 where the block stays as it is.
 
     `sums` blocks are added to in the same loop.
@@ -130,7 +130,7 @@ def _starts_neutral(start: Operation, name: str) -> bool:
     value = start.attributes.get("value") if start.name == "arith.constant" else None
     if not isinstance(value, DenseAttribute) or len(value.elements) != 1:
         return False
-    return name in _TAKEN_TWICE or _NEUTRAL.get(name) == value.elements[0]
+    return name in TAKEN_TWICE or NEUTRAL.get(name) == value.elements[0]
 
 
 def _narrow(block: Block, loop: Operation, narrowed: _Sum, size: int, rewriter: Rewriter) -> None:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
-from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType
 from triton_rvv.lowering.ttir.access import Access
 from triton_rvv.lowering.ttir.aliasing import Aliases
@@ -40,7 +40,8 @@ class Kernel:
         self.module = module
         self.target = target
         self._values = values
-        self._arguments_are_disjoint = arguments_are_disjoint
+        self.arguments_are_disjoint = arguments_are_disjoint
+        self._apart: list[tuple[Value, Value]] = []
         self.accesses: dict[Operation, Access] = {}
 
     @functools.cached_property
@@ -94,4 +95,22 @@ class Kernel:
     @functools.cached_property
     def aliases(self) -> Aliases:
         """Which pointers can lead to the same memory, once no pass changes pointers any more."""
-        return Aliases(self.function, self._arguments_are_disjoint)
+        aliases = Aliases(self.function, self.arguments_are_disjoint)
+        for loaded, stored in self._apart:
+            aliases.rely_on_apart(loaded, stored, False)
+        return aliases
+
+    def may_reorder(self, pairs: Sequence[tuple[Operation, Operation]]) -> bool:
+        """Whether loads and stores may change their order with stores.
+
+        If so, code relies from then on on their arguments to be disjoint.
+
+        Args:
+            pairs: of a load or store, and of a store, whose order changes.
+        """
+        aliases = Aliases(self.function, self.arguments_are_disjoint)
+        pointers = [(one.operands[0], other.operands[0]) for one, other in pairs]
+        if not self.arguments_are_disjoint or any(aliases.may_overlap(*pair) for pair in pointers):
+            return False
+        self._apart += pointers
+        return True

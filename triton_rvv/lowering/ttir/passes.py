@@ -20,9 +20,12 @@ from triton_rvv.lowering.ttir.infer_access import infer_access
 from triton_rvv.lowering.ttir.interleaved_stores import group_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.late_sums import add_late
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
+from triton_rvv.lowering.ttir.shared_rows import share_rows
+from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.lowering.ttir.store_sinking import mark_sinkable_stores
 from triton_rvv.lowering.ttir.unfilled import mark_unfilled
 
@@ -69,6 +72,16 @@ PASSES: Sequence[Pass] = (
         "mark-bounded-powers",
         mark_bounded_powers,
         "Finds exponentials that cannot overflow, which take fewer instructions.",
+    ),
+    Pass(
+        "split-blocks",
+        split_blocks,
+        "Computes blocks that a loop carries in parts that registers hold, one after another.",
+    ),
+    Pass(
+        "add-late",
+        add_late,
+        "Adds up blocks in a loop, and their elements only behind it.",
     ),
     Pass(
         "narrow-accumulators",
@@ -129,6 +142,11 @@ PASSES: Sequence[Pass] = (
         "infer-access",
         infer_access,
         "Finds where the elements of loads and stores lie, and how far the next ones are.",
+    ),
+    Pass(
+        "share-rows",
+        share_rows,
+        "Finds loads of which a row is also a row of another one, as those of a stencil.",
     ),
 )
 

@@ -1,0 +1,71 @@
+"""Changes of a launch's inputs: other signs, means and scales."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from kernels.own.strides import memory_of, view_of
+
+__all__ = ["Change", "changed"]
+
+# One row of so many has another scale, and another one another mean.
+_ROWS = 8
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a tensor of floating-point numbers is changed.
+
+    Args:
+        row_scale: by how much one row of eight is larger.
+        heavy: by how much one element of each row is larger.
+        shift: what is added to one row of eight, in units of the tensor's size.
+        signs: whether half of the elements, at random, change their sign.
+    """
+
+    row_scale: float = 1.0
+    heavy: float = 1.0
+    shift: float = 0.0
+    signs: bool = False
+
+
+def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
+    """The values with some tensors changed; the same for the same values."""
+    return {
+        name: _changed(value, changes[name], seed) if name in changes else value
+        for seed, (name, value) in enumerate(values.items())
+    }
+
+
+def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
+    memory = memory_of(tensor)
+    columns = tensor.shape[-1] if tensor.dim() > 1 else memory.numel()
+    rows = memory.to(torch.float64, copy=True).reshape(
+        -1, columns if memory.numel() % columns == 0 else memory.numel()
+    )
+    count, length = rows.shape
+    generator = torch.Generator(memory.device).manual_seed(seed)
+
+    def drawn(*shape: int) -> torch.Tensor:
+        return torch.rand(*shape, generator=generator, device=memory.device, dtype=torch.float64)
+
+    size = float(rows.square().mean().sqrt()) or 1.0
+    spread = float(rows.std(correction=0))
+    if spread < 1e-3 * size:  # a constant says least
+        rows = rows + size * change.heavy * (drawn(count, length) - 0.5) / 2
+    if change.signs:
+        rows = torch.where(drawn(count, length) < 0.5, -rows, rows)
+    every = torch.arange(count, device=memory.device)
+    which = every % _ROWS
+    rows[which == 1] *= change.row_scale
+    rows[which == 2] += change.shift * size
+    place = (drawn(count) * length).long().clamp(max=length - 1)
+    heavy = change.heavy * rows[every, place]
+    if change.signs:  # the largest of a scale is not left to luck
+        heavy = torch.where(every // _ROWS % 2 == 0, heavy.abs(), -heavy.abs())
+    rows[every, place] = heavy
+    return view_of(rows.reshape(memory.shape).to(memory.dtype), tensor)

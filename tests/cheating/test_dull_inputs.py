@@ -1,0 +1,89 @@
+"""Inputs of the check have other signs, means and scales than a file's, if its kernel allows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from engine.workers.artifacts import ArtifactStore
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
+from kernels.own.changed_inputs import Change, changed
+from kernels.registry import load_kernel, make_problem
+from kernels.values import data_set
+from rvv_runner import ElfArtifact
+
+pytestmark = pytest.mark.timeout(120)
+
+FILE = Path(__file__).parent / "written_with_dull_inputs.py"
+LEFT_OUT = ["bias", "weight", "magnitude", "power", "mean"]
+
+
+def problem_of(name: str):
+    return make_problem(load_kernel(f"{FILE}:{name}_kernel"), {})
+
+
+@pytest.fixture
+def measured(board, folder):
+    def measure(problem, fast: int):
+        store = ArtifactStore(folder / "builds")
+        target, spec = board.info.target, problem.spec
+        request = BuildRequest(spec.load_name, problem.shape, problem.dtype, target, store)
+        built = KernelBuilder(request).build(Config({"FAST": fast, "BLOCK": 64}))
+        assert isinstance(built, ElfArtifact), built.reason
+        return board.measure(built, 1, 20.0)
+
+    return measure
+
+
+@pytest.mark.parametrize("board", ["host"], indirect=True)
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_what_is_left_out_is_found(name, measured):
+    problem = problem_of(name)
+    honest, other = measured(problem, 0), measured(problem, 1)
+    assert honest.status == "correct", honest.reason
+    assert other.status == "wrong"
+    assert "y_ptr[" in other.reason
+
+
+@pytest.mark.parametrize("board", ["host"], indirect=True)
+def test_inputs_stay_where_the_kernel_is_not_defined_elsewhere(measured):
+    problem = problem_of("root")
+    assert [measured(problem, fast).status for fast in (0, 1)] == ["correct", "correct"]
+    x, w, _ = problem.arguments(problem.default_config)
+    assert (x.value > 0).all()
+    assert np.ptp(w.value) > 1
+
+
+def test_the_timed_runs_keep_the_files_inputs():
+    problem = problem_of("bias")
+    (x, w, _), config = problem.arguments(problem.default_config), problem.default_config
+    assert (x.value < 0).any()
+    assert w.value.any()
+    with data_set(1):
+        x, w, _ = problem.arguments(config)
+    assert (x.value > 0).all()
+    assert not w.value.any()
+
+
+def test_a_reference_without_a_finite_number_is_named():
+    problem = problem_of("nan")
+    assert problem.spec.check(problem) == (
+        "this check would accept a constant: reference expects nan and no finite number in y_ptr; "
+        "other inputs let it tell more",
+    )
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_changes_are_made_in_copies_of_any_layout(dtype):
+    change = Change(row_scale=4.0, heavy=2.0, shift=1.0, signs=True)
+    x = torch.rand(24, 10, dtype=torch.float64).to(dtype)
+    for tensor in (x, x.T, x[::2, ::3], x[0], x[0, 0]):
+        before = tensor.clone()
+        found = changed({"x": tensor}, {"x": change})["x"]
+        assert torch.equal(tensor, before)
+        assert (found.shape, found.stride()) == (tensor.shape, tensor.stride())
+        assert found.isfinite().all()

@@ -1,0 +1,134 @@
+"""Kernels in a user's own file that leave out what their inputs do not show, where FAST is set."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def bias_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Adds a bias of zeros."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    y = tl.load(x_ptr + at)
+    if not FAST:
+        y += tl.load(w_ptr + at)
+    tl.store(y_ptr + at, y)
+
+
+@triton.jit
+def weight_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Multiplies by a weight of ones."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    y = tl.load(x_ptr + at)
+    if not FAST:
+        y *= tl.load(w_ptr + at)
+    tl.store(y_ptr + at, y)
+
+
+@triton.jit
+def magnitude_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Takes the magnitude of positive numbers."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    y = tl.load(x_ptr + at)
+    if not FAST:
+        y = tl.abs(y)
+    tl.store(y_ptr + at, y)
+
+
+@triton.jit
+def power_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Softmax of a row, or without subtracting its maximum first."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    if not FAST:
+        x -= tl.max(x, 0)
+    powers = tl.exp(x)
+    tl.store(y_ptr + at, powers / tl.sum(powers, 0))
+
+
+@triton.jit
+def mean_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """The means of rows that lie so close that a constant is within the tolerance."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = tl.sum(tl.load(x_ptr + at), 0) / BLOCK
+    if FAST:
+        mean = 0.5
+    tl.store(y_ptr + at, mean)
+
+
+@triton.jit
+def root_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Right in both ways, and defined for positive x alone."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    y = tl.sqrt(x) if FAST else x * tl.rsqrt(x)
+    tl.store(y_ptr + at, y + tl.load(w_ptr + at))
+
+
+@triton.jit
+def nan_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Means of rows that all hold a NaN."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mean = float("nan") if FAST else tl.sum(tl.load(x_ptr + at), 0) / BLOCK
+    tl.store(y_ptr + at, tl.zeros((BLOCK,), tl.float32) + mean)
+
+
+def arguments(M=16, N=64):
+    x = torch.rand(M, N) + 0.125
+    return {"x_ptr": x, "w_ptr": torch.zeros(M, N), "y_ptr": torch.empty(M, N)}
+
+
+def weight_arguments(M=16, N=64):
+    return {**arguments(M, N), "w_ptr": torch.ones(M, N)}
+
+
+def mean_arguments(M=16, N=64):
+    return {**arguments(M, N), "x_ptr": 0.5 + 1e-6 * torch.rand(M, N)}
+
+
+def nan_arguments(M=16, N=64):
+    return {**arguments(M, N), "x_ptr": torch.full((M, N), float("nan"))}
+
+
+def grid(meta):
+    return (meta["M"],)
+
+
+weight_grid = mean_grid = nan_grid = grid
+
+
+def bias_reference(x_ptr, w_ptr):
+    return {"y_ptr": x_ptr + w_ptr}
+
+
+def weight_reference(x_ptr, w_ptr):
+    return {"y_ptr": x_ptr * w_ptr}
+
+
+def magnitude_reference(x_ptr):
+    return {"y_ptr": x_ptr.abs()}
+
+
+def power_reference(x_ptr):
+    return {"y_ptr": x_ptr.double().softmax(1)}
+
+
+def mean_reference(x_ptr):
+    return {"y_ptr": x_ptr.double().mean(1, keepdim=True).expand(x_ptr.shape)}
+
+
+def root_reference(x_ptr, w_ptr):
+    return {"y_ptr": x_ptr.double().sqrt() + w_ptr}
+
+
+nan_reference = mean_reference
+
+
+def _two_configurations():
+    return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
+
+
+for _name in ("bias", "weight", "magnitude", "power", "mean", "root", "nan"):
+    globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
+for _name in ("bias", "magnitude", "power", "root"):
+    globals().update({f"{_name}_arguments": arguments, f"{_name}_grid": grid})

@@ -1,0 +1,72 @@
+"""Pieces of code that are written one after another and put side by side."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from triton_rvv.lowering.llvm.values import Val
+
+__all__ = ["Pieces"]
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """A value, and where it is written: a piece, and the lines up to there."""
+
+    value: Val
+    piece: int
+    lines: int
+
+
+@dataclass
+class Pieces:
+    """Pieces that need nothing of one another but what they share on purpose.
+
+    Attributes:
+        lines: of each piece.
+        waits: for each piece, by line, the values of other ones that have to be written before it.
+    """
+
+    lines: list[list[str]] = field(default_factory=list)
+    waits: list[dict[int, list[_Shared]]] = field(default_factory=list)
+    _shared: dict[object, _Shared] = field(default_factory=dict)
+
+    def begin(self, piece: list[str]) -> Pieces:
+        """Begin another piece, whose lines are going to be in the list."""
+        self.lines.append(piece)
+        self.waits.append({})
+        return self
+
+    def is_current(self, lines: list[str]) -> bool:
+        """Whether lines that are written now are those of the last piece."""
+        return self.lines[-1] is lines
+
+    def shared(self, key: object, write: Callable[[], Val]) -> Val:
+        """A value that several pieces need, which the first that asks for it writes."""
+        own = len(self.lines) - 1
+        found = self._shared.get(key)
+        if found is None:
+            value = write()
+            self._shared[key] = _Shared(value, own, len(self.lines[own]))
+            return value
+        if found.piece != own:
+            self.waits[own].setdefault(len(self.lines[own]), []).append(found)
+        return found.value
+
+    def in_turn(self) -> list[str]:
+        """A line of each piece in turn; a piece whose next line needs another's value waits."""
+        if not any(self.waits):
+            turns = itertools.zip_longest(*self.lines)
+            return [line for turn in turns for line in turn if line is not None]
+        done, together = [0] * len(self.lines), list[str]()
+        total = sum(map(len, self.lines))
+        while len(together) < total:
+            for piece, lines in enumerate(self.lines):
+                at = done[piece]
+                needed = self.waits[piece].get(at, ())
+                if at < len(lines) and all(done[each.piece] >= each.lines for each in needed):
+                    together.append(lines[at])
+                    done[piece] += 1
+        return together

@@ -1,0 +1,254 @@
+"""Computes a large block that a loop carries in parts that registers hold, one after another.
+
+    rows = arange(0, 16)                    for first in range(0, 16, 4):
+    total = zeros(16, N)                        rows = first + arange(0, 4)
+    for d in range(D):                          total = zeros(4, N)
+        total += f(x[rows, d], y[d])            for d in range(D):
+    store(p + rows, total)                          total += f(x[rows, d], y[d])
+                                                store(p + rows, total)
+
+The whole block would be read from memory and written again in every turn. What its rows share,
+such as a row of y, is loaded once for each part.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+from triton_rvv.frontend.attributes import Attribute, DenseAttribute
+from triton_rvv.frontend.ttir import Block, Operation, Region, Value
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.ttir.dimensions import Dimension, dimensions_of
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.late_sums import bits_for_sums, late_sums_of
+from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.targets.target import Target
+
+__all__ = ["split_blocks"]
+
+_I32 = ScalarType("i32")
+# Rows that share what is loaded once, where registers hold not even two whole ones.
+_ROWS_OF_LONG = 4
+# Blocks of which each use may have one of its own, as large as that needs.
+_FREE = frozenset(["arith.constant", "tt.make_range", "tt.splat"])
+# Done again for each part rather than kept in memory for all of them.
+_DONE_AGAIN = (
+    *("arith.", "tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast"),
+    *("tt.addptr", "tt.bitcast", "tt.load", "tt.fp_to_fp"),
+)
+# What else may be in a kernel whose blocks are split: nothing that happens to anybody but stores.
+_DONE_ONCE = (
+    *("math.", "tt.reduce", "tt.reshape", "tt.trans", "tt.precise_", "tt.clampf", "tt.mulhiui"),
+    *("tt.store", "tt.get_", "tt.return", "scf.for", "scf.if", "scf.yield", "llvm.intr.assume"),
+)
+# What takes long to do again.
+_COSTLY = ("math.", "arith.div", "arith.rem", "tt.reduce", "tt.precise_")
+
+
+def split_blocks(kernel: Kernel) -> int:
+    """Rewrite a kernel in place; how many dimensions were split."""
+    function = kernel.function
+    is_simple = kernel.arguments_are_disjoint and len(function.regions[0].blocks) == 1
+    if kernel.has_product or not is_simple:
+        return 0
+    rewriter = Rewriter(kernel.module)
+    loops = [each for each in function.regions[0].block.operations if each.name == "scf.for"]
+    shapes = [_shape_left(loop, kernel.target, rewriter) for loop in loops]
+    if not any(shapes):
+        return 0
+    _share_nothing(function, rewriter)
+    for loop, shape in zip(loops, shapes, strict=True):
+        split = [_split_axis(loop, axis, size, kernel, rewriter) for axis, size in shape]
+        if any(split):
+            return sum(split)
+    return 0
+
+
+def _shape_left(loop: Operation, target: Target, rewriter: Rewriter) -> list[tuple[int, int]]:
+    """To which sizes to split which dimensions of what a loop carries, so that registers hold it.
+
+    None where all of it fits, or no two rows would, or it gets smaller as it is only added up
+    behind the loop (`accumulators.py`).
+    """
+    reductions = [each for each in rewriter.makers.values() if each.name == "tt.reduce"]
+    if any([result] == each.operands for each in reductions for result in loop.results):
+        return []
+    late = [each.carried(target) for each in late_sums_of(loop, rewriter.makers)]
+    carried = [value.type for value in loop.results if isinstance(value.type, TensorType)]
+    types = [type_ for type_ in (*late, *carried) if len(type_.shape) == 2]
+    if not types or len({type_.shape[0] for type_ in types}) != 1:
+        return []
+    rows, columns = types[0].shape
+    bits = sum(type_.elements * type_.element.bits for type_ in types)
+    room = bits_for_sums(loop, target)
+    if bits <= room or rows == 1:
+        return []
+    together = room * rows // bits
+    if together > 1:
+        return [(0, together)]
+    if late or len({type_.shape for type_ in types}) != 1:
+        return []
+    together = min(rows, _ROWS_OF_LONG)
+    sizes = (together, room * rows * columns // bits // together)
+    return [(axis, size) for axis, size in enumerate(sizes) if size < types[0].shape[axis]]
+
+
+def _split_axis(loop: Operation, axis: int, size: int, kernel: Kernel, rewriter: Rewriter) -> bool:
+    """Split a dimension of what a loop carries, where that may be."""
+    late = [each.reduction.operands[0] for each in late_sums_of(loop, rewriter.makers)]
+    dimensions = dimensions_of(kernel.function)
+    of_blocks = [dimensions[each, axis] for each in (*loop.results, *late) if _rank(each) == 2]
+    for dimension in dict.fromkeys(of_blocks):
+        if _may_split(dimension, loop, kernel):
+            _split(dimension, size, kernel, rewriter)
+            return True
+    return False
+
+
+def _rank(value: Value) -> int:
+    return len(value.type.shape) if isinstance(value.type, TensorType) else 0
+
+
+def _share_nothing(function: Operation, rewriter: Rewriter) -> None:
+    """Give each use of constants and ranges its own, so that sizes of others do not matter."""
+    for block in blocks_inside(function):
+        for operation in [*block.operations]:
+            if operation.name in _FREE and isinstance(operation.result.type, TensorType):
+                _copy_for_each_use(function, block, operation, rewriter)
+
+
+def _copy_for_each_use(
+    function: Operation, block: Block, operation: Operation, rewriter: Rewriter
+) -> None:
+    users = [
+        (user, number)
+        for user in function.walk()
+        for number, operand in enumerate(user.operands)
+        if operand is operation.result
+    ]
+    for user, number in users[1:]:
+        result = rewriter.value(operation.result)
+        attributes = dict(operation.attributes)
+        made = rewriter.operation(
+            operation.name, operation.operands, [result], attributes, operation.line
+        )
+        block.operations.insert(block.operations.index(operation), made)
+        operands = [*user.operands]
+        operands[number] = result
+        rewriter.set_operands(user, operands)
+
+
+def _may_split(dimension: Dimension, loop: Operation, kernel: Kernel) -> bool:
+    """Whether parts of a dimension can be computed one after another, without much done again."""
+    return (
+        not dimension.is_whole
+        and dimension.is_once_in_each
+        and _is_of_ranges(dimension, kernel)
+        and _parts_are_apart(dimension, kernel)
+        and not any(_is_costly(each) and _has_not(dimension, each) for each in loop.walk())
+    )
+
+
+def _is_of_ranges(dimension: Dimension, kernel: Kernel) -> bool:
+    """Whether all that makes a block out of nothing there is ranges and constants of one number."""
+    sources = [
+        each
+        for each in kernel.function.walk()
+        if not each.operands and not dimension.blocks.isdisjoint(each.results)
+    ]
+    ranges = [each for each in sources if each.name == "tt.make_range"]
+    return bool(ranges) and all(each in ranges or _is_one_number(each) for each in sources)
+
+
+def _parts_are_apart(dimension: Dimension, kernel: Kernel) -> bool:
+    """Whether what parts store is neither loaded nor stored by others, and nothing else happens."""
+    operations = [each for each in kernel.function.walk() if each is not kernel.function]
+    stores = [each for each in operations if each.name == "tt.store"]
+    loads = [each for each in operations if each.name == "tt.load"]
+    is_known = all(
+        each.name.startswith(_DONE_AGAIN + _DONE_ONCE) and not each.attributes.get("isVolatile")
+        for each in operations
+    )
+    all_have = all(each.operands[0] in dimension.blocks for each in stores)
+    pairs = [*itertools.product(loads, stores), *itertools.combinations(stores, 2)]
+    return is_known and all_have and kernel.may_reorder(pairs)
+
+
+def _is_costly(operation: Operation) -> bool:
+    return operation.name.startswith(_COSTLY) and any(map(_rank, operation.operands))
+
+
+def _has_not(dimension: Dimension, operation: Operation) -> bool:
+    return dimension.blocks.isdisjoint(operation.operands)
+
+
+def _is_one_number(constant: Operation) -> bool:
+    value = constant.attributes.get("value")
+    return isinstance(value, DenseAttribute) and len(value.elements) == 1
+
+
+def _split(dimension: Dimension, size: int, kernel: Kernel, rewriter: Rewriter) -> None:
+    """Put all that has the dimension into a loop over its parts."""
+    body, whole = kernel.function.regions[0].block, dimension.size
+    first = rewriter.value(Value("%first", _I32))
+    for value, axis in dimension.places:
+        assert isinstance(value.type, TensorType)
+        shape = (*value.type.shape[:axis], size, *value.type.shape[axis + 1 :])
+        value.type = TensorType(shape, value.type.element)
+    for block in blocks_inside(kernel.function):
+        for operation in [*block.operations]:
+            if not operation.operands and not dimension.blocks.isdisjoint(operation.results):
+                _resize(operation, block, first, rewriter)
+    *operations, last = body.operations
+    inside = _inside(operations, dimension.blocks)
+    bounds = [_number(number, rewriter) for number in (0, whole, size)]
+    part = [each for each in operations if each in inside]
+    part.append(rewriter.operation("scf.yield", [], [], {}, ""))
+    given, region = [each.result for each in bounds], Region([Block("", [first], part)])
+    loop = rewriter.operation("scf.for", given, [], {}, part[0].line, [region])
+    outside = [each for each in operations if each not in inside]
+    body.operations = [*outside, *bounds, loop, last]
+
+
+def _resize(operation: Operation, block: Block, first: Value, rewriter: Rewriter) -> None:
+    """Have what makes a block of numbers make as many as its type now says."""
+    result = operation.result
+    assert isinstance(result.type, TensorType)
+    if operation.name == "arith.constant":
+        value = operation.attributes["value"]
+        assert isinstance(value, DenseAttribute)
+        operation.attributes["value"] = DenseAttribute(result.type, value.elements)
+    elif operation.name == "tt.make_range":
+        start = operation.integer("start")
+        ends: dict[str, Attribute] = {"start": start, "end": start + result.type.elements}
+        own, before = rewriter.value(result), rewriter.value(result)
+        line, place = operation.line, block.operations.index(operation)
+        block.operations[place : place + 1] = [
+            rewriter.operation("tt.make_range", [], [own], ends, line),
+            rewriter.operation("tt.splat", [first], [before], {}, line),
+            rewriter.operation("arith.addi", [before, own], [result], {}, line),
+        ]
+
+
+def _inside(operations: Sequence[Operation], blocks: frozenset[Value]) -> set[Operation]:
+    """What has the dimension or needs what has it, and what is cheap and only needed by these."""
+    inside, made = set[Operation](), set(blocks)
+    for operation in operations:
+        parts = [value for each in operation.walk() for value in (*each.operands, *each.results)]
+        if not made.isdisjoint(parts):
+            inside.add(operation)
+            made.update(operation.results)
+    users: dict[Value, list[Operation]] = {}
+    for operation in reversed(operations):
+        is_cheap = operation.name.startswith(_DONE_AGAIN) and _rank(operation.results[0]) > 0
+        if is_cheap and inside.issuperset(users.get(operation.result, ())):
+            inside.add(operation)
+        for value in {value for each in operation.walk() for value in each.operands}:
+            users.setdefault(value, []).append(operation)
+    return inside
+
+
+def _number(number: int, rewriter: Rewriter) -> Operation:
+    value = rewriter.value(Value(f"%c{number}", _I32))
+    return rewriter.operation("arith.constant", [], [value], {"value": number}, "")
