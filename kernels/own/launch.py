@@ -58,17 +58,22 @@ class Launch:
             UserError: for a parameter without a value, or a descriptor of a tensor that is not
                 contiguous.
         """
-        return {name: tensor_of(value) for name, value in self.given(fill).items()}
+        return self.values_of(self.given(fill))
+
+    def values_of(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The tensors of what `given` gave; those of the check's data set have their changes."""
+        values = {name: tensor_of(value) for name, value in given.items()}
+        return changed(values, self.changes) if current_data_set() == 0 else values
 
     def given(self, fill: int | None = None) -> dict[str, Any]:
-        """The same as the file gives them; the blocks of descriptors may be of any configuration.
+        """The same as the file gives them, unchanged; the blocks of descriptors may be of any
+        configuration.
 
         Raises:
             UserError: like `values`.
         """
         # What a hook does to contents, such as to clear them, it does in every configuration.
-        given = self._hooked(self._given(fill), first_entry(self.file, self._known()))
-        return changed(given, self.changes) if current_data_set() == 0 else given
+        return self._hooked(self._given(fill), first_entry(self.file, self._known()))
 
     def descriptors(self) -> dict[str, TensorDescriptor]:
         """The parameters that are tensor descriptors, with the blocks of this configuration.

@@ -21,7 +21,7 @@ from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.kept_changes import kept_changes
 from kernels.own.kernel_file import KernelFile, read_kernel_file
-from kernels.own.launch import Launch, descriptors_of, tensor_of
+from kernels.own.launch import Launch, descriptors_of
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
 from kernels.own.strides import has_shared_elements, memory_of, view_of
 from kernels.own.telling import telling_changes
@@ -163,11 +163,11 @@ class _OwnKernel:
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
         return tuple(
             replace(
-                self._argument(name, tensor_of(value), expected.get(name)),
+                self._argument(name, value, expected.get(name)),
                 described=described.get(name),
                 constant=name in unchanged and name not in expected,
             )
-            for name, value in given.items()
+            for name, value in launch.values_of(given).items()
             if name not in constants and value is not None
         )
 

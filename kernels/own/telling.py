@@ -109,15 +109,20 @@ def _has_quick_reference(launch: Launch, values: Mapping[str, Any]) -> bool:
 
 
 def _changeable(launch: Launch, values: Mapping[str, Any]) -> list[str]:
-    """Tensors of ordinary numbers that the kernel reads, and whose memory is theirs alone."""
-    written_alone = accesses_of(launch).only_stored
+    """Tensors of ordinary numbers that the kernel reads, and whose memory is theirs alone.
+
+    None that it writes for itself, which the reference does not name: flags, locks and sums that
+    programs share mean something from the start.
+    """
+    accesses = accesses_of(launch)
+    read = (accesses.constant | set(launch.reference(values) or ())) - accesses.only_stored
     tensors = {n: v for n, v in values.items() if isinstance(v, torch.Tensor) and v.numel() > 0}
     places = [tensor.untyped_storage().data_ptr() for tensor in tensors.values()]
     return [
         name
         for name, tensor in tensors.items()
         if tensor.dtype in _KINDS
-        and name not in written_alone
+        and name in read
         and places.count(tensor.untyped_storage().data_ptr()) == 1
         and bool(tensor.isfinite().all())
     ]

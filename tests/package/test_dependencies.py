@@ -17,7 +17,11 @@ PACKAGES = [
     if package != "benchmarks"
 ]
 # What is imported only where the extra named here is installed, and the package it comes from.
-OPTIONAL = {"pynvml": ("gpu", "nvidia-ml-py")}
+OPTIONAL = {
+    "constraint": ("bench", "python-constraint2"),
+    "kernel_tuner": ("bench", "kernel-tuner"),
+    "pynvml": ("gpu", "nvidia-ml-py"),
+}
 WITH_ROCM = {"amdsmi"}  # in the version of ROCm's own library
 PINNED = (REPOSITORY / "constraints.txt").read_text()
 
