@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pairs import in_turn
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
@@ -37,7 +38,7 @@ def built(name: str, folder: Path) -> ElfArtifact | BuildFailure:
     return KernelBuilder(request).build(problem.default_config)
 
 
-@pytest.mark.parametrize(("name", "reason"), RACES)
+@pytest.mark.parametrize(("name", "reason"), in_turn(RACES, turns=3))
 def test_a_race_is_named(name, reason, folder):
     failure = built(f"{FILE}:{name}_kernel", folder)
     assert isinstance(failure, BuildFailure)

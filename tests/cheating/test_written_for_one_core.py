@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from cheats import skip_if_starved
+from pairs import in_turn
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
@@ -65,8 +66,11 @@ def check(board, built, status, reason, limit_s=LIMIT_S):
     assert reason in measurement.reason
 
 
-@pytest.mark.parametrize("board", ["emulated", "host"], indirect=True)
-@pytest.mark.parametrize(("name", "status", "reason"), KERNELS)
+@pytest.mark.parametrize(
+    ("board", "name", "status", "reason"),
+    in_turn(["emulated", "host"], KERNELS),
+    indirect=["board"],
+)
 def test_here(board, built, name, status, reason):
     limit_s = SHORT_S if status == "timeout" else LIMIT_S
     check(board, built(f"{FILE}:{name}_kernel"), status, reason, limit_s)

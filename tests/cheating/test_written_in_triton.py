@@ -18,17 +18,29 @@ SHORT_S = 1.0
 KERNELS = [
     ("right", "correct", ""),
     ("unmasked", "runtime", "x_ptr has 1002 elements: out of bounds"),
-    ("unmasked_load", "runtime", "x_ptr has 1002 elements: out of bounds"),
-    ("far", "runtime", "out of bounds"),
-    ("before", "wrong", "it wrote y_ptr[-1], and y_ptr has 1002 elements: out of bounds"),
+    pytest.param(
+        "unmasked_load", "runtime", "x_ptr has 1002 elements: out of bounds", marks=pytest.mark.long
+    ),
+    pytest.param("far", "runtime", "out of bounds", marks=pytest.mark.long),
+    pytest.param(
+        "before",
+        "wrong",
+        "it wrote y_ptr[-1], and y_ptr has 1002 elements: out of bounds",
+        marks=pytest.mark.long,
+    ),
     ("marking", "wrong", "it wrote y_ptr[1003], and y_ptr has 1002 elements: out of bounds"),
-    ("minimum", "wrong", "y_ptr[0] is -inf and should be"),
+    pytest.param("minimum", "wrong", "y_ptr[0] is -inf and should be", marks=pytest.mark.long),
     ("maximum", "wrong", "y_ptr[0] is inf and should be"),
-    ("partial", "wrong", "y_ptr[1001] is inf and should be"),
+    pytest.param("partial", "wrong", "y_ptr[1001] is inf and should be", marks=pytest.mark.long),
     ("memorising", "wrong", "in a timed run, which has other inputs"),
     ("redirecting", "runtime", "the kernel wrote to the table of its arguments"),
-    ("remembering", "runtime", "the kernel wrote to the table of its arguments"),
-    ("endless", "timeout", "it did not finish within 1 s"),
+    pytest.param(
+        "remembering",
+        "runtime",
+        "the kernel wrote to the table of its arguments",
+        marks=pytest.mark.long,
+    ),
+    pytest.param("endless", "timeout", "it did not finish within 1 s", marks=pytest.mark.long),
     ("nan", "wrong", "y_ptr[0] is inf and should be nan"),
     ("outlier", "wrong", "y_ptr[1] is 0.5 and should be 0"),
 ]

@@ -160,6 +160,7 @@ print(out.unique().tolist())
 """
 
 
+@pytest.mark.long
 def test_a_descriptor_gets_the_block_of_the_winner(tmp_path):
     captured(tmp_path, DESCRIBED, head="")
     path = tmp_path / "program.capture"

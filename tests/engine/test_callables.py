@@ -101,6 +101,7 @@ def test_a_callable_is_tuned_and_looked_up(file: Path, ray_for_tests: None) -> N
     torch.testing.assert_close(out, (a[:, :500] * b[:, :500]).sum(1))
 
 
+@pytest.mark.long
 def test_a_hang_is_a_timeout_and_the_next_is_measured(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def compared(search: Search) -> list[Config]:
     return order
 
 
+@pytest.mark.long
 def test_rules_and_comparisons_count_alike_in_both(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, forbid: Forbid
 ) -> None:

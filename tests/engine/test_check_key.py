@@ -12,6 +12,7 @@ from engine import check_key
 from foundation.errors import UserError
 
 
+@pytest.mark.long
 def test_the_keys_winner_is_measured_at_the_shape(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -224,12 +224,14 @@ def test_arguments_larger_than_memory_are_refused() -> None:
     [
         ("tune", "--help"),
         ("measure", "matmull"),
-        ("tune", "matmul --shape M=256,n=4"),
-        ("measure", "matmul --shape M=0"),
-        ("tune", "rope_bwd --dtype f33"),
+        pytest.param("tune", "matmul --shape M=256,n=4", marks=pytest.mark.long),
+        pytest.param("measure", "matmul --shape M=0", marks=pytest.mark.long),
+        pytest.param("tune", "rope_bwd --dtype f33", marks=pytest.mark.long),
         ("tune", "own.py --shape M=4"),
-        ("measure", "matmul --device laptop"),
-        ("measure", "persistent_matmul --config BLOCK_SIZE_X=16"),
+        pytest.param("measure", "matmul --device laptop", marks=pytest.mark.long),
+        pytest.param(
+            "measure", "persistent_matmul --config BLOCK_SIZE_X=16", marks=pytest.mark.long
+        ),
         ("tune", "matmul --for vllm --device cuda"),
     ],
 )

@@ -82,6 +82,7 @@ def test_optuna_dashboard_shows_the_study(storage: str, tmp_path: Path, dashboar
     assert (tmp_path / "artifacts" / artifact["artifact_id"]).read_text() == assembly.read_text()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("storage", ["journal"], indirect=True)
 def test_optuna_dashboard_says_why_a_trial_has_no_time(storage: str, dashboard_of) -> None:
     stored = open_study(storage, IDENTITY, SPACE)

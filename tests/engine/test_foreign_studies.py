@@ -49,6 +49,9 @@ class Hostile:
         return os.mkdir, (str(self._ran),)
 
 
+@pytest.mark.parametrize(
+    "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 def test_texts_that_a_stranger_left_for_a_sampler_are_not_unpickled(
     storage: str, tmp_path: Path
 ) -> None:
@@ -82,6 +85,9 @@ def test_a_sampler_goes_on_with_its_own_texts_and_with_others_numbers(
     assert theirs == [{"cma:generation": 3, "points": [0.5, 1]}] * 2
 
 
+@pytest.mark.parametrize(
+    "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 def test_two_users_share_a_study_of_a_sampler_that_pickles(
     storage: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

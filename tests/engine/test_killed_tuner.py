@@ -105,6 +105,7 @@ def wait_until(condition, limit_s: float) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_nothing_is_left(tmp_path: Path, short_folder: Path) -> None:
     temporary = short_folder
     (tmp_path / "killed_worker.py").write_text(WORKER)

@@ -161,6 +161,7 @@ def numbers(array: np.ndarray, dtype: str) -> np.ndarray:
     return array.astype(np.float64)
 
 
+@pytest.mark.long
 def test_each_sort_of_kernel_and_type_is_right(tmp_path: Path) -> None:
     check(problems(SOME), tmp_path, {"c": LANGUAGES["c"]})
 

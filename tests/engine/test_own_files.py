@@ -154,6 +154,7 @@ def test_a_file_with_several_kernels_wants_a_name() -> None:
         space.main(["multiples.py"])
 
 
+@pytest.mark.long
 def test_a_tuned_kernel_notes_a_miss_by_its_name(tmp_path: Path) -> None:
     """In the interpreter nothing is looked up, so that every shape is missing."""
     text = FILE.replace("TUNED", "import engine\ntune = engine.tuned")

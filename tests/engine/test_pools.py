@@ -42,6 +42,7 @@ def wait_until_ended(pid: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.long
 def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

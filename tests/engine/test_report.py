@@ -313,6 +313,7 @@ epilogue:
     assert loop.endswith("bnez a4, inner")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
 @pytest.mark.parametrize("width", [pytest.param(500, marks=pytest.mark.long), 1400])
 def test_a_browser_draws_every_chart(storage, tmp_path, width):

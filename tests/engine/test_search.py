@@ -36,11 +36,22 @@ ALL = (*sorted(SAMPLERS), *FOREIGN)
 FAILURES = [status for status in get_args(Status) if status not in ("correct", "board")]
 
 
-@pytest.fixture(params=ALL)
+# What no sampler has of its own is shown by the default, by the simplest and by one of Optuna's.
+SHORT = ("auto", "random", "optuna.samplers.NSGAIISampler")
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=() if name in SHORT else pytest.mark.long) for name in ALL]
+)
 def sampler(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+# A tree is asked for each configuration, which takes seconds where all are wanted.
+@pytest.mark.parametrize(
+    "sampler",
+    [pytest.param(name, marks=pytest.mark.long if name == "tpe" else ()) for name in ALL],
+)
 def test_every_valid_configuration_comes_once_and_no_other(sampler: str) -> None:
     asked = list(run(Search(SPACE, sampler), 10_000))
     assert len(asked) == len(VALID)
@@ -88,7 +99,7 @@ def test_a_batch_is_so_many_at_once(sampler: str) -> None:
     assert len({*batch, *rest}) == len(batch) + len(rest) == 26
 
 
-@pytest.mark.parametrize("name", ["auto", "random"])
+@pytest.mark.parametrize("name", ["auto", pytest.param("random", marks=pytest.mark.long)])
 def test_a_batch_ends_with_the_space(name: str) -> None:
     search = Search(SPACE, name)
     assert frozenset(search.ask(10_000)) == VALID
@@ -156,6 +167,7 @@ def test_the_order_of_telling_does_not_matter(sampler: str) -> None:
             backwards.tell(config, time_of(config))
 
 
+@pytest.mark.parametrize("sampler", ALL)
 def test_a_resumed_study_goes_on_as_if_it_had_not_stopped(sampler: str, tmp_path: Path) -> None:
     whole = list(run(Search(SPACE, sampler, 2), 45))
     parts: list[Config] = []
@@ -197,7 +209,7 @@ def test_a_table_is_a_space(sampler: str) -> None:
     assert sorted(map(str, asked)) == sorted(str(Config(row)) for row in rows)
 
 
-@pytest.mark.parametrize("name", LEARNING)
+@pytest.mark.parametrize("name", in_turn(LEARNING, turns=2))
 def test_samplers_that_learn_do_better_than_chance(name: str) -> None:
     def mean_best(sampler: str) -> float:
         searches = [Search(SPACE, sampler, seed) for seed in range(2)]
@@ -208,7 +220,7 @@ def test_samplers_that_learn_do_better_than_chance(name: str) -> None:
     assert mean_best(name) < 0.9 * mean_best("random")
 
 
-@pytest.mark.parametrize("name", AVOIDING)
+@pytest.mark.parametrize("name", in_turn(AVOIDING, turns=2))
 def test_samplers_that_learn_avoid_what_fails(name: str) -> None:
     def failures(sampler: str) -> int:
         count = 0
@@ -232,7 +244,7 @@ def test_a_table_of_a_huge_product_is_quick() -> None:
 @pytest.mark.parametrize(
     "sampler",
     [
-        pytest.param(name, marks=[] if name == "auto" else pytest.mark.long)
+        pytest.param(name, marks=[] if name == "random" else pytest.mark.long)
         for name in [*sorted(SAMPLERS), *FOREIGN]
     ],
 )

@@ -117,6 +117,7 @@ def test_optunas_lock_left_behind_delays_nobody(tmp_path: Path) -> None:
     assert lock.is_symlink()  # Optuna would wait for 30 s, and remove it
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
 )
@@ -241,6 +242,9 @@ def test_a_database_that_is_not_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
+@pytest.mark.parametrize(
     ("attribute", "value", "sentence"),
     [
         ("format_version", 99, "another version .format 99."),
@@ -276,6 +280,9 @@ def test_studies_in_one_storage_do_not_mix(storage: str) -> None:
     assert search_in(storage).tried == 3
 
 
+@pytest.mark.parametrize(
+    "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 @pytest.mark.parametrize("what", ["board model", "compiler"])
 def test_another_compiler_or_board_model_begins_a_study_of_its_own(storage: str, what: str) -> None:
     list(run(search_in(storage), 3))

@@ -126,6 +126,7 @@ def test_times_of_another_compiler_or_board_model_are_not_gone_on_with(
     assert len({before, after, name()}) == 3
 
 
+@pytest.mark.long
 def test_two_runs_with_one_seed_are_the_same_run(finished: Finished, tmp_path: Path) -> None:
     done = run(tmp_path, "--trials", "10", "--json")
     assert trial_lines(done.stderr) == finished.progress

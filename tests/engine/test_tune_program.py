@@ -53,8 +53,9 @@ def tune(
     return record, [tasks[key] for key in capture.keys]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("ray_for_tests")
-@pytest.mark.parametrize("device", ["emulated:x60", pytest.param("host", marks=pytest.mark.long)])
+@pytest.mark.parametrize("device", ["emulated:x60", "host"])
 def test_a_program_is_tuned_and_its_file_holds_the_winners(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str], device: str
 ) -> None:

@@ -33,6 +33,7 @@ def command(
     return run
 
 
+@pytest.mark.long
 def test_the_second_shape_begins_with_what_the_first_found(command: Command) -> None:
     shapes = ["--shape", "N=2048", "--shape", "N=4096"]
     record, progress = command(tune_command.main, *shapes, "--trials", "6", "--jobs", "1")

@@ -112,6 +112,7 @@ def test_untuned_shape_runs_the_first_configuration_and_says_so(
     assert log.count("axpy at N=1000: nothing stored") == 1
 
 
+@pytest.mark.long
 def test_missing_shapes_are_tuned_by_the_command_and_found_from_then_on(
     folder: Path,
     missed: tuple[list[dict[str, Any]], str],

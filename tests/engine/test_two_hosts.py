@@ -79,6 +79,9 @@ def clocks_ahead(monkeypatch: pytest.MonkeyPatch, ahead_s: float) -> Iterator[No
         yield
 
 
+@pytest.mark.parametrize(
+    "storage", ["journal", pytest.param("sqlite", marks=pytest.mark.long)], indirect=True
+)
 def test_it_is_taken_back_five_minutes_after_the_last_beat(
     storage: str, elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,12 @@ import triton_rvv
 
 @pytest.mark.parametrize(
     ("targets", "examples", "draw_first"),
-    [(["host"], 8, draw_statement), (EMULATED, 5, draw_statement), (["host"], 5, carrying_loop)],
+    [
+        (["host"], 3, draw_statement),
+        (EMULATED, 2, draw_statement),
+        pytest.param(["host"], 5, carrying_loop, marks=pytest.mark.long),
+        pytest.param(["host"], 30, draw_statement, marks=pytest.mark.long),
+    ],
 )
 def test_random_kernels(targets, examples, draw_first):
     worker = Worker()
@@ -46,6 +51,7 @@ def kernel(x_ptr, end):
 """
 
 
+@pytest.mark.long
 def test_the_limit_of_a_kernel_is_processor_time(monkeypatch):
     worker = Worker()
 
@@ -75,7 +81,7 @@ def kernel(x_ptr, at):
 """
 
 
-@pytest.mark.parametrize("target", ["host", "rvv256"])
+@pytest.mark.parametrize("target", [pytest.param("host", marks=pytest.mark.long), "rvv256"])
 def test_nothing_behind_a_buffer_can_be_read(target):
     worker, x = Worker(), torch.arange(20, dtype=torch.int32)
     try:

@@ -106,14 +106,14 @@ def problem_of(tmp_path):
     return make
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("dtype", "mode"),
     [
         ("bf16", "LIKE_LLAMA"),
-        *(
-            pytest.param(*case, marks=pytest.mark.long)
-            for case in [("bf16", "NONE"), ("bf16", "LIKE_GEMMA"), ("fp32", "NONE")]
-        ),
+        ("bf16", "NONE"),
+        ("bf16", "LIKE_GEMMA"),
+        ("fp32", "NONE"),
     ],
 )
 def test_a_norm_in_every_mode(problem_of, tmp_path, dtype, mode):
@@ -142,6 +142,7 @@ def test_a_function_of_a_device_library_is_compiled(problem_of, tmp_path, dtype)
         run_kernel(wrong, {"BLOCK": 128}, tmp_path, HOST)
 
 
+@pytest.mark.long
 def test_integers_of_narrow_inputs_are_those_of_the_deployed_kernel(problem_of, tmp_path):
     problem = problem_of(LARGEST)
     run_kernel(problem, {}, tmp_path, HOST)

@@ -47,6 +47,7 @@ def test_ragged_shape_on_the_board(name, dtype, tmp_path):
     run_kernel(problem, STEPS.get(name, {}), tmp_path, BOARD)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", kernel_names())
 def test_even_shape_on_the_board(name, tmp_path):
     run_kernel(make_problem(load_kernel(name), EVEN[name]), {}, tmp_path, BOARD)
@@ -55,7 +56,7 @@ def test_even_shape_on_the_board(name, tmp_path):
 @pytest.mark.parametrize("name", kernel_names())
 @pytest.mark.parametrize(
     "shapes",
-    [pytest.param(RAGGED, id="ragged"), pytest.param(EVEN, id="even", marks=pytest.mark.long)],
+    [pytest.param(RAGGED, id="ragged", marks=pytest.mark.long), pytest.param(EVEN, id="even")],
 )
 def test_both_shapes_on_the_host(name, shapes, tmp_path):
     run_kernel(make_problem(load_kernel(name), shapes[name]), STEPS.get(name, {}), tmp_path, HOST)
@@ -70,7 +71,7 @@ def test_fused_moe_follows_its_block_of_rows(block_rows, tmp_path):
     run_kernel(problem, {"BLOCK_SIZE_M": block_rows, "GROUP_SIZE_M": 2}, tmp_path, BOARD)
 
 
-@pytest.mark.parametrize("parts", [1, 16])
+@pytest.mark.parametrize("parts", [pytest.param(1, marks=pytest.mark.long), 16])
 def test_split_k_with_parts_that_are_empty(parts, tmp_path):
     problem = make_problem(load_kernel("split_k_matmul"), RAGGED["split_k_matmul"])
     run_kernel(problem, {"SPLIT_K": parts, "BLOCK_SIZE_K": 32}, tmp_path, BOARD)

@@ -48,14 +48,36 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("file", "line"),
     [
         ("foundation/errors.py", "import kernels.registry"),
-        ("rvv_runner/check.py", "from engine.workers import artifacts"),
-        ("search_spaces/matmul.py", "from kernels.spec import KernelSpec"),
-        ("engine/study/trials.py", "from engine.run.loop import TuningLoop"),
+        pytest.param(
+            "rvv_runner/check.py", "from engine.workers import artifacts", marks=pytest.mark.long
+        ),
+        pytest.param(
+            "search_spaces/matmul.py", "from kernels.spec import KernelSpec", marks=pytest.mark.long
+        ),
+        pytest.param(
+            "engine/study/trials.py",
+            "from engine.run.loop import TuningLoop",
+            marks=pytest.mark.long,
+        ),
         ("engine/search/model/candidates.py", "from engine.search.samplers import grid"),
-        ("triton_rvv/frontend/ttir.py", "from triton_rvv.lowering import lower_module"),
-        ("triton_rvv/lowering/addresses/masks.py", "import triton_rvv.lowering.loops.wrapping"),
-        ("rvv_runner/board.py", "from rvv_runner.devices import load_board"),
-        ("kernels/values.py", "from kernels.spec import Problem"),
+        pytest.param(
+            "triton_rvv/frontend/ttir.py",
+            "from triton_rvv.lowering import lower_module",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "triton_rvv/lowering/addresses/masks.py",
+            "import triton_rvv.lowering.loops.wrapping",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "rvv_runner/board.py",
+            "from rvv_runner.devices import load_board",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            "kernels/values.py", "from kernels.spec import Problem", marks=pytest.mark.long
+        ),
     ],
 )
 def test_an_import_up_is_noticed(copy: Path, file: str, line: str) -> None:

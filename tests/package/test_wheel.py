@@ -98,6 +98,7 @@ def test_nothing_comes_from_the_sources(environment: Path, tmp_path: Path) -> No
     assert all(str(environment) in line for line in done.stdout.splitlines())
 
 
+@pytest.mark.long
 def test_it_tunes_to_a_winner(environment: Path, tmp_path: Path) -> None:
     rvv_tune = environment / "bin" / "rvv-tune"
     arguments = ("tune", "vector_add", "--trials", "2", "--jobs", "1", "--json")

@@ -99,6 +99,7 @@ def way_readings(ways: int | None) -> list[Reading]:
     return [chase_reading("chase", count, each, WAY_STRIDE) for count, each in cycles.items()]
 
 
+@pytest.mark.long
 def test_a_hidden_cores_constants_are_found_from_anothers_table(boards, bench):
     like = read_board_file("x60")
     (boards / "hidden.toml").write_text(hidden_core(like, [*FOUND, SLOW_MULTIPLY]))

@@ -100,6 +100,7 @@ def test_the_core_that_is_written_has_what_is_left_of_the_family(boards, estimat
         assert f"param {name} {value}\n" in whole
 
 
+@pytest.mark.long
 def test_the_command_measures_writes_and_narrows(boards, capsys):
     assert main(["check", "emulated", "--full", "--core", "mine"]) == 0
     said = capsys.readouterr().out

@@ -68,6 +68,7 @@ def call_in_processes(count, cache):
             process.wait()
 
 
+@pytest.mark.long
 def test_many_processes_share_triton_s_cache(tmp_path):
     """Two fill an empty cache at once, and find the kernel there; so the environment says.
 

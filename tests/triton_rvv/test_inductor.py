@@ -90,8 +90,8 @@ AsyncCompile.wait_pool_ready()
 @pytest.mark.parametrize(
     "settings",
     [
-        pytest.param(WORKERS, id="in worker processes"),
-        pytest.param("config.compile_threads = 1", id="here", marks=pytest.mark.long),
+        pytest.param(WORKERS, id="in worker processes", marks=pytest.mark.long),
+        pytest.param("config.compile_threads = 1", id="here"),
     ],
 )
 def test_compiled_functions_run_as_triton_kernels_with_right_results(tmp_path, settings):

@@ -78,6 +78,7 @@ def unary_error_kernel(x_ptr, exact_ptr, per_limit_ptr, error_ptr, n, BLOCK: tl.
     store_error(libdevice.tanh(tl.load(x_ptr + at)), exact_ptr, per_limit_ptr, error_ptr, at)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("vlen_bits", [pytest.param(128, marks=pytest.mark.long), 256])
 def test_errors_of_functions_of_one_argument(run, vlen_bits):
     x, exact = [], []

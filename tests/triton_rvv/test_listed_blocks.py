@@ -176,7 +176,7 @@ def _grid(values: dict[str, Any]) -> tuple[int, int]:
 
 @pytest.mark.parametrize(
     ("number", "vlen_bits", "left", "known"),
-    in_turn(range(len(SHAPES)), (128, 256, 512), (True, False), (True, False), turns=4),
+    in_turn(range(len(SHAPES)), (128, 256, 512), (True, False), (True, False), turns=3),
 )
 def test_pixels_by_channels_and_taps(
     run: KernelRunner, number: int, vlen_bits: int, left: bool, known: bool
@@ -206,7 +206,7 @@ def _strides(shape: tuple[int, ...], is_last: bool) -> tuple[int, ...]:
 
 @pytest.mark.parametrize(
     ("number", "vlen_bits", "is_last", "known"),
-    in_turn(range(len(SHAPES)), (128, 256, 512), (True, False), (True, False), turns=4),
+    in_turn(range(len(SHAPES)), (128, 256, 512), (True, False), (True, False), turns=3),
 )
 def test_taps_one_after_another(
     run: KernelRunner, number: int, vlen_bits: int, is_last: bool, known: bool
@@ -255,8 +255,7 @@ def _halves(index: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
     return np.trunc(index * index / 2).astype(np.int64)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("block_m", [16, 32])
+@pytest.mark.parametrize(("vlen_bits", "block_m"), in_turn([128, 256, 512], [16, 32]))
 def test_rows_that_an_index_and_flags_choose(
     run: KernelRunner, vlen_bits: int, block_m: int
 ) -> None:

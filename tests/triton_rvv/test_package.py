@@ -105,6 +105,7 @@ def matmul_digest():
     return hashlib.sha256(compiled.object + "".join(texts).encode()).hexdigest()
 
 
+@pytest.mark.long
 def test_same_object_twice_in_one_process():
     assert matmul_digest() == matmul_digest()
 

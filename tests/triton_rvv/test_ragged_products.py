@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from pairs import in_turn, pairwise
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
 CASES = 4
@@ -201,7 +201,7 @@ def run_case(
     )
 
 
-@pytest.mark.parametrize(("dtype", "vlen_bits", "number"), pairwise([*TYPES], VLENS, range(CASES)))
+@pytest.mark.parametrize(("dtype", "vlen_bits", "number"), in_turn([*TYPES], VLENS, range(CASES)))
 def test_products(run: KernelRunner, dtype: str, vlen_bits: int, number: int) -> None:
     run_case(run, dtype, vlen_bits, number)
 
@@ -227,7 +227,7 @@ def test_rows_that_are_read_in_place_end_anywhere(
     run_case(run, dtype, vlen_bits, IN_PLACE.index((rows, m, k)), case)
 
 
-@pytest.mark.parametrize("rows", [1, 4, 8])
+@pytest.mark.parametrize("rows", [1, *(pytest.param(n, marks=pytest.mark.long) for n in (4, 8))])
 def test_programs_behind_the_last_column_read_nothing(run: KernelRunner, rows: int) -> None:
     """B ends where its memory does, and is read in place."""
     case = Case(sizes=(rows, 64, 64), blocks=(rows, 64, 64), rows="masked")
@@ -260,7 +260,7 @@ ROWS_LEFT_OVER = [
 ]
 
 
-# Of the three in turns: the first ten are short.
+# Of the three in turns: the first six are short.
 FEW = [
     case
     for turn in itertools.zip_longest(FEW_ROWS, FEW_TILES, ROWS_LEFT_OVER)
@@ -271,7 +271,7 @@ FEW = [
 
 @pytest.mark.parametrize(
     ("dtype", "vlen_bits", "number"),
-    in_turn([("fp32", 128), ("fp32", 256), ("fp16", 256), ("i8", 512)], range(len(FEW)), turns=10),
+    in_turn([("fp32", 128), ("fp32", 256), ("fp16", 256), ("i8", 512)], range(len(FEW)), turns=6),
 )
 def test_few_rows_and_rows_left_over(
     run: KernelRunner, dtype: str, vlen_bits: int, number: int
@@ -324,8 +324,8 @@ def known_rows_kernel(
     ("dtype", "vlen_bits", "rows"),
     in_turn(
         [("fp32", 128), ("fp32", 256), ("fp16", 512), ("i8", 256), ("fp32", 512)],
-        (1, 3, 7, 13, 31, 2, 5, 6, 11),
-        turns=5,
+        (1, 7, 3, 13, 31, 2, 5, 6, 11),
+        turns=3,
     ),
 )
 def test_every_number_of_rows(run: KernelRunner, dtype: str, vlen_bits: int, rows: int) -> None:
@@ -397,8 +397,7 @@ def rows_of_groups_kernel(
     tl.store(c_ptr + rows[:, None] * COLUMNS + columns[None, :], c, mask=wanted)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("rows", [8, 32])
+@pytest.mark.parametrize(("vlen_bits", "rows"), in_turn(VLENS, [32, 8]))
 def test_groups_of_rows_end_where_the_last_one_does(
     run: KernelRunner, vlen_bits: int, rows: int
 ) -> None:
@@ -431,7 +430,7 @@ def test_groups_of_rows_end_where_the_last_one_does(
 
 @pytest.mark.parametrize(
     ("vlen_bits", "rows", "columns", "block_k"),
-    in_turn(VLENS, [4, 8, 32], [(16, 16), (64, 32), (64, 64)], rounds=2),
+    in_turn(VLENS, [4, 8, 32], [(16, 16), (64, 32), (64, 64)]),
 )
 def test_rows_by_a_list_end_where_its_last_row_is(
     run: KernelRunner, vlen_bits: int, rows: int, columns: int, block_k: int

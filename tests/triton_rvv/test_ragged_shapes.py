@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from pairs import pairwise
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from kernels.registry import load_kernel
@@ -34,7 +34,7 @@ def powers(random, *largest):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "vlen_bits", "case"), pairwise(["i8", "fp32", "fp16"], [512, 128, 256], range(CASES))
+    ("dtype", "vlen_bits", "case"), in_turn(["i8", "fp32", "fp16"], [512, 128, 256], range(CASES))
 )
 def test_products(run, dtype, vlen_bits, case):
     random, (element, error) = drawn("product", dtype, vlen_bits, case), PRODUCTS[dtype]

@@ -96,6 +96,7 @@ def strided_kernel(x_ptr, y_ptr, W, STRIDE, FIRST, N, STEP: tl.constexpr, BLOCK:
         [(20, 11), (5, 50)],
         [-1, 3, -5, 7],
         [*zip((*TYPES, np.float16), (256, 512, 128, 256, 256), strict=True)],
+        turns=3,
     ),
 )
 def test_strides(

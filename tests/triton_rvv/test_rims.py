@@ -50,7 +50,7 @@ def line_kernel(x_ptr, y_ptr, H, W, FIRST: tl.constexpr, BLOCK: tl.constexpr):
             (np.int16, 0, (), 512),
             (np.int8, -3, ("W",), 128),  # is long: it takes ten seconds to compile
         ],
-        turns=4,
+        turns=2,
     ),
 )
 def test_lines(
@@ -102,6 +102,7 @@ def tile_kernel(x_ptr, y_ptr, H, W, D: tl.constexpr, BLOCK_H: tl.constexpr, BLOC
     in_turn(
         [(1, 1), (5, 7), (9, 64), (3, 129)],
         [(np.float32, 1), (np.int8, 2), (np.float64, 3), (np.int64, 1)],
+        turns=2,
     ),
 )
 def test_tiles(run: KernelRunner, height: int, width: int, dtype: type, distance: int) -> None:

@@ -65,6 +65,7 @@ def _arguments(name, reference, limits):
     return np.abs(x) if limits[0] == 0 else x
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("vlen_bits", [pytest.param(128, marks=pytest.mark.long), 256])
 def test_errors_of_vector_code(run, vlen_bits):
     check_rounded_once(run, VECTORS, vlen_bits)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv.frontend.ttir import Operation, parse_module
@@ -231,9 +232,12 @@ def test_share_rows(kind, fired):
         assert {each.conditions for each in found} == {0, 1, 2}
 
 
-@pytest.mark.parametrize("kind", ["", "rim"])
-@pytest.mark.parametrize("sizes", [(4, 32), (8, 64), (2, 16), (1, 64)])
-@pytest.mark.parametrize(("m", "n"), [(13, 70), (8, 64), (3, 5)])
+@pytest.mark.parametrize(
+    ("kind", "sizes", "m", "n"),
+    in_turn(
+        ["", "rim"], [((4, 32),), ((8, 64),), ((2, 16),), ((1, 64),)], [(3, 5), (13, 70), (8, 64)]
+    ),
+)
 def test_stencils(run, kind, sizes, m, n):
     x = np.random.default_rng(2).integers(-99, 100, (m + 2, n + 2)).astype(np.int32)
     if kind == "rim":

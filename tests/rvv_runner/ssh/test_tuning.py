@@ -87,6 +87,7 @@ def is_trial(line: str) -> bool:
     return line.startswith("trial=")
 
 
+@pytest.mark.long
 def test_boards_of_one_kind_share_a_study_through_every_fault(boards, server, tmp_path):
     """One link is cut for three seconds, then the server is killed with every connection."""
     with tuning(tmp_path, "--trials", "12", "--device", "one,two") as run:
