@@ -106,7 +106,8 @@ def test_a_winner_of_an_ordered_kernel_is_right_on_the_board_alone(result: Tunin
 
 
 def test_a_tuning_run_says_once_what_has_no_effect(result: TuningResult) -> None:
-    assert study_record(result)["notes"].count(NOTE) == 1
+    assert study_record(result)["notes"] == [*result.notes]
+    assert result.notes.count(NOTE) == 1
     lines, terminal = io.StringIO(), Terminal()
     print_result(result, lines)
     assert lines.getvalue().splitlines().count(f"note={NOTE}") == 1
