@@ -108,6 +108,7 @@ def missed(folder: Path) -> tuple[list[dict[str, Any]], str]:
     return run_program(folder, 1000)
 
 
+@pytest.mark.long
 def test_untuned_shape_runs_the_first_configuration_and_says_so(
     missed: tuple[list[dict[str, Any]], str],
 ) -> None:
@@ -165,6 +166,8 @@ def test_a_miss_is_tuned_at_once_where_that_is_asked_for(
     assert command[-2:] == ["--trials", "2"]
     assert "tuning on a miss, 2 trials" in caplog.text
     assert "was not tuned: no board" in caplog.text
+    assert caplog.text.count("axpy at N=300: nothing stored") == 1
+    assert axpy.axpy_kernel.found is None
     assert axpy.axpy_kernel.best_config.kwargs == {"BLOCK_SIZE": 64}
 
 

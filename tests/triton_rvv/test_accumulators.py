@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv.frontend.ttir import Operation, parse_module
@@ -188,7 +189,7 @@ def ragged_kernel(x_ptr, total_ptr, largest_ptr, start, end, N: tl.constexpr):
     tl.store(largest_ptr, tl.max(largest, 0))
 
 
-@pytest.mark.parametrize(("start", "end"), [(0, 1000), (0, 530), (-37, 400)])
+@pytest.mark.parametrize(("start", "end"), in_turn([(0, 1000), (-37, 400), (0, 530)], turns=2))
 def test_blocks_that_end_behind_a_row(run, start, end):
     x = np.random.default_rng(1).integers(-999, 0, end).astype(np.int32)
     at = start + np.arange(-(-(end - start) // 512) * 512)

@@ -24,7 +24,7 @@ def blocks_kernel(x_ptr, y_ptr, out_ptr, n, N: tl.constexpr):
     tl.store(out_ptr + N + offsets, b)
 
 
-@pytest.mark.parametrize("size", [1, 8, 256])
+@pytest.mark.parametrize("size", in_turn([1, 256, 8], turns=2))
 def test_swapped_blocks(run, size):
     x, y = numbers(size, seed=1), numbers(size, seed=2)
     for n in (0, 1, 5):
@@ -69,7 +69,7 @@ def delayed_kernel(x_ptr, out_ptr, n, N: tl.constexpr):
     tl.store(out_ptr + 2 * N + offsets, older)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 4])
+@pytest.mark.parametrize("n", in_turn([0, 4, 1, 2], turns=2))
 def test_blocks_handed_on_from_turn_to_turn(run, n):
     new = numbers(64)
     states = [np.full(64, -2), np.full(64, -1), new]
@@ -92,7 +92,7 @@ def rotated_kernel(x_ptr, out_ptr, n, N: tl.constexpr):
     tl.store(out_ptr + 2 * N + offsets, c)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 4])
+@pytest.mark.parametrize("n", in_turn([0, 4, 1, 2], turns=2))
 def test_rotated_blocks(run, n):
     x = numbers(3, 64)
     run(rotated_kernel, x_ptr=x, out_ptr=Expected(np.roll(x, -n, axis=0) + n), n=n, N=64)

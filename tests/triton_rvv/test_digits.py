@@ -126,7 +126,7 @@ def unrolled_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
     tl.store(y_ptr + i, x + tl.sum(x, 0) * (i & 1), mask=mask)
 
 
-@pytest.mark.parametrize("n", [0, 1, 31, 32])
+@pytest.mark.parametrize("n", in_turn([0, 32, 1, 31], turns=2))
 def test_ends_of_short_blocks(run: KernelRunner, n: int) -> None:
     x = np.arange(1, n // 2 + 2, dtype=np.int32)
     i = np.arange(n)
@@ -143,7 +143,7 @@ def planes_in_turn_kernel(x_ptr, y_ptr, n, first, K: tl.constexpr, N: tl.constex
     tl.store(y_ptr + i, x)
 
 
-@pytest.mark.parametrize("first", [0, 1, 3, 5])
+@pytest.mark.parametrize("first", in_turn([0, 5, 1, 3], turns=2))
 def test_periods_longer_than_runs(run: KernelRunner, first: int) -> None:
     """Of 64 bits, the shortest registers take fewer elements in a run than there are planes."""
     n, k, size = 40, 8, 64

@@ -7,6 +7,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 
 import triton_rvv
 from triton_rvv import compile_kernel
@@ -61,7 +62,9 @@ def block_kernel(x_ptr, by_row_ptr, by_column_ptr, m, n, ROWS: tl.constexpr, COL
     tl.store(x_ptr + rows[:, None] * n + columns[None, :], x + 1, mask=inside)
 
 
-@pytest.mark.parametrize(("m", "n"), [(4, 512), (4, 300), (3, 511), (3, 5), (4, 129)])
+@pytest.mark.parametrize(
+    ("m", "n"), in_turn([(4, 512), (4, 129), (4, 300), (3, 511), (3, 5)], turns=3)
+)
 def test_a_block_ends_anywhere(m, n):
     x = torch.randint(-50, 50, (m, n), dtype=torch.int32)
     read = torch.nn.functional.pad(x, (0, 512 - n, 0, 4 - m), value=1)
@@ -103,7 +106,9 @@ def test_a_square_is_transposed_in_place():
     assert torch.equal(x, expected)
 
 
-@pytest.mark.parametrize(("vector_bits", "registers"), [(128, 16), (128, 32), (256, 16)])
+@pytest.mark.parametrize(
+    ("vector_bits", "registers"), in_turn([(128, 16), (256, 16), (128, 32)], turns=2)
+)
 def test_registers_of_other_machines(vector_bits, registers):
     target = dataclasses.replace(host_target(), vector_bits=vector_bits, vector_registers=registers)
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "m": "i32", "n": "i32"}

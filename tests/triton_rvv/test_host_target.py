@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 
 from triton_rvv import compile_kernel
 from triton_rvv.lowering.control.grid_loop import CALL_HEADER
@@ -58,7 +59,9 @@ def product_kernel(a_ptr, b_ptr, c_ptr, n, BLOCK: tl.constexpr):
     tl.store(c_ptr + rows[:, None] * BLOCK + columns[None, :], c, mask=rows[:, None] < n)
 
 
-@pytest.mark.parametrize(("vector_bits", "registers"), [(128, 16), (128, 32), (256, 16)])
+@pytest.mark.parametrize(
+    ("vector_bits", "registers"), in_turn([(128, 16), (256, 16), (128, 32)], turns=2)
+)
 def test_shorter_vectors_than_the_machine_has(vector_bits, registers):
     target = dataclasses.replace(host_target(), vector_bits=vector_bits, vector_registers=registers)
     signature = {"a_ptr": "*fp32", "b_ptr": "*fp32", "c_ptr": "*fp32", "n": "i32"}

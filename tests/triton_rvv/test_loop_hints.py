@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv import RVVTarget, compile_kernel
@@ -32,7 +33,7 @@ def hinted_kernel(out_ptr, n, HINTED: tl.constexpr):
     tl.store(out_ptr, total)
 
 
-@pytest.mark.parametrize("n", [0, 1, 7])
+@pytest.mark.parametrize("n", in_turn([0, 7, 1], turns=2))
 def test_hints_change_no_result(run, n):
     total = sum(i * n for i in range(n)) + n * (n + 1) // 2
     run(hinted_kernel, out_ptr=Expected(np.array([total], np.int32)), n=n, HINTED=True)

@@ -8,6 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner, as_argument
 
 from launchers.objects import launcher_object
@@ -118,7 +119,7 @@ def test_integers_of_4_bits_are_unpacked_for_it(
     run.run_elf(tmp_path / "kernel.elf", arguments, (1,), TARGET)
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(2, 8, 8), (8, 2, 8), (8, 8, 4)])
+@pytest.mark.parametrize(("m", "n", "k"), in_turn([(2, 8, 8), (8, 8, 4), (8, 2, 8)], turns=2))
 def test_smaller_products_do_without(m: int, n: int, k: int) -> None:
     assert "smt.vmadot" not in compiled(m, n, k).assembly
 

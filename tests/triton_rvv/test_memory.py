@@ -122,7 +122,7 @@ def wrapped_kernel(x_ptr, out_ptr, n, first, N: tl.constexpr):
     tl.store(out_ptr + 3 * N + offsets, tl.load(x_ptr + where * 2 % n + offsets % 4))
 
 
-@pytest.mark.parametrize("first", [0, 5, 36, 99, 100, 163, 1000])
+@pytest.mark.parametrize("first", in_turn([0, 1000, 5, 36, 99, 100, 163], turns=4))
 def test_offsets_that_wrap(run, first):
     n, size = 100, 64
     x = numbers(2 * n)
@@ -143,7 +143,9 @@ def wrapped_rows_kernel(x_ptr, out_ptr, m, n, M: tl.constexpr, N: tl.constexpr):
     tl.store(out_ptr + place + inner, x)
 
 
-@pytest.mark.parametrize("shape", [(10, 20), (3, 100), (64, 5), (1, 1)])
+@pytest.mark.parametrize(
+    "shape", in_turn([((10, 20),), ((1, 1),), ((3, 100),), ((64, 5),)], turns=2)
+)
 def test_rows_and_columns_that_wrap(run, shape):
     (m, n), (block_m, block_n), (grid_m, grid_n) = shape, (8, 16), (3, 3)
     x = numbers(m, n)
@@ -164,7 +166,7 @@ def three_dimensions_kernel(
     tl.store(out_ptr + c[None, None, :] * A * B + b[None, :, None] * A + a[:, None, None], x, mask)
 
 
-@pytest.mark.parametrize("sizes", [(4, 32), (3, 21), (1, 1)])
+@pytest.mark.parametrize("sizes", in_turn([((4, 32),), ((1, 1),), ((3, 21),)], turns=2))
 def test_three_dimensions(run, sizes):
     x = numbers(4, 8, 32)
     start = np.zeros((32, 8, 4), np.int32)

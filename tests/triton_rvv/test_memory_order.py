@@ -61,7 +61,7 @@ def shift_kernel(x_ptr, distance, N: tl.constexpr):
     tl.store(x_ptr + offsets + distance, tl.load(x_ptr + offsets))
 
 
-@pytest.mark.parametrize("size", [8, 64, 1024])
+@pytest.mark.parametrize("size", in_turn([8, 1024, 64], turns=2))
 def test_shifted_copy_in_place(run, size):
     for distance in (1, 3, size // 2):
         x = numbers(size + distance)
@@ -76,7 +76,7 @@ def reverse_kernel(x_ptr, N: tl.constexpr):
     tl.store(x_ptr + N - 1 - offsets, tl.load(x_ptr + offsets))
 
 
-@pytest.mark.parametrize("size", [8, 64, 1024])
+@pytest.mark.parametrize("size", in_turn([8, 1024, 64], turns=2))
 def test_reversal_in_place(run, size):
     x = numbers(size)
     run(reverse_kernel, x_ptr=Expected(x[::-1].copy(), start=x), N=size)
@@ -88,7 +88,7 @@ def transpose_kernel(x_ptr, N: tl.constexpr):
     tl.store(x_ptr + j * N + i, tl.load(x_ptr + i * N + j))
 
 
-@pytest.mark.parametrize("size", [4, 16, 64])
+@pytest.mark.parametrize("size", in_turn([4, 64, 16], turns=2))
 def test_transposition_in_place(run, size):
     x = numbers(size, size)
     run(transpose_kernel, x_ptr=Expected(x.T.copy(), start=x), N=size)
@@ -365,7 +365,8 @@ def test_places_that_lanes_share_by_run_time_strides(run, row, column, known):
 
 
 @pytest.mark.parametrize(
-    ("stride", "n"), [(0, 1024), (0, 1), (1, 1001), (-1, 1024), (2, 600), (-3, 17)]
+    ("stride", "n"),
+    in_turn([(0, 1024), (-3, 17), (0, 1), (1, 1001), (-1, 1024), (2, 600)], turns=3),
 )
 def test_places_that_lanes_share_along_a_row(run, stride, n):
     start = 2048
@@ -398,7 +399,7 @@ def accumulate_kernel(a_ptr, b_ptr, c_ptr, row, column, M: tl.constexpr):
     tl.store(places, before + tl.dot(a, b))
 
 
-@pytest.mark.parametrize(("row", "column"), [(32, 1), (1, 32), (0, 0)])
+@pytest.mark.parametrize(("row", "column"), in_turn([(32, 1), (0, 0), (1, 32)], turns=2))
 def test_a_product_added_to_places_that_lanes_share(run, row, column):
     """All elements of the product are one number, so the order of stores does not matter."""
     size = 32

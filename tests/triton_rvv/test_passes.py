@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from ir_text import function
+from pairs import in_turn
 
 from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.frontend.ttir_printer import print_ir
@@ -385,7 +386,9 @@ def test_stores_that_stay_behind_the_loop(old, new):
     assert after("store-in-last-turn", body)[0] == 0
 
 
-@pytest.mark.parametrize(("size", "count"), [(-5, 1), (0, 1), (64, 1), (65, 1), (128, 1), (129, 0)])
+@pytest.mark.parametrize(
+    ("size", "count"), in_turn([(-5, 1), (129, 0), (0, 1), (64, 1), (65, 1), (128, 1)], turns=3)
+)
 def test_stores_behind_many_turns_stay_there(size, count):
     bounds = """%zero_turns = "arith.constant"() {value = 0 : i32} : () -> i32
     %turn = "arith.constant"() {value = 64 : i32} : () -> i32

@@ -61,7 +61,9 @@ def reduce_all_kernel(x_ptr, out_ptr, n, N: tl.constexpr):
     tl.store(out_ptr + 3, tl.sum((x > 10).to(tl.int32)))
 
 
-@pytest.mark.parametrize("n_block", [(1, 1), (5, 8), (100, 128), (1000, 1024)])
+@pytest.mark.parametrize(
+    "n_block", in_turn([((1, 1),), ((1000, 1024),), ((5, 8),), ((100, 128),)], turns=2)
+)
 def test_a_vector_to_a_scalar(run, n_block):
     n, block = n_block
     x = np.zeros(block, np.int32)
@@ -100,7 +102,7 @@ def three_dimensions_kernel(
     tl.store(out_ptr + where, tl.sum(x, axis=AXIS))
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("axis", in_turn([0, 2, 1], turns=2))
 def test_three_dimensions(run, axis):
     x = np.random.default_rng(3).integers(-50, 50, (4, 8, 32)).astype(np.int32)
     sizes = {"A": 4, "B": 8, "C": 32}
@@ -143,7 +145,7 @@ def product_kernel(x_ptr, out_ptr, N: tl.constexpr):
     tl.store(out_ptr, tl.reduce(tl.load(x_ptr + tl.arange(0, N)), 0, _product))
 
 
-@pytest.mark.parametrize("size", [2, 16, 256])
+@pytest.mark.parametrize("size", in_turn([2, 256, 16], turns=2))
 def test_user_written_combination(run, size):
     x = np.ones(size, np.int64)
     x[::3] = -3 if size < 64 else -1

@@ -151,7 +151,7 @@ def total_kernel(x_ptr, y_ptr, total_ptr, N, BLOCK: tl.constexpr):
     tl.store(total_ptr + row, tl.sum(x, axis=0))
 
 
-@pytest.mark.parametrize("size", [3, 50, 300])
+@pytest.mark.parametrize("size", in_turn([3, 300, 50], turns=2))
 def test_a_sum_besides(run: KernelRunner, size: int) -> None:
     x = _numbers(4 * size, np.int32).reshape(4, size)
     run(

@@ -55,7 +55,7 @@ def test_ragged_rows(run, rows, columns, block_rows, vlen_bits):
     run_softmax(run, normal(rows, columns), block_rows, vlen_bits=vlen_bits)
 
 
-@pytest.mark.parametrize("block_rows", [1, 2, 8])
+@pytest.mark.parametrize("block_rows", in_turn([1, 8, 2], turns=2))
 def test_rows_that_are_not_contiguous(run, block_rows):
     run_softmax(run, normal(5, 77), block_rows, pad=(19, 6))
 

@@ -72,7 +72,10 @@ INTEGERS = {"x_ptr": "*i32", "y_ptr": "*i32", "out_ptr": "*i32"}
 
 @pytest.mark.parametrize(
     ("sizes", "parts"),
-    [((16, 32), (4, 32)), ((4, 128), (4, 32)), ((64, 64), (2, 64)), ((32, 256), (4, 32))],
+    in_turn(
+        [((16, 32), (4, 32)), ((32, 256), (4, 32)), ((4, 128), (4, 32)), ((64, 64), (2, 64))],
+        turns=2,
+    ),
 )
 def test_parts_fit_the_registers(sizes, parts):
     constants = dict(zip(("BM", "BN"), sizes, strict=True)) | {"KIND": ""}

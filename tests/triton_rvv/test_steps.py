@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
 Integers = npt.NDArray[np.int32]
@@ -30,7 +31,9 @@ def value_kernel(q_ptr, r_ptr, nested_ptr, base, n, shift, c, K: tl.constexpr, N
 
 @pytest.mark.parametrize(
     ("base", "n", "stride"),
-    [(-37, 17, 1), (64, 32, 1), (5, 96, 2), (2**31 - 200, 64, 1), (5, 100, 123456789)],
+    in_turn(
+        [(-37, 17, 1), (5, 100, 123456789), (64, 32, 1), (5, 96, 2), (2**31 - 200, 64, 1)], turns=3
+    ),
 )
 def test_values(run: KernelRunner, base: int, n: int, stride: int) -> None:
     at = (base + np.arange(256) * stride).astype(np.int32)
@@ -60,7 +63,9 @@ def address_kernel(x_ptr, y_ptr, z_ptr, sum_ptr, n, rows, pitch, shift, total, N
     tl.store(sum_ptr, tl.sum(tl.load(x_ptr + i % n, mask=mask, other=0), 0))
 
 
-@pytest.mark.parametrize(("n", "shift"), [(17, 5), (64, 0), (96, 17), (300, 1), (1, 0)])
+@pytest.mark.parametrize(
+    ("n", "shift"), in_turn([(17, 5), (1, 0), (64, 0), (96, 17), (300, 1)], turns=3)
+)
 def test_addresses(run: KernelRunner, n: int, shift: int) -> None:
     total, rows, pitch, size = 500, 3, n + 3, 512
     x = np.random.default_rng(1).integers(0, 1000, rows * n).astype(np.int32)
@@ -137,7 +142,7 @@ def kept_kernel(x_ptr, joined_ptr, cat_ptr, n, shift, N: tl.constexpr):
     tl.store(cat_ptr + i, tl.cat(b, c, can_reorder=True))
 
 
-@pytest.mark.parametrize(("n", "shift"), [(17, 5), (100, 7), (255, 1)])
+@pytest.mark.parametrize(("n", "shift"), in_turn([(17, 5), (255, 1), (100, 7)], turns=2))
 def test_parts_stay_within_their_arrays(run: KernelRunner, n: int, shift: int) -> None:
     """Each part ends in a run of which a few lanes are wanted, as does the last one."""
     x, i = np.random.default_rng(6).integers(0, 1000, 256).astype(np.int32), np.arange(256)

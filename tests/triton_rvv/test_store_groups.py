@@ -59,7 +59,7 @@ def pair_in_rows_kernel(x_ptr, out_ptr, first, stride, M: tl.constexpr, N: tl.co
     tl.store(pointers + 1, -x)
 
 
-@pytest.mark.parametrize("stride", [64, 2, 1, 3, -1, 65])
+@pytest.mark.parametrize("stride", in_turn([64, 65, 2, 1, 3, -1], turns=3))
 def test_pairs_in_rows_that_overlap(run, stride):
     """The whole first store comes before the second one, also where rows share places."""
     m, n = 8, 32
