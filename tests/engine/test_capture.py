@@ -149,18 +149,26 @@ def test_slices_of_one_tensor_keep_their_places(tmp_path):
     assert not task.is_grid_callable
 
 
-def test_large_tensors_are_drawn_unless_kept(plain, tmp_path):
+def test_large_tensors_are_drawn(plain):
+    check_large(by_block(plain)[256], Drawn)
+
+
+def check_large(task, contents):
+    assert isinstance(task.storages[task.tensors["x"].storage].contents, contents)
+    values = task.values()["x"]
+    assert values.shape == (100000,)
+    assert abs(values.mean() - 10) < 0.1
+    assert abs(values.std() - 3) < 0.1
+
+
+@pytest.mark.long
+def test_large_tensors_are_kept_where_that_is_asked_for(plain, tmp_path):
     """And a kernel has the same key in every run."""
     path = tmp_path / "kept.capture"
     program = [sys.executable, str(written(tmp_path, PLAIN))]
     assert capture_program(program, path, keep_data=True) == 0
     drawn, kept = by_block(plain), by_block(path)
-    for task, contents in ((drawn[256], Drawn), (kept[256], Recorded)):
-        assert isinstance(task.storages[task.tensors["x"].storage].contents, contents)
-        values = task.values()["x"]
-        assert values.shape == (100000,)
-        assert abs(values.mean() - 10) < 0.1
-        assert abs(values.std() - 3) < 0.1
+    check_large(kept[256], Recorded)
     assert {task.key for task in kept.values()} == {drawn[block].key for block in kept}
 
 

@@ -82,6 +82,7 @@ IMPORTS = (
 )
 
 
+@pytest.mark.long
 def test_it_is_callable_however_it_was_imported() -> None:
     """Each in a process of its own, a fork of one that has imported what takes seconds."""
     script = (

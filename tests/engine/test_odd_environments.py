@@ -46,6 +46,7 @@ def tried(folder: Path, shell: str = "", **environment: str) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.long
 def test_a_relative_home(folder: Path) -> None:
     assert tried(folder, HOME="mine") == (
         2,
@@ -53,6 +54,7 @@ def test_a_relative_home(folder: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_current_folder_that_is_gone(folder: Path) -> None:
     assert tried(folder, "mkdir x; cd x; rmdir ../x;") == (
         2,
@@ -69,6 +71,7 @@ def test_a_home_that_cannot_be_written_to(folder: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_limit_on_the_size_of_files(folder: Path) -> None:
     status, said = tried(folder, "ulimit -f 8;")
     assert status == 2
@@ -102,6 +105,7 @@ def test_a_full_folder_of_temporary_files(folder: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_path_that_is_no_utf8_in_the_locale(folder: Path) -> None:
     below = folder / "bücher"
     below.mkdir()

@@ -120,10 +120,20 @@ def test_sources_that_were_not_installed_have_a_version(tmp_path: Path) -> None:
             ["tune", "matmul", "--trials", "x"],
             "--trials: must be a positive integer, not x (see `rvv-tune tune --help`)",
         ),
-        (["measure"], "KERNEL is missing: see `rvv-tune measure --help`"),
+        pytest.param(
+            ["measure"], "KERNEL is missing: see `rvv-tune measure --help`", marks=pytest.mark.long
+        ),
         (["boards", "check"], "DEVICE is missing: see `rvv-tune boards check --help`"),
-        (["tune", "matmull"], "there is no kernel named matmull: did you mean matmul"),
-        (["tune", "/dev"], "/dev is a folder: give the path of a Python file with a kernel"),
+        pytest.param(
+            ["tune", "matmull"],
+            "there is no kernel named matmull: did you mean matmul",
+            marks=pytest.mark.long,
+        ),
+        pytest.param(
+            ["tune", "/dev"],
+            "/dev is a folder: give the path of a Python file with a kernel",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_a_mistake_is_one_sentence_and_status_2(
@@ -179,17 +189,21 @@ def completions(line: str, script: Path, **variables: str) -> list[str]:
     ("line", "offered"),
     [
         ("rvv-tune ", list(COMMANDS)),
-        ("rvv-tune tu", ["tune", "tune-list", "tune-all"]),
+        pytest.param("rvv-tune tu", ["tune", "tune-list", "tune-all"], marks=pytest.mark.long),
         ("rvv-tune tune ", kernel_names()),
         ("rvv-tune tune matmul --st", ["--storage", "--study"]),
-        ("rvv-tune tune matmul --sampler ", list(SAMPLER_NAMES)),
-        ("rvv-tune tune matmul --sampler tpe --until ", ["converged"]),
+        pytest.param(
+            "rvv-tune tune matmul --sampler ", list(SAMPLER_NAMES), marks=pytest.mark.long
+        ),
+        pytest.param(
+            "rvv-tune tune matmul --sampler tpe --until ", ["converged"], marks=pytest.mark.long
+        ),
         ("rvv-tune tune matmul --device emulated:x", ["x100", "x60", "x60-ime"]),
         ("rvv-tune boards ", ["trust", "check", "stat", "calibrate", "core", "qemu"]),
-        ("rvv-tune boards check --w", ["--write"]),
-        ("rvv-tune export --format s", ["sglang"]),
+        pytest.param("rvv-tune boards check --w", ["--write"], marks=pytest.mark.long),
+        pytest.param("rvv-tune export --format s", ["sglang"], marks=pytest.mark.long),
         ("rvv-tune tune fused_moe --for ", ["vllm", "sglang"]),
-        ("rvv-tune --v", ["--version"]),
+        pytest.param("rvv-tune --v", ["--version"], marks=pytest.mark.long),
     ],
 )
 def test_bash_completes(line: str, offered: list[str], rvv_tune: Path) -> None:

@@ -74,7 +74,7 @@ class Terminal(io.StringIO):
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("own")
     text = FILE.replace("TUNED", "tune = triton.autotune")
-    (folder / "multiples.py").write_text(text)
+    (folder / "multiples.py").write_text(f"{text}\ntwice_ordered = True\n")
     return folder
 
 
@@ -100,8 +100,14 @@ def test_a_kernel_with_nothing_to_tune_is_measured(result: TuningResult) -> None
     assert result.summary.winner.config == Config({})
 
 
+def test_a_winner_of_an_ordered_kernel_is_right_on_the_board_alone(result: TuningResult) -> None:
+    (note,) = [note for note in result.notes if "ordered = True" in note]
+    assert "the winner is right on this board" in note
+
+
 def test_a_tuning_run_says_once_what_has_no_effect(result: TuningResult) -> None:
-    assert study_record(result)["notes"] == [NOTE]
+    assert study_record(result)["notes"] == [*result.notes]
+    assert result.notes.count(NOTE) == 1
     lines, terminal = io.StringIO(), Terminal()
     print_result(result, lines)
     assert lines.getvalue().splitlines().count(f"note={NOTE}") == 1
@@ -110,7 +116,7 @@ def test_a_tuning_run_says_once_what_has_no_effect(result: TuningResult) -> None
 
 
 @pytest.mark.long
-def test_results_of_an_ordered_kernel_hold_for_the_board_alone(
+def test_a_whole_file_may_be_ordered(
     folder: Path, tmp_path: Path, ray_for_tests: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -103,6 +103,9 @@ def test_every_configuration_comes_once(sampler: str) -> None:
     assert len(asked) == len(set(asked)) == len(list(SPACE.valid_configs()))
 
 
+@pytest.mark.parametrize(
+    "sampler", [pytest.param("auto", marks=pytest.mark.long), "spread", "grid", "random"]
+)
 def test_a_resumed_study_goes_on_as_if_it_had_not_stopped(sampler: str, tmp_path: Path) -> None:
     whole = list(run(two(sampler, 2), 60))
     assert whole == list(run(two(sampler, 2), 60))

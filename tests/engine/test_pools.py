@@ -93,6 +93,7 @@ def test_a_builder_killed_between_two_builds_blames_neither(tmp_path: Path) -> N
     assert isinstance(built, ElfArtifact)
 
 
+@pytest.mark.long
 def test_a_late_build_whose_process_is_gone_is_not_the_configurations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -137,6 +138,7 @@ def test_a_board_that_stays_at_fault_is_never_scored(how: str, tmp_path: Path) -
     assert log.read_text().count("measure ") == 3
 
 
+@pytest.mark.long
 def test_a_worker_killed_while_it_starts_is_started_again(tmp_path: Path) -> None:
     log = tmp_path / "log"
     pool = BoardPool([BoardSource("fake", functools.partial(FakeBoard, log, deaths=2))])

@@ -167,7 +167,13 @@ def test_the_order_of_telling_does_not_matter(sampler: str) -> None:
             backwards.tell(config, time_of(config))
 
 
-@pytest.mark.parametrize("sampler", ALL)
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        pytest.param(name, marks=() if name in (*SHORT, "tpe", "cmaes") else pytest.mark.long)
+        for name in ALL
+    ],
+)
 def test_a_resumed_study_goes_on_as_if_it_had_not_stopped(sampler: str, tmp_path: Path) -> None:
     whole = list(run(Search(SPACE, sampler, 2), 45))
     parts: list[Config] = []

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 
 import engine.tune as tune_command
+import triton_rvv
 from engine.winners.missing import read_missing
 
 KERNEL = '''\
@@ -129,6 +133,39 @@ def test_missing_shapes_are_tuned_by_the_command_and_found_from_then_on(
     assert "for N=1000: tuned at this shape" in log
     assert "the nearest shape N=1000, 1.00 doublings away" in log
     assert [entry.shape for entry in read_missing()] == [(("N", 500),)]
+
+
+def test_a_miss_is_tuned_at_once_where_that_is_asked_for(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Without the tuning itself, which fails here: the program goes on."""
+    asked: list[list[str]] = []
+
+    def fails(command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        asked.append(command)
+        return subprocess.CompletedProcess(command, 2, stderr="stage=start\nno board\n")
+
+    own_subprocess = SimpleNamespace(run=fails, DEVNULL=subprocess.DEVNULL, PIPE=subprocess.PIPE)
+    monkeypatch.setattr("engine.winners.tuned_kernel.subprocess", own_subprocess)
+    monkeypatch.setenv("TRITON_RVV_TUNE_ON_MISS", "1")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(folder)
+    triton_rvv.activate("host")
+    axpy = importlib.import_module("axpy")
+    try:
+        values = axpy.arguments(300)
+        for _ in range(2):
+            axpy.axpy_kernel[axpy.grid](*values.values())
+    finally:
+        del sys.modules["axpy"]
+    expected = axpy.reference(values["x_ptr"], values["y_ptr"])
+    torch.testing.assert_close(values["output_ptr"], expected["output_ptr"])
+    (command,) = asked
+    assert command[1:6] == ["-m", "engine.tune", str(folder / "axpy.py"), "--shape", "N=300"]
+    assert command[-2:] == ["--trials", "2"]
+    assert "tuning on a miss, 2 trials" in caplog.text
+    assert "was not tuned: no board" in caplog.text
+    assert axpy.axpy_kernel.best_config.kwargs == {"BLOCK_SIZE": 64}
 
 
 @pytest.mark.long

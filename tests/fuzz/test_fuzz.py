@@ -81,7 +81,8 @@ def kernel(x_ptr, at):
 """
 
 
-@pytest.mark.parametrize("target", [pytest.param("host", marks=pytest.mark.long), "rvv256"])
+@pytest.mark.long
+@pytest.mark.parametrize("target", ["host", "rvv256"])
 def test_nothing_behind_a_buffer_can_be_read(target):
     worker, x = Worker(), torch.arange(20, dtype=torch.int32)
     try:

@@ -184,7 +184,7 @@ def space_of(problem: Problem):
     return problem.space(load_board("emulated").info)
 
 
-@pytest.mark.parametrize("dtype", ["fp32", "fp16"])
+@pytest.mark.parametrize("dtype", [pytest.param("fp32", marks=pytest.mark.long), "fp16"])
 def test_the_launch_gives_values_constants_and_grid(problem_of, tmp_path, dtype):
     problem = problem_of(ROWS, dtype=dtype)
     passed = {argument.name: argument for argument in problem.arguments({"ROWS": 4})}

@@ -25,7 +25,7 @@ def skeleton(tmp_path, monkeypatch) -> Path:
     return tmp_path / "axpy.py"
 
 
-@pytest.mark.parametrize("dtype", ["fp32", "fp16"])
+@pytest.mark.parametrize("dtype", ["fp32", pytest.param("fp16", marks=pytest.mark.long)])
 def test_the_skeleton_is_right_as_it_stands(skeleton, tmp_path, dtype):
     problem = make_problem(load_kernel(str(skeleton)), {"M": 50, "N": 1000}, dtype)
     assert problem.default_config == {"BLOCK_M": 16, "BLOCK_N": 16}

@@ -68,7 +68,7 @@ def problem_of(tmp_path):
     ("has_reference", "target"),
     [
         (True, None),
-        (False, HOST),
+        pytest.param(False, HOST, marks=pytest.mark.long),
         pytest.param(True, HOST, marks=pytest.mark.long),
         pytest.param(False, None, marks=pytest.mark.long),
     ],

@@ -93,6 +93,7 @@ def test_without_other_processes_the_run_ends_and_says_where_it_was(
     assert "in test_deaf\n" in done.stderr
 
 
+@pytest.mark.long
 def test_a_run_says_how_much_of_it_is_left(folder: Path) -> None:
     slow = "import pytest, time\n@pytest.mark.parametrize('n', range(8))\n"
     (folder / "test_it.py").write_text(f"{slow}def test_slow(n): time.sleep(0.3)")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from mutants import PARTS, draw, mutants_of
 from probes import insert_probes, reaching_tests, write_probe_module
 
@@ -36,6 +37,7 @@ def test_each_expression_of_a_function_has_its_edits() -> None:
         compile(TEXT[: mutant.start] + mutant.new + TEXT[mutant.end :], "file.py", "exec")
 
 
+@pytest.mark.long
 def test_a_seed_draws_the_same_mutants_of_each_part() -> None:
     drawn = draw(5, PROJECT)
     assert drawn == draw(5, PROJECT) != draw(6, PROJECT)  # of files that are parsed once

@@ -12,10 +12,15 @@ OPERANDS = (0, 1, -1, 7, -7, 1 << 31, (1 << 32) + 3, -(1 << 63))
 @pytest.mark.parametrize(
     "operation",
     [
-        *("div", "divu", "rem", "remu", "divw", "divuw", "remw", "remuw"),
-        *("sh2add", "add.uw", "sh3add.uw"),
-        *("mulh", "mulhsu", "mulhu", "andn", "orn", "xnor", "min", "maxu"),
-        *("rol", "ror", "rolw", "rorw", "bset", "bclr", "binv", "bext"),
+        *("div", "remuw", "sh2add", "add.uw", "mulhsu", "andn", "maxu", "rolw", "bset"),
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in (
+                *("divu", "rem", "remu", "divw", "divuw", "remw", "sh3add.uw"),
+                *("mulh", "mulhu", "orn", "xnor", "min"),
+                *("rol", "ror", "rorw", "bclr", "binv", "bext"),
+            )
+        ),
     ],
 )
 def test_a_prefetch_behind_arithmetic_finds_its_line(run_regions, operation):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
+from pairs import in_turn
 
 from foundation.config import Config
 from foundation.errors import UserError
@@ -77,9 +78,11 @@ def test_every_kernel_has_a_space() -> None:
     assert set(kernel_names()) == set(SHAPES)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512, 1024])
 @pytest.mark.parametrize(
-    ("kernel", "shape"), [(kernel, shape) for kernel in SHAPES for shape in SHAPES[kernel]]
+    ("vlen_bits", "kernel", "shape"),
+    in_turn(
+        [128, 256, 512, 1024], [(kernel, shape) for kernel in SHAPES for shape in SHAPES[kernel]]
+    ),
 )
 def test_the_default_may_be_tried_everywhere(
     kernel: str, shape: dict[str, int], vlen_bits: int

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 pytestmark = pytest.mark.filterwarnings("ignore:view is deprecated")
@@ -64,7 +65,7 @@ def transpose_kernel(x_ptr, out_ptr, mask_ptr, M: tl.constexpr, N: tl.constexpr)
     tl.store(mask_ptr + turned, ((rows + columns) % 3 == 0).T & (x > 0).T)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 512])
+@pytest.mark.parametrize("vlen_bits", in_turn([512, 128], turns=1))
 @pytest.mark.parametrize("shape", [(1, 32), (16, 2), (32, 64)], ids=str)
 def test_matrices_are_transposed(run, shape, vlen_bits):
     x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)

@@ -6,6 +6,7 @@ from io import BytesIO
 
 import pytest
 from elftools.elf.elffile import ELFFile
+from pairs import in_turn
 
 from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
@@ -22,8 +23,10 @@ def _code(compiled: bytes) -> bytes:
     return b"".join(s.data() for s in elf.iter_sections() if s.name.startswith(".text"))
 
 
-@pytest.mark.parametrize("source_lines", [False, True])
-@pytest.mark.parametrize(("name", "config"), [("matmul", BLOCKS), ("softmax", None)])
+@pytest.mark.parametrize(
+    ("source_lines", "name", "config"),
+    in_turn([False, True], [("matmul", BLOCKS), ("softmax", None)]),
+)
 def test_the_assembly_is_that_of_the_object(name, config, source_lines):
     problem = make_problem(load_kernel(name), {})
     config = problem.default_config if config is None else Config(config)

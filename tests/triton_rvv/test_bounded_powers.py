@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv.frontend.ttir import parse_module
@@ -28,7 +29,7 @@ def powers_kernel(x_ptr, e_ptr, two_ptr, limited_ptr, N: tl.constexpr):
     tl.store(limited_ptr + at, tl.exp(tl.minimum(x + 0.5, 40.0)))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("vlen_bits", in_turn([128, 256, 512], turns=1))
 def test_powers_round_as_they_should(run, vlen_bits):
     random = np.random.default_rng(0)
     x = (random.standard_normal(4096) * 10.0 ** random.integers(-6, 3, 4096)).astype(np.float32)

@@ -8,6 +8,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
@@ -83,8 +84,9 @@ def newer_qemu():
 
 
 @pytest.mark.usefixtures("newer_qemu")
-@pytest.mark.parametrize("core", ["x100", "rva23"])
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("core", "dtype"), in_turn(["x100", "rva23"], [torch.float16, torch.bfloat16])
+)
 def test_code_of_newer_cores_is_right(run, core, dtype):
     generator = torch.Generator().manual_seed(1)
     x, y = (torch.randn(N, generator=generator).to(dtype) for _ in range(2))

@@ -7,6 +7,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv import CompileError, RVVTarget, compile_kernel
@@ -71,7 +72,7 @@ def assert_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
 
 
 # The usual length is tried in this process as well, and an assertion fails there first.
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
 def test_assertions(run, vlen_bits):
     x = np.arange(128, dtype=np.int32)
     usual = {"y_ptr": Expected(x), "N": 64, "grid": (2,), "vlen_bits": vlen_bits}
@@ -100,17 +101,18 @@ def overflow_kernel(x_ptr, y_ptr, out_ptr, OPERATION: tl.constexpr, N: tl.conste
 
 # A 16-bit or 32-bit operand that just fits with 3, and the next one.
 @pytest.mark.parametrize(
-    ("operation", "dtype", "fits"),
-    [
-        ("add", np.int32, 2**31 - 4),
-        ("add", np.int16, 2**15 - 4),
-        ("add", np.uint32, 2**32 - 4),
-        ("sub", np.int32, -(2**31) + 3),
-        ("mul", np.int32, (2**31 - 1) // 3),
-    ],
+    ("operation", "dtype", "fits", "vlen_bits"),
+    in_turn(
+        [
+            ("add", np.int32, 2**31 - 4),
+            ("add", np.int16, 2**15 - 4),
+            ("add", np.uint32, 2**32 - 4),
+            ("sub", np.int32, -(2**31) + 3),
+            ("mul", np.int32, (2**31 - 1) // 3),
+        ],
+        [128, 256],
+    ),
 )
-# The usual length is tried in this process as well, and an assertion fails there first.
-@pytest.mark.parametrize("vlen_bits", [128, 256])
 def test_overflow_is_found_in_debug_mode(run, operation, dtype, fits, vlen_bits):
     x, y = np.full(16, 1, dtype), np.full(16, 3, dtype)
     exact = {"add": np.add, "sub": np.subtract, "mul": np.multiply}[operation]
@@ -155,7 +157,7 @@ def map_kernel(x_ptr, factors_ptr, out_ptr, N: tl.constexpr):
     tl.store(out_ptr + at, y)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
 def test_assertions_in_a_map_hold_for_the_elements_that_come_there(run, vlen_bits):
     x, factors = np.arange(64, dtype=np.int32), np.full(64, 3, np.int32)
     x[5] = 2**31 - 1  # times 3 it overflows, but is not multiplied

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 from triton.language.extra import libdevice
 
@@ -60,8 +61,9 @@ def arithmetic_kernel(x_ptr, out_ptr, MODE: tl.constexpr, N: tl.constexpr):
     tl.store(out_ptr + 6 * N, getattr(libdevice, "sqrt_" + MODE)(tl.abs(a)))
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("mode", "dtype"), in_turn([(value,) for value in MODES], [np.float32, np.float64])
+)
 def test_arithmetic(run, dtype, mode):
     x = operands(dtype)
     columns = []

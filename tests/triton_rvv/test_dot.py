@@ -156,8 +156,9 @@ def read_twice_kernel(a_ptr, b_ptr, out_ptr, n, M: tl.constexpr, N: tl.constexpr
     store_block(out_ptr + 2 * M * N, last, M, N)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("shape", [(4, 8, 4), (32, 64, 8)])
+@pytest.mark.parametrize(
+    ("vlen_bits", "shape"), in_turn([128, 256, 512], [((4, 8, 4),), ((32, 64, 8),)])
+)
 def test_rescaled_accumulators(run, shape, vlen_bits):
     m, n, k = shape
     a, b, _ = matrices(m, n, k)

@@ -7,6 +7,7 @@ import pytest
 import torch
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
@@ -107,7 +108,7 @@ def test_formats(run, case):
     run(scaled_kernel, **arguments(16, 32, 64, case))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 512])
+@pytest.mark.parametrize("vlen_bits", in_turn([512, 128], turns=1))
 @pytest.mark.parametrize("shape", [(4, 2, 32), (32, 64, 128)], ids=str)
 def test_shapes_and_vector_lengths(run, shape, vlen_bits):
     m, n, k = shape

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv import RVVTarget, compile_kernel
@@ -99,7 +100,7 @@ def test_an_array_in_place(run, n, block):
     run(smooth_kernel, x_ptr=x, y_ptr=expected, n=n, N=block, grid=(-(-n // block),))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
 def test_rows_that_lie_apart(run, vlen_bits):
     rows, columns, stride = 4, 256, 300
     random = np.random.default_rng(0)

@@ -127,8 +127,9 @@ def float_kernel(x_ptr, y_ptr, out_ptr, N: tl.constexpr):
     tl.store(out + 11 * N, x * 0.5 - 1.25)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
-@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize(
+    ("vlen_bits", "dtype"), in_turn([128, 256], [(value,) for value in FLOATS])
+)
 def test_float_arithmetic_is_exact(run, dtype, vlen_bits):
     x, y = floats(dtype, 6), np.roll(floats(dtype, 7), 3)
     with np.errstate(all="ignore"):

@@ -7,6 +7,7 @@ import numpy.typing as npt
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 Floats = npt.NDArray[np.float32]
@@ -84,7 +85,7 @@ def test_quotients_are_rounded_correctly(run, vlen_bits):
     )
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("vlen_bits", in_turn([128, 256, 512], turns=1))
 def test_roots_are_rounded_correctly(run, vlen_bits):
     random = np.random.default_rng(0)
     x = (random.uniform(1, 4, N) * np.exp2(random.integers(-90, 120, N))).astype(np.float32)

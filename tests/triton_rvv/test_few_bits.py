@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv import RVVTarget, compile_kernel
@@ -72,7 +73,7 @@ def _clamped(x: np.ndarray, low: float, high: float) -> np.ndarray:
     return np.fmin(np.fmax(x, np.float32(low)), np.float32(high))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("vlen_bits", in_turn([128, 256, 512], turns=1))
 def test_with_sign(run, vlen_bits):
     x = _numbers()
     inside = _clamped(x, -100, 90)
@@ -89,7 +90,7 @@ def test_with_sign(run, vlen_bits):
     run(signed_kernel, x_ptr=x, **expected, N=N, vlen_bits=vlen_bits)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
+@pytest.mark.parametrize("vlen_bits", in_turn([128, 256, 512], turns=1))
 def test_without_sign(run, vlen_bits):
     x = _numbers()
     other = np.trunc(_clamped(x, -0.5, 255.5))
@@ -110,7 +111,7 @@ def _cut(x: np.ndarray, type_: type[np.signedinteger]) -> np.ndarray:
     return np.clip(np.nan_to_num(np.trunc(x), nan=0.0), limits.min, limits.max).astype(type_)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
 def test_without_limits(run, vlen_bits):
     x = _numbers()
     half, quarter = np.float32(0.5), np.float32(0.25)

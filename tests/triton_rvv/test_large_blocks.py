@@ -58,6 +58,7 @@ def test_the_largest_blocks_on_every_thread(host):
     assert (out == once.cumsum(1) - once.sum(1, keepdims=True)).all()
 
 
+@pytest.mark.long
 def test_the_largest_blocks_under_qemu(host):
     triton_rvv.activate("rvv256")
     x = np.random.default_rng(2).integers(-9, 9, (2, 1 << 18)).astype(np.int64)

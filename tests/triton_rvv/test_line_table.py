@@ -66,6 +66,7 @@ def test_lines_change_no_code(name, shape, tmp_path):
     assert (code.line_of(main).file, code.line_of(main).number) == ("main", 0)
 
 
+@pytest.mark.long
 def test_each_save_of_a_register_is_found(tmp_path):
     lined = _compiled("matmul", {"M": 64, "N": 64, "K": 64}, source_lines=True)
     code = read_code_map(_linked(lined, tmp_path / "k", with_lines=True), lined.commented_assembly)

@@ -7,6 +7,7 @@ import pytest
 import triton
 import triton.language as tl
 from math_samples import SPECIAL, check_errors, samples, store_error
+from pairs import in_turn
 from qemu_kernels import Expected
 from scipy.special import erf
 from triton.language.extra import libdevice
@@ -48,7 +49,7 @@ def error_kernel(x_ptr, exact_ptr, per_limit_ptr, error_ptr, n, BLOCK: tl.conste
     store_error(tl.sigmoid(tl.load(x_ptr + at)), exact_ptr, per_limit_ptr, error_ptr, at)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
 def test_errors_are_within_their_limits(run, vlen_bits):
     x, exact, limits = [], [], []
     for reference, limit, (lowest, highest) in FUNCTIONS.values():
@@ -83,7 +84,7 @@ def special_kernel(x_ptr, out_ptr, sign_ptr, N: tl.constexpr):
     store_signed(tl.rsqrt(x), out_ptr, sign_ptr, offsets + 7 * N)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
 def test_special_values(run, vlen_bits):
     references = [FUNCTIONS[name][0] for name in list(FUNCTIONS)[:8]]
     with np.errstate(all="ignore"):
@@ -106,7 +107,7 @@ def folded_kernel(x_ptr, out_ptr, N: tl.constexpr):
     tl.store(out_ptr + N + offsets, tl.exp(x * tl.where(x > 0, -1.0, 1.0)))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
 def test_exponents_that_are_no_instruction_of_their_own(run, vlen_bits):
     """LLVM makes `x` and `-x` of them, in which the sign of NaN stays or turns."""
     nans = np.array([0x7FC00000, 0xFFC00000, 0xFF812345], np.uint32).view(np.float32)

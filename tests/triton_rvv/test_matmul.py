@@ -54,7 +54,7 @@ def arguments(shape, block, group=8):
 
 
 @pytest.mark.parametrize(
-    ("block", "vlen_bits"), in_turn([(block,) for block in BLOCKS], [256, 128, 512], turns=4)
+    ("block", "vlen_bits"), in_turn([(block,) for block in BLOCKS], [256, 128, 512], turns=3)
 )
 def test_ragged_shapes(run, block, vlen_bits):
     unit_strides = ("stride_ak", "stride_bn", "stride_cn")
@@ -63,7 +63,13 @@ def test_ragged_shapes(run, block, vlen_bits):
 
 
 @pytest.mark.parametrize(
-    "shape", [pytest.param((48, 80, 32), marks=pytest.mark.long), (33, 257, 65), (1, 1, 1)]
+    "shape",
+    [
+        pytest.param((48, 80, 32), marks=pytest.mark.long),
+        pytest.param((33, 257, 65), marks=pytest.mark.long),
+        (5, 70, 33),
+        (1, 1, 1),
+    ],
 )
 def test_specialised_for_every_size(run, shape):
     values = arguments(shape, (16, 32, 16))

@@ -25,8 +25,9 @@ def gather_kernel(x_ptr, index_ptr, out_ptr, n, N: tl.constexpr):
     tl.store(out_ptr + 3 * N + offsets, tl.load(x_ptr + (N - 1 - offsets) // 2))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 1024])
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("vlen_bits", "index_type"), in_turn([128, 256, 1024], [np.int32, np.int64])
+)
 def test_gather(run, index_type, vlen_bits):
     n, size = 70, 64
     x = numbers(n)
@@ -48,7 +49,7 @@ def scatter_kernel(x_ptr, index_ptr, out_ptr, n, N: tl.constexpr):
     tl.store(out_ptr + 2 * N + offsets * 2, x + 1)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 1024])
+@pytest.mark.parametrize("vlen_bits", in_turn([128, 256, 1024], turns=1))
 def test_scatter(run, vlen_bits):
     size, n = 64, 50
     x, index = numbers(size), np.random.default_rng(2).permutation(size).astype(np.int32)

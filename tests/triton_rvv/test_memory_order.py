@@ -352,8 +352,9 @@ STRIDES = [
 ]
 
 
-@pytest.mark.parametrize("known", [(), ("row", "column")])
-@pytest.mark.parametrize(("row", "column"), STRIDES)
+@pytest.mark.parametrize(
+    ("known", "row", "column"), in_turn([((),), (("row", "column"),)], STRIDES)
+)
 def test_places_that_lanes_share_by_run_time_strides(run, row, column, known):
     m, n, start = 16, 128, 1024
     places = start + row * np.arange(m)[:, None] + column * np.arange(n)
@@ -375,7 +376,7 @@ def test_places_that_lanes_share_along_a_row(run, stride, n):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", in_turn(range(12), turns=4))
 def test_places_by_random_strides(run, seed):
     draw = np.random.default_rng(seed)
     row, column = (int(draw.integers(-limit, limit + 1)) for limit in draw.permutation([3, 130]))

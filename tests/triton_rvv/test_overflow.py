@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
 
@@ -82,10 +83,12 @@ def address_kernel(
     tl.store(sums_ptr + M + tl.arange(0, N), tl.sum(total, 0))
 
 
-@pytest.mark.parametrize(("rows", "columns"), [(4, 16), (16, 64)])
 @pytest.mark.parametrize(
-    ("base", "stride"),
-    [(2**31 - 200, 2**30), (-(2**31), -(2**31)), (2_000_000_000, 987_654_312), (-5, 32)],
+    ("rows", "columns", "base", "stride"),
+    in_turn(
+        [(4, 16), (16, 64)],
+        [(2**31 - 200, 2**30), (-(2**31), -(2**31)), (2_000_000_000, 987_654_312), (-5, 32)],
+    ),
 )
 def test_addresses_wrap_before_they_are_widened(
     run: KernelRunner, base: int, stride: int, rows: int, columns: int

@@ -92,7 +92,7 @@ def rows_kernel(
     tl.store(out_ptr + rows[:, None] * n + columns[None, :], scaled, mask=inside)
 
 
-@pytest.mark.parametrize("vlen_bits", VLENS)
+@pytest.mark.parametrize("vlen_bits", in_turn(VLENS, turns=1))
 def test_rows(run, vlen_bits):
     """Blocks of one row and of several, and a condition that is the same for all elements."""
     random = drawn("rows", vlen_bits)

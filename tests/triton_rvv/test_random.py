@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 N = 128
@@ -46,7 +47,7 @@ def random_kernel(bits_ptr, uniform_ptr, normal_ptr, seed, N: tl.constexpr):
     tl.store(normal_ptr + offsets, tl.randn(seed, offsets))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
 def test_random_numbers(run, vlen_bits):
     seed, programs = 0x123456789ABCDEF, 4
     bits = philox(seed, np.arange(programs * N))

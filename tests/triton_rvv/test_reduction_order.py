@@ -118,8 +118,7 @@ def ties_kernel(x_ptr, out_ptr, LEFT: tl.constexpr, M: tl.constexpr, N: tl.const
     tl.store(out_ptr + 2 * M + columns, tl.argmax(x, 0, tie_break_left=LEFT))
 
 
-@pytest.mark.parametrize("left", [True, False])
-@pytest.mark.parametrize("vlen_bits", [128, 512])
+@pytest.mark.parametrize(("left", "vlen_bits"), in_turn([True, False], [128, 512]))
 def test_ties(run, vlen_bits, left):
     x = np.random.default_rng(8).integers(0, 3, (8, 128)).astype(np.float32)
 

@@ -40,8 +40,7 @@ def test_two_dimensions(run, rows, columns, axis, dtype):
     run(reduce_kernel, x_ptr=x, **outputs, AXIS=axis, M=rows, N=columns)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 512])
-@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize(("vlen_bits", "axis"), in_turn([128, 512], [0, 1]))
 def test_other_vector_lengths(run, axis, vlen_bits):
     x = np.random.default_rng(2).integers(-1000, 1000, (8, 64)).astype(np.float32)
     outputs = {

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv import RVVTarget, compile_kernel
@@ -76,9 +77,10 @@ def listed_rows_kernel(
     tl.store(out_ptr + 2 * M * N + columns[:, None] * M + rows[None, :], turned, tl.trans(mask))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256, 512])
-@pytest.mark.parametrize("index_type", [np.int32, np.int64])
-@pytest.mark.parametrize("sizes", [(16, 32), (13, 27), (1, 17)])
+@pytest.mark.parametrize(
+    ("vlen_bits", "index_type", "sizes"),
+    in_turn([128, 256, 512], [np.int32, np.int64], [((16, 32),), ((13, 27),), ((1, 17),)]),
+)
 def test_rows_that_are_listed(run, sizes, index_type, vlen_bits):
     (n_rows, n_columns), (m, n) = sizes, (16, 32)
     rng = np.random.default_rng(3)

@@ -96,7 +96,7 @@ def other_types_kernel(x_ptr, product_ptr, truth_ptr, bytes_ptr, N: tl.constexpr
     tl.store(bytes_ptr + offsets, tl.associative_scan(x.to(tl.int8), 0, _later))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 512])
+@pytest.mark.parametrize("vlen_bits", in_turn([512, 128], turns=1))
 def test_other_types_and_vector_lengths(run, vlen_bits):
     x = np.random.default_rng(3).uniform(0.5, 1.5, 64).astype(np.float32)
     run(

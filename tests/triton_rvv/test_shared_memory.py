@@ -226,7 +226,7 @@ def test_views_of_one_array(name, is_small):
         np.testing.assert_array_equal(memory.numpy(), expected, err_msg=f"views at {x} and {y}")
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", in_turn([*CASES], turns=4))
 def test_views_on_risc_v(run, name):
     kernel, what, size = CASES[name]
     reach = size**2 if name in MATRICES else size

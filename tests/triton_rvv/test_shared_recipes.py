@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from pairs import in_turn
 from qemu_kernels import Expected
 
 N = 64
@@ -95,8 +96,7 @@ def carried_masks_kernel(output_ptr, n, turns, ROWS: tl.constexpr, COLUMNS: tl.c
     tl.store(output_ptr + rows * COLUMNS + columns, tl.where(inside, 1, 0))
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
-@pytest.mark.parametrize("turns", [1, 2])
+@pytest.mark.parametrize(("vlen_bits", "turns"), in_turn([128, 256], [1, 2]))
 def test_wide_blocks_of_truth_values_in_arrays(run, vlen_bits, turns):
     inside = np.arange(128)[None, :] < 100
     chosen = (inside if turns == 2 else ~inside) & (np.arange(4)[:, None] < 3)

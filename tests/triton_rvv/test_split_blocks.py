@@ -104,8 +104,10 @@ def test_code_relies_on_what_parts_load_and_store_to_be_apart():
     assert {(each.loaded, each.stored) for each in kernel.aliases.apart} == {(0, 2), (1, 2)}
 
 
-@pytest.mark.parametrize("sizes", [(16, 32), (4, 128), (16, 16)])
-@pytest.mark.parametrize(("m", "n", "d"), [(37, 67, 5), (16, 130, 1), (3, 9, 0)])
+@pytest.mark.parametrize(
+    ("sizes", "m", "n", "d"),
+    in_turn([((16, 32),), ((4, 128),), ((16, 16),)], [(37, 67, 5), (16, 130, 1), (3, 9, 0)]),
+)
 def test_distances(run, sizes, m, n, d):
     random = np.random.default_rng(0)
     x, y = (random.integers(-9, 10, shape).astype(np.int32) for shape in ((m, d), (d, n)))
@@ -167,8 +169,10 @@ def test_rows_are_split_so_that_sums_can_be_late():
     assert carried(kernel.module) == [(2, 32)]
 
 
-@pytest.mark.parametrize("kind", ["", "largest", "needed"])
-@pytest.mark.parametrize(("rows", "block", "m", "n"), [(16, 32, 21, 77), (2, 256, 5, 300)])
+@pytest.mark.parametrize(
+    ("kind", "rows", "block", "m", "n"),
+    in_turn(["", "largest", "needed"], [(16, 32, 21, 77), (2, 256, 5, 300)]),
+)
 def test_scaled_sums(run, kind, rows, block, m, n):
     random = np.random.default_rng(1)
     x = random.integers(-9, 10, (m, n)).astype(np.int8)

@@ -218,8 +218,7 @@ def one_mask_kernel(x_ptr, y_ptr, z_ptr, n, BLOCK: tl.constexpr, COSTLY: tl.cons
     tl.store(z_ptr + at, at + 1, mask=mask)
 
 
-@pytest.mark.parametrize("costly", [False, True])
-@pytest.mark.parametrize("size", [64, 2048])
+@pytest.mark.parametrize(("costly", "size"), in_turn([False, True], [64, 2048]))
 def test_stores_of_several_types_have_one_mask(run, size, costly):
     x, at = np.random.default_rng(0).integers(0, 8, size).astype(np.int32), np.arange(size)
     wanted = np.exp(np.exp(np.sin(x))) > 2 if costly else x > 3

@@ -100,7 +100,9 @@ def descriptor_kernel(
         c.store([row, column], total.to(c_ptr.dtype.element_ty))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [pytest.param(torch.float32, marks=pytest.mark.long), torch.float16], ids=str
+)
 def test_persistent_matmul_with_descriptors(run, dtype):
     m, n, k = 50, 72, 40
     a, b = whole(m, k).to(dtype), whole(n, k, seed=1).to(dtype)

@@ -163,6 +163,7 @@ def test_every_exclusion_of_the_list_says_why_and_holds_of_a_file_that_is_run():
         assert exclusion.tests.split("::", 1)[0] in names
 
 
+@pytest.mark.long
 def test_what_takes_too_long_in_qemu_is_left_out_there_only(checkout):
     tests = "test_conversions.py::test_typeconvert_downcast[a]"
     assert excluding(tests, read_exclusions(LIST, "host")) is None
