@@ -251,7 +251,6 @@ def test_what_was_used_is_stored(tmp_path):
     assert len(read_capture(path).tasks) == 1
 
 
-@pytest.mark.long
 def test_within_this_process(shown, tmp_path):
     """With a source that has moved in its file."""
     shutil.copy(shown, tmp_path)

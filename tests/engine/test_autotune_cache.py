@@ -83,7 +83,6 @@ def run_program(folder: Path, cache: Path, *sizes: int) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.long
 def test_a_program_starts_with_the_winner(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

@@ -201,7 +201,6 @@ def test_a_program_that_is_killed_ends_as_without(tmp_path, number):
     assert 1 < held.tasks[0].launches <= 400
 
 
-@pytest.mark.long
 def test_interrupt(tmp_path):
     path = written(tmp_path, "add(x, x)\nprint('ready', flush=True)\ntime.sleep(60)")
     command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
