@@ -45,7 +45,7 @@ def test_each_kernel_has_a_row_and_one_without_a_winner_is_told(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("never.py").write_text(NEVER_RIGHT)
-    assert tune_all.main(["dropout", "never.py", "--trials", "2", "--jobs", "1"]) == 1
+    assert tune_all.main(["dropout", "never.py", "--trials", "2"]) == 1
     printed = capsys.readouterr()
     heading, rule, dropout, never = printed.out.splitlines()
     assert len(re.findall(r"\(estimated, ±\d+%\)", heading)) == 2
