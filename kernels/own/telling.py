@@ -74,8 +74,9 @@ def telling_changes(
     """
     plain = launch({})
     values = plain.values()
-    names = _changeable(plain, values)
-    if not names or plain.descriptors() or not _has_quick_reference(plain, values):
+    outputs = _outputs_of_quick_reference(plain, values)
+    names = _changeable(plain, values, outputs)
+    if not outputs or not names or plain.descriptors():
         return {}
     if not _is_small(values) or not _same_launch(plain, values):
         return {}
@@ -103,19 +104,21 @@ def telling_changes(
         return next(right([best]), {}) or together(each for each in _CHANGES if not each.signs)
 
 
-def _has_quick_reference(launch: Launch, values: Mapping[str, Any]) -> bool:
+def _outputs_of_quick_reference(launch: Launch, values: Mapping[str, Any]) -> frozenset[str]:
+    """The outputs that the reference names; none if there is no reference, or a slow one."""
     start_s = time.process_time()
-    return launch.reference(values) is not None and time.process_time() - start_s < _PATIENCE_S
+    outputs = launch.reference(values) or {}
+    return frozenset(outputs if time.process_time() - start_s < _PATIENCE_S else ())
 
 
-def _changeable(launch: Launch, values: Mapping[str, Any]) -> list[str]:
+def _changeable(launch: Launch, values: Mapping[str, Any], outputs: frozenset[str]) -> list[str]:
     """Tensors of ordinary numbers that the kernel reads, and whose memory is theirs alone.
 
     None that it writes for itself, which the reference does not name: flags, locks and sums that
     programs share mean something from the start.
     """
     accesses = accesses_of(launch)
-    read = (accesses.constant | set(launch.reference(values) or ())) - accesses.only_stored
+    read = (accesses.constant | outputs) - accesses.only_stored
     tensors = {n: v for n, v in values.items() if isinstance(v, torch.Tensor) and v.numel() > 0}
     places = [tensor.untyped_storage().data_ptr() for tensor in tensors.values()]
     return [

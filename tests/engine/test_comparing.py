@@ -26,7 +26,7 @@ def state(launches: int) -> TaskState:
 def trial(number: int, *times_s: float) -> StoredTrial:
     status = "correct" if times_s else "wrong"
     median = sorted(times_s)[len(times_s) // 2] if times_s else None
-    return StoredTrial(number, Config({"i": number}), status, median, {"times_s": times_s})  # type: ignore[arg-type]
+    return StoredTrial(number, Config({"i": number}), status, median, {"times_s": times_s})  # type: ignore[arg-type]  # a mapping of what is stored
 
 
 def standing(*trials: StoredTrial, **changes: Any) -> TaskStanding:

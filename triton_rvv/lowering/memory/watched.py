@@ -6,7 +6,7 @@ reads: `launchers/history.h` declares the functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
@@ -109,14 +109,14 @@ def _watched(context: Context, operation: Operation, update: atomics.Update) -> 
     size_bytes = integer(element.size_bytes, "i32")
     builder.call_void("history_turn", [])
 
-    def watch(address: Val, operands: list[Val]) -> Val:
+    def watch(address: Val, operands: Sequence[Val]) -> Val:
         builder.call_void("history_before_atomic", [address, size_bytes, order])
         before = update(address, operands)
         is_swap = integer(int(operation.name == "tt.atomic_cas"), "i32")
         builder.call_void("history_after_atomic", [address, size_bytes, order, is_swap])
         return before
 
-    return watch  # type: ignore[return-value]
+    return watch
 
 
 HANDLERS: Mapping[str, Handler] = {
