@@ -143,9 +143,10 @@ def _drawn_rows() -> list[Row]:
     rows = []
     for kernel in (kernel for draw in DRAWS for kernel in drawn_kernels(draw)):
         problem = Row(kernel).problem
-        first, *others = problem.space(load_board("emulated").info).valid_configs()
-        assert first == problem.default_config
-        rows.append(Row(kernel, blocks=[[int(each[name]) for name in first] for each in others]))
+        default = problem.default_config
+        configs = problem.space(load_board("emulated").info).valid_configs()
+        others = [[int(each[name]) for name in default] for each in configs if each != default]
+        rows.append(Row(kernel, blocks=others))
     return rows
 
 
