@@ -63,7 +63,7 @@ def decode_attention_kernel(
     """BLOCK_SIZE_M query heads of one head of the cache, which SPLITS programs share.
 
     q, out: (heads of the cache * group, head_size); k, v: for each head of the cache, n_keys rows
-    of head_size, and k_stride or v_stride elements to the next head. A step takes BLOCK_SIZE_N keys.
+    of head_size, and k_stride or v_stride elements to the next head. BLOCK_SIZE_N keys are a step.
     BLOCK_SIZE_DMODEL is a power of two that covers the head. partials: for each program,
     BLOCK_SIZE_M times the largest exponent, the sum and BLOCK_SIZE_DMODEL results. arrivals: zeros,
     one for each head of the cache and block of query heads. The scale is positive.

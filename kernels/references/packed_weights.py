@@ -39,7 +39,7 @@ class PackedWeights:
 
 def groups_of(k: int) -> int:
     """Groups along K; a part of one counts."""
-    return -(-k // GROUP)
+    return (k + GROUP - 1) // GROUP
 
 
 def tiled_columns(n: int) -> int:
