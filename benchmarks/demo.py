@@ -105,12 +105,12 @@ def main() -> None:
     )
     print("|---|---|---|---|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory(prefix="demo-") as name:
-        programs = {
-            device: linked(of_device(winners, device), Path(name) / f"program{number}")
-            for number, device in enumerate((X60, X60_WITH_UNIT))
-        }
         asked = range(len(RUNS)) if arguments.runs is None else arguments.runs
         runs = [RUNS[number] for number in asked]
+        programs = {
+            device: linked(of_device(winners, device), Path(name) / f"program{number}")
+            for number, device in enumerate(sorted({one.device for one in runs}))
+        }
         cases = {
             tokens: written(tokens, Path(name) / f"inputs{tokens}")
             for tokens in sorted({one.tokens for one in runs})
