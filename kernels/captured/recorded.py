@@ -135,7 +135,7 @@ class RecordedTask:
         if module == self.task.kernel.module:  # which may be the program itself
             found = self._kernel.function.fn.__globals__.get(first)
         else:
-            found = getattr(importlib.import_module(module), first, None)
+            found = getattr(_module(module), first, None)
         for part in rest:
             found = getattr(found, part, None)
         if found is None:
@@ -153,6 +153,14 @@ class RecordedTask:
         with _on_cpu():
             storages = {n: _other(s, data_set).tensor() for n, s in enumerate(self.task.storages)}
         return Memory({n: s.to(device) for n, s in storages.items()}, self._views)
+
+
+def _module(name: str) -> Any:
+    """A module by its name; None if it cannot be imported here, for whatever reason."""
+    try:
+        return importlib.import_module(name)
+    except Exception:
+        return None
 
 
 @contextmanager

@@ -107,16 +107,26 @@ def test_a_winner_is_used_at_its_task_and_near_it(shown, tmp_path):
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})
     body = """
-print(show(1000), show(4000), show(1000, other=1), show(1000, block=32))
+print(show(1000), show(4000), show(9000), show(1000, other=1), show(1000, block=32))
 print(show_tuned(1000), show_tuned(2000), hasattr(tuned_kernel, 'bench_time'))
 print(show_own(1000), own_kernel.times)
 """
     out, said = applied(tmp_path, body, AUTOTUNED)
     # Other constants are another launch, whatever the sizes. An autotuner measures nothing.
-    assert out.splitlines() == ["[256] [256] [1000064] [32]", "[256] [256] False", "[256] {}"]
+    assert out.splitlines() == ["[256] [256] [64] [1000064] [32]", "[256] [256] False", "[256] {}"]
     assert "1 launch\n" in said
     assert "tuned 4 doublings away" in said
+    assert "since a size of its tensors differs by more than 8 times" in said
     assert "as the program has it, since it was tuned with other" in said
+
+
+def test_a_winner_that_does_not_compile_here_is_not_used(shown, tmp_path):
+    shutil.copy(shown, tmp_path)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 3})
+    out, said = applied(tmp_path, "print(show(1000), show_own(1000))", AUTOTUNED)
+    assert out in ("[64] [16]\n", "[64] [32]\n")
+    assert said.count("as the program has it, since its winner fails here: ") == 2
+    assert "arange's range must be a power of 2" in said
 
 
 def test_a_changed_source_runs_as_it_is(shown, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -17,13 +18,16 @@ import torch
 from capture_files import CaptureFile
 
 import engine.tune as tune_command
+from engine.programs import tuning
 from engine.programs.captured_program import examine_new
+from engine.run.request import TuningRequest
 from engine.study.storage import read_studies
 from foundation.errors import UserError
 from kernels.captured.examined import read_examined
 from kernels.captured.names import task_name
 from kernels.captured.task_file import read_capture
 from kernels.registry import load_kernel, make_problem
+from rvv_runner.board import BoardError
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -106,6 +110,31 @@ def test_the_same_command_resumes(capture: CaptureFile, capsys: pytest.CaptureFi
     assert sum(trial.has_outcome for trial in study.changes()) == 3
     assert more["time_s"] <= first["time_s"]
     assert read_capture(capture.path).winners[more["key"]].time_s == more["time_s"]
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_a_board_that_fails_on_one_task_ends_that_task(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = [add_to(capture, launches=1000)]
+    good = add_to(capture, n=128)
+    tuned = tuning.tune
+
+    def tune_where_the_board_works(request: TuningRequest, *args: Any, **kwargs: Any) -> Any:
+        if request.search.trials and request.kernel.endswith(tuple(failing)):
+            raise BoardError("3 configurations in a row could not be measured")
+        return tuned(request, *args, **kwargs)
+
+    monkeypatch.setattr(tuning, "tune", tune_where_the_board_works)
+    _, (refused, fine) = tune(capture, capsys, "--trials", "1")
+    assert refused["refusal"] == "3 configurations in a row could not be measured"
+    assert fine["tried"] == 1
+    assert read_capture(capture.path).winners.keys() == {good}
+    failing.append(good)
+    no_bench = contextlib.nullcontext(lambda problem: None)
+    monkeypatch.setattr(tuning, "shared_workbench", lambda *args, **kwargs: no_bench)
+    with pytest.raises(BoardError, match="3 configurations in a row"):
+        tune_command.main([str(capture.path), "--trials", "4", "--jobs", "1"])
 
 
 @pytest.mark.long
