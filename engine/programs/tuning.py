@@ -206,7 +206,9 @@ class _ProgramRun:
 
     def _stored(self, request: TuningRequest) -> TuningResult:
         """What the study of a run that failed holds."""
-        return tune(replace(request, search=replace(request.search, trials=0, rounds=NO_ROUNDS)), [])
+        return tune(
+            replace(request, search=replace(request.search, trials=0, rounds=NO_ROUNDS)), []
+        )
 
     def _bench(self, task: ProgramTask) -> Workbench:
         """The workbench of a task; all tasks share its processes."""

@@ -120,13 +120,28 @@ class RecordedTask:
         """The value of a constant in this process.
 
         Raises:
-            UserError: for a function that cannot be found.
+            UserError: for a function or a type that cannot be found.
         """
         if isinstance(value, tuple):
             return tuple(map(self._constant, value))
         if not isinstance(value, Named):
             return value
-        return _triton_type(value.name) if value.kind == "dtype" else self._function(value.name)
+        return self._type(value.name) if value.kind == "dtype" else self._function(value.name)
+
+    def _type(self, name: str) -> Any:
+        """A type that is a constant, of torch or of Triton.
+
+        Raises:
+            UserError: for one that its name does not lead to.
+        """
+        module, _, inner = name.rpartition(".")
+        found = getattr(torch, inner, None) if module == "torch" else _triton_type(name)
+        if found is None:
+            raise UserError(
+                f"{self.task.kernel.name} takes the type {name} as a constant: such kernels cannot "
+                "be tuned"
+            )
+        return found
 
     def _function(self, name: str) -> Any:
         """A kernel that is a constant of this one, by module:qualified_name."""
@@ -212,9 +227,8 @@ def _descriptors(task: Task) -> dict[str, Descriptor]:
 
 
 def _triton_type(name: str) -> Any:
-    """Triton's type of a name such as fp32 or float32."""
+    """Triton's type of a name such as fp32 or float32; None if there is none."""
     names = {"fp": "float", "bf": "bfloat", "i": "int", "u": "uint"}
     prefix = next((p for p in names if name.startswith(p)), "")
-    found = getattr(language, name, None)
     plain = names.get(prefix, "") + name.removeprefix(prefix)
-    return found if found is not None else getattr(language, plain)
+    return getattr(language, name, getattr(language, plain, None))

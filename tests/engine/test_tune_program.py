@@ -214,10 +214,24 @@ def test_a_kernel_that_crashes_is_refused(
     good = add_to(capture, n=128)
     monkeypatch.setattr("kernels.captured.examination.EXAMINATION_LIMIT_S", 0.01)
     examine(capture.path, [key])
-    assert "ended the process or ran longer" in read_examined(capture.path)[key].refusal
+    assert "ran longer than 0.05 s or took" in read_examined(capture.path)[key].refusal
     monkeypatch.undo()
     examine(capture.path, [key, good])
     assert all(not entry.refusal for entry in read_examined(capture.path).values())
+
+
+@pytest.mark.parametrize(("ended", "said"), [("SEGV", "(Segmentation fault)"), ("INT", "")])
+def test_only_what_a_task_does_to_the_process_is_kept(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch, ended: str, said: str
+) -> None:
+    """Ctrl-C reaches the process that examines, too."""
+    key = add_to(capture)
+    python = capture.path.with_name("python")
+    python.write_text(f"#!/bin/sh\necho {key}\nkill -{ended} $$\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert examine_new(capture.path, lambda task: None) == ([] if said else [key])
+    assert all(said in entry.refusal for entry in read_examined(capture.path).values())
 
 
 @pytest.mark.long

@@ -113,19 +113,22 @@ class Overlay:
         """Start a compiled kernel as the program expects it.
 
         A package that keeps a compiled kernel computes the grid for the configuration that it asked
-        for. So a kernel that was compiled in another one is launched again from its parameters.
+        for. So a kernel that has a winner is launched again from its parameters.
         """
         known = self._deployed.get(id(compiled))
-        if known is None:
-            return run()
-        kernel, deployed = launch.kernel, known[1]
+        # One that was only compiled so far, by `warmup`, is in the configuration asked for.
+        deployed = _named(launch) if known is None else known[1]
+        kernel = launch.kernel
         given = {**launch.bound, **deployed}
         values = {n: v for n, v in given.items() if n not in kernel.arg_names or n in deployed}
         passed = {n: v for n, v in launch.bound.items() if n not in deployed}
-        again = Launch(kernel, (), {**passed, **values}, launch.grid)
+        wanted = {**passed, **values}
+        again = Launch(kernel, (), wanted, launch.grid)
         original = type(kernel).run.__wrapped__
 
         def launch_again() -> Any:
+            if known is None and again.kwargs is wanted:
+                return run()
             return original(kernel, *again.args, grid=again.grid, warmup=False, **again.kwargs)
 
         return self.launch(again, launch_again)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from triton._utils import type_canonicalisation_dict
 from triton.runtime.jit import TensorWrapper
@@ -159,10 +160,17 @@ def signature_of(
 
 
 def bound_arguments(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of each parameter, defaults among them, in the kernel's order."""
+    """The value of each parameter, defaults among them, in the kernel's order.
+
+    Numbers of NumPy are Python's, as the host's launches take them.
+    """
     defaults = {p.name: p.default for p in kernel.params if p.has_default}
     given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **kwargs}
-    return {name: given[name] for name in kernel.arg_names if name in given}
+    return {name: _number(given[name]) for name in kernel.arg_names if name in given}
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _tensors(name: str, value: Any) -> dict[str, torch.Tensor]:
