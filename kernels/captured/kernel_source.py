@@ -148,7 +148,8 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
             # What fails, such as the import of a package that is not here, the kernel may not need.
             with contextlib.suppress(Exception):
                 exec(compile(ast.Module([node], []), file, "exec"), module.__dict__)
-        exec(f"import triton.language as tl\n{kernel.global_values}", values := {})
+        values: dict[str, Any] = {}
+        exec(f"import triton.language as tl\n{kernel.global_values}", values)
         module.__dict__.update({n: v for n, v in values.items() if n not in ("tl", "__builtins__")})
     return _found(module, kernel)
 

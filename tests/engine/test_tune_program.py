@@ -21,6 +21,7 @@ import engine.tune as tune_command
 from engine.programs import tuning
 from engine.programs.captured_program import examine_new
 from engine.run.request import TuningRequest
+from engine.run.tuning import tune as tune_one
 from engine.study.storage import read_studies
 from foundation.errors import UserError
 from kernels.captured.examined import read_examined
@@ -118,12 +119,11 @@ def test_a_board_that_fails_on_one_task_ends_that_task(
 ) -> None:
     failing = [add_to(capture, launches=1000)]
     good = add_to(capture, n=128)
-    tuned = tuning.tune
 
     def tune_where_the_board_works(request: TuningRequest, *args: Any, **kwargs: Any) -> Any:
         if request.search.trials and request.kernel.endswith(tuple(failing)):
             raise BoardError("3 configurations in a row could not be measured")
-        return tuned(request, *args, **kwargs)
+        return tune_one(request, *args, **kwargs)
 
     monkeypatch.setattr(tuning, "tune", tune_where_the_board_works)
     _, (refused, fine) = tune(capture, capsys, "--trials", "1")
