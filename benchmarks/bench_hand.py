@@ -36,7 +36,7 @@ from triton_rvv.targets.target import RVVTarget
 __all__ = ["DRAWS", "drawn_kernels", "measured"]
 
 # Files of kernels that were drawn together; each has the intrinsics beside it, in C.
-DRAWS = [Path(__file__).with_name(f"{name}.py") for name in ("hand_kernels", "hand_second_draw")]
+DRAWS = [Path(__file__).with_name(f"{name}.py") for name in ("hand_kernels", "hand_second_draw", "hand_third_draw")]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
 NO_PREFETCHES = "prefetch-ignored"
 BUILD_LIMIT_S = 120.0
