@@ -107,7 +107,7 @@ def _remainder(left: Range, right: Range) -> Range | None:
 
 def _shifted(combine: Callable[[int, int], int]) -> Callable[[Range, Range], Range | None]:
     def shifted(left: Range, right: Range) -> Range | None:
-        return _corners(combine, left, right) if 0 <= right[0] and right[1] < 32 else None
+        return _corners(combine, left, right) if right[0] >= 0 and right[1] < 32 else None
 
     return shifted
 
@@ -153,7 +153,7 @@ _SIGNED: Mapping[str, Callable[..., Range | None]] = {
 
 
 def _unsigned() -> Iterator[tuple[str, Callable[..., Range | None]]]:
-    """The operations that read integers as unsigned ones, which is the same where none is below 0."""
+    """What reads integers as unsigned ones, which is the same where none is below 0."""
     for name in ("arith.divui", "arith.remui", "arith.minui", "arith.maxui", "arith.shrui"):
         signed = _SIGNED[name.replace("ui", "si")]
         yield name, lambda *ranges, of=signed: of(*ranges) if min(ranges)[0] >= 0 else None
