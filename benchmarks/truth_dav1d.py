@@ -38,6 +38,7 @@ def compare_transforms(emulator: Emulator, checkout: Path, core: str) -> list[Co
     heading, *rows = (line.split("\t") for line in lines if not line.startswith("#"))
     column = heading.index(core)
     names = sorted({row[0] for row in rows})
+    checkout = checkout.absolute()
     functions = "".join(f" X(dav1d_inv_txfm_add_{name}_8bpc_rvv)" for name in names)
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "run"

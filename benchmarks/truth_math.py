@@ -65,7 +65,7 @@ def run_math_kernel(emulator: Emulator, checkout: Path, kernel: MathKernel) -> E
         ZigError: if it does not compile.
         RuntimeError: if it fails.
     """
-    flags, sources, element_bytes = _build(checkout, kernel)
+    flags, sources, element_bytes = _build(checkout.absolute(), kernel)
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "run"
         flags = [_CPU, "-O3", "-w", f"-DKERNEL={kernel.function}", *flags]
