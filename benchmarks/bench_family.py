@@ -58,13 +58,15 @@ def main(device: str, kernels: list[str]) -> None:
     board = load_board(device)
     assert isinstance(board, EmulatedBoard)
     board.open()
+    target = board.info.target
+    assert isinstance(target, RVVTarget)
     family, one = board.emulator, _first_model_alone(board.emulator)
     print("| kernel | one model, s | the family, s | ratio |\n|---|---|---|---|")
     sums = [0.0, 0.0]
     with tempfile.TemporaryDirectory() as folder:
         store = ArtifactStore(Path(folder).resolve())
         for name in kernels:
-            artifact = _build(name, board.info.target, store)
+            artifact = _build(name, target, store)
             least = [float("inf"), float("inf")]
             for _ in range(_ROUNDS):
                 for which, emulator in enumerate((one, family)):

@@ -75,8 +75,10 @@ def test_a_busy_neighbour_is_never_ruled_out(estimated):
 
 def test_a_page_shows_streams_and_stores_beyond_l1d(tmp_path, monkeypatch):
     """The emulated X60 follows eight streams, and takes a cycle for each strided element."""
-    names = ("8 streams", "12 streams", "stores of whole lines in L2")
-    names += ("strided stores to 8 words of a line in L2",)
+    names = [
+        *("8 streams", "12 streams", "stores of whole lines in L2"),
+        "strided stores to 8 words of a line in L2",
+    ]
     chosen = tuple(probe for probe in PROBES if probe.name in names)
     monkeypatch.setattr("rvv_runner.calibration.family_page.PROBES", chosen)
     board = load_board("emulated")
