@@ -13,8 +13,9 @@ from typing import Any
 
 from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.contents import contents_record
+from triton_rvv.launches.distance import size_distance
 from triton_rvv.launches.launch import Launch
-from triton_rvv.launches.signature import Signature, size_distance
+from triton_rvv.launches.signature import Signature
 from triton_rvv.launches.timing import REPEATS, Repeats, Timer, first_launch, new_timer
 
 __all__ = ["Recorder"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from triton._utils import type_canonicalisation_dict
 from triton.runtime.jit import TensorWrapper
@@ -17,7 +17,7 @@ from triton_rvv.launches.contents import Range, memory_ranges
 from triton_rvv.launches.decorators import Decorators
 from triton_rvv.launches.source import kernel_digest
 
-__all__ = ["Signature", "bound_arguments", "constant_record", "signature_of", "size_distance"]
+__all__ = ["Signature", "bound_arguments", "constant_record", "signature_of"]
 
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _PLAIN = (int, float, bool, str, type(None))
@@ -91,6 +91,11 @@ class Signature:
         """All integers and sizes of tensors."""
         return [size for value in self.arguments.values() for size in _sizes_of(value)]
 
+    @property
+    def dimensions(self) -> list[int]:
+        """All sizes of tensors."""
+        return [size for value in self.arguments.values() for size in _dimensions_of(value)]
+
     def dtype_name(self, tensor: torch.Tensor) -> str:
         """Triton's name of a tensor's elements."""
         return _TYPES[tensor.dtype]
@@ -155,16 +160,17 @@ def signature_of(
 
 
 def bound_arguments(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of each parameter, defaults among them, in the kernel's order."""
+    """The value of each parameter, defaults among them, in the kernel's order.
+
+    Numbers of NumPy are Python's, as the host's launches take them.
+    """
     defaults = {p.name: p.default for p in kernel.params if p.has_default}
     given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **kwargs}
-    return {name: given[name] for name in kernel.arg_names if name in given}
+    return {name: _number(given[name]) for name in kernel.arg_names if name in given}
 
 
-def size_distance(one: Sequence[int], other: Sequence[int]) -> float:
-    """How many doublings lie between two lists of sizes."""
-    pairs = zip(one, other, strict=False)
-    return sum(abs(math.log2((abs(a) + 1) / (abs(b) + 1))) for a, b in pairs)
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _tensors(name: str, value: Any) -> dict[str, torch.Tensor]:
@@ -325,16 +331,21 @@ def _without_sizes(value: Any) -> Any:
 
 
 def _sizes_of(value: Any) -> list[int]:
+    if isinstance(value, dict) and "scalar" in value:
+        number = value["scalar"]["value"]
+        return [number] if isinstance(number, int) else []
+    if isinstance(value, dict) and "tuple" in value:
+        return [size for part in value["tuple"] for size in _sizes_of(part)]
+    return _dimensions_of(value)
+
+
+def _dimensions_of(value: Any) -> list[int]:
     if not isinstance(value, dict):
         return []
     ((kind, parts),) = value.items()
-    if kind == "scalar":
-        return [parts["value"]] if isinstance(parts["value"], int) else []
-    if kind == "tensor":
+    if kind in ("tensor", "descriptor"):
         return list(parts["shape"])
-    if kind == "descriptor":
-        return list(parts["shape"])
-    return [size for part in parts for size in _sizes_of(part)] if kind == "tuple" else []
+    return [size for part in parts for size in _dimensions_of(part)] if kind == "tuple" else []
 
 
 def _digest(parts: Any) -> str:
