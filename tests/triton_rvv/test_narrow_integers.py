@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 import triton
@@ -12,11 +10,10 @@ from ir_text import function
 from qemu_kernels import Expected
 
 from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.frontend.types import element_type
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.targets.target import RVVTarget
-
-_OPERATION = re.compile(r'"?arith\.|:')
 
 
 def _narrowed(body: str) -> tuple[int, list[str]]:
@@ -27,7 +24,7 @@ def _narrowed(body: str) -> tuple[int, list[str]]:
     module = parse_module(function(body, arguments))
     fired = narrow_integers(Kernel(module, RVVTarget(), True))
     return fired, [
-        f"{each.name.removeprefix('arith.')} {each.result.type.element}"
+        f"{each.name.removeprefix('arith.')} {element_type(each.result.type)}"
         for each in module.walk()
         if each.name.startswith("arith.")
     ]
@@ -131,7 +128,8 @@ def blend_kernel(a_ptr, b_ptr, mixed_ptr, moved_ptr, scaled_ptr, N, BLOCK: tl.co
 
 def test_results_are_those_of_32_bits(run):
     a, b = (each.ravel().astype(np.uint8) for each in np.mgrid[0:256:5, 0:256:3])
-    a, b = np.append(a, np.uint8([255, 255, 0])), np.append(b, np.uint8([255, 0, 255]))
+    a = np.append(a, np.array([255, 255, 0], np.uint8))
+    b = np.append(b, np.array([255, 0, 255], np.uint8))
     x, y = a.astype(np.int32), b.astype(np.int32)
     least = np.minimum(x - y, -7)
     moved = np.where(x > y, (x - y) // 3, least - 5 * np.trunc(least / 5).astype(np.int32))
