@@ -6,13 +6,20 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rvv_runner.calibration.family_page import PROBES, Page
+from rvv_runner.calibration.check_probes import (
+    ASKED_4,
+    ASKED_32,
+    FAR,
+    L2_HALF,
+    L2_SMALL,
+    L2_TWICE,
+    PAGES,
+    PAGES_ASKED,
+)
+from rvv_runner.calibration.family_page import Page
 from rvv_runner.emulated.family import DEFAULT_MODEL, Model, models
 
 __all__ = ["Finding", "core_text", "findings"]
-
-_NAMES = [probe.name for probe in PROBES]
-_FAR, _ASKED_4, _ASKED_32, _PAGES, _PAGES_ASKED, _SMALL, _HALF, _TWICE = _NAMES
 
 # Logarithms of cycles, or of their ratios, by what they are about, with the models that differ in
 # it. Ratios cancel what a core's clock or memory has to do with all of them. A busy neighbour is no
@@ -20,10 +27,10 @@ _FAR, _ASKED_4, _ASKED_32, _PAGES, _PAGES_ASKED, _SMALL, _HALF, _TWICE = _NAMES
 _TOPICS: Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, str | None], ...]]] = {
     "software prefetches": (
         ("prefetch-late", "prefetch-dropped", "prefetch-ignored"),
-        ((_ASKED_4, _FAR), (_ASKED_32, _FAR), (_PAGES_ASKED, _PAGES)),
+        ((ASKED_4, FAR), (ASKED_32, FAR), (PAGES_ASKED, PAGES)),
     ),
-    "L2": (("wary-l2",), ((_HALF, _SMALL), (_TWICE, _SMALL))),
-    "DRAM": (("fast-dram",), ((_FAR, None), (_PAGES, None))),
+    "L2": (("wary-l2",), ((L2_HALF, L2_SMALL), (L2_TWICE, L2_SMALL))),
+    "DRAM": (("fast-dram",), ((FAR, None), (PAGES, None))),
 }
 # A model that is further off than this, and twice as far as the nearest, is ruled out.
 _OFF = math.log(1.15)

@@ -119,7 +119,7 @@ def test_a_bad_configuration_keeps_its_status_and_reason_and_the_run_goes_on() -
         {"run": "timeout"},
         {"run": "wrong"},
     ]
-    run = Run(table(*bad, {"time_ms": 7}), build_limit_s=3)
+    run = Run(table(*bad, {"time_ms": 7}), build_limit_s=8)
     assert run.loop.run().reason == "exhausted"
     stored = {
         (str(trial.config["build"]), str(trial.config["run"])): trial
@@ -134,7 +134,7 @@ def test_a_bad_configuration_keeps_its_status_and_reason_and_the_run_goes_on() -
         ("well", "wrong"): "wrong",
         ("well", "correct"): "correct",
     }
-    assert stored["hang", "correct"].attributes["reason"] == "the build took longer than 3 s"
+    assert stored["hang", "correct"].attributes["reason"] == "the build took longer than 8 s"
     assert stored["well", "wrong"].attributes["reason"] == "the fake board says wrong"
     best = run.search.best()
     assert best is not None

@@ -12,13 +12,8 @@ import pytest
 from foundation.errors import UserError
 from rvv_runner.__main__ import main
 from rvv_runner.board import BoardError
-from rvv_runner.calibration.family_page import (
-    PROBES,
-    Page,
-    measure_page,
-    models_on_page,
-    read_page,
-)
+from rvv_runner.calibration.check_probes import PROBES
+from rvv_runner.calibration.family_page import Page, measure_page, models_on_page, read_page
 from rvv_runner.calibration.nearest_model import core_text, findings
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
@@ -76,6 +71,22 @@ def test_a_page_names_what_memory_does(estimated, model, topic):
 def test_a_busy_neighbour_is_never_ruled_out(estimated):
     found = findings(page_of(estimated, "default"), estimated)
     assert all("busy-neighbour" not in each.ruled_out for each in found)
+
+
+def test_a_page_shows_streams_and_stores_beyond_l1d(tmp_path, monkeypatch):
+    """The emulated X60 follows eight streams, and takes a cycle for each strided element."""
+    names = [
+        *("8 streams", "12 streams", "stores of whole lines in L2"),
+        "strided stores to 8 words of a line in L2",
+    ]
+    chosen = tuple(probe for probe in PROBES if probe.name in names)
+    monkeypatch.setattr("rvv_runner.calibration.family_page.PROBES", chosen)
+    board = load_board("emulated")
+    board.open()
+    page = measure_page(board, "x60", tmp_path, lambda line: None)
+    followed, lost, whole, strided = (page.cycles[name] for name in names)
+    assert lost > 10 * followed
+    assert strided > 1.5 * whole
 
 
 def test_what_failed_on_the_board_decides_nothing(estimated):
