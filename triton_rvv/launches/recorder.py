@@ -171,7 +171,8 @@ class Recorder:
         name = f"{kernel.module}.{kernel.fn.__qualname__}"
         if name not in self._unrecorded:
             self._unrecorded.add(name)
-            self._file.write("unrecorded", kernel=name, why=f"{type(error).__name__}: {error}")
+            why = str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
+            self._file.write("unrecorded", kernel=name, why=why)
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
