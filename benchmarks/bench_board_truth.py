@@ -5,8 +5,9 @@ RISCV_GEMM one of https://github.com/BabarHussain786/riscv-openblas-gemm-acceler
 executables are run; XNNPACK one of https://github.com/google/XNNPACK and VECLIBM one of
 https://github.com/rivosinc/veclibm, whose math kernels are built; DAV1D one of
 https://code.videolan.org/videolan/dav1d at commit 789a1f65, whose inverse transforms judge the
-bands that the others make. What has no checkout is left out. With --write, the error bands go to
-the file that the tuner prints them from.
+bands that the others make. What has no checkout is left out. Points beyond L1D of a session whose
+memory was slower than later ones' (recorded/truth_sessions.toml) are scored apart and are in no
+band. With --write, the error bands go to the file that the tuner prints them from.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from truth_instructions import measure_cells
 from truth_math import MATH_FILE, MathKernel, run_math_kernel
 from truth_routines import Estimate, Point, build_routine, run_points
 from truth_scores import Comparison, band, score, tied_below
+from truth_sessions import fence_cycles, has_slow_memory
 
 from rvv_runner.board_file import read_board_file
 from rvv_runner.cores.results_page import InstructionRow
@@ -63,7 +65,7 @@ def _routines(emulator: Emulator, checkout: Path) -> dict[str, list[Comparison]]
     """Comparisons by page."""
     published: dict[str, dict[Point, float]] = defaultdict(dict)
     for page, title, name, size, cycles in _recorded(ROUTINES_FILE):
-        published[page][Point(title, name, int(size))] = float(cycles)
+        published[page][Point(title, name, int(size))] = float(cycles) - fence_cycles(page)
 
     def run(page: str) -> dict[Point, Estimate]:
         with tempfile.TemporaryDirectory() as folder:
@@ -127,9 +129,31 @@ def _recorded(name: str) -> Iterator[list[str]]:
         yield line.split("\t")
 
 
+def _size(comparison: Comparison) -> int:
+    return int(comparison.group.rsplit(" ", 1)[1])
+
+
 def _memory_level(comparison: Comparison) -> str:
-    size = int(comparison.group.rsplit(" ", 1)[1])
-    return next(level for level, limit in _LEVELS.items() if size <= limit)
+    return next(level for level, limit in _LEVELS.items() if _size(comparison) <= limit)
+
+
+def _print_routines(routines: dict[str, list[Comparison]]) -> list[Comparison]:
+    """Scores by page; returns what makes the error bands: all but the session with slow memory."""
+    normal: list[Comparison] = []
+    slow: dict[str, list[Comparison]] = {}
+    for page, comparisons in routines.items():
+        part = [item for item in comparisons if not has_slow_memory(page, _size(item))]
+        slow[page] = [item for item in comparisons if has_slow_memory(page, _size(item))]
+        _print_score(page, part)
+        normal += part
+    _print_score("all routines", normal)
+    memory = [item for page in _MEMORY for item in routines[page]]
+    for level in _LEVELS:
+        _print_score(f"memory, {level}", [i for i in memory if _memory_level(i) == level])
+    for page, part in slow.items():
+        if part:
+            _print_score(f"slow memory, {page}", part)
+    return normal
 
 
 def _print_score(name: str, comparisons: Sequence[Comparison]) -> None:
@@ -188,13 +212,7 @@ def _print_programs(
     routines: dict[str, list[Comparison]] = {}
     if checkout := os.environ.get("RVV_BENCH"):
         routines = _routines(emulator, Path(checkout))
-        for page, comparisons in routines.items():
-            _print_score(page, comparisons)
-        programs += [item for comparisons in routines.values() for item in comparisons]
-        _print_score("all routines", programs)
-        memory = [item for page in _MEMORY for item in routines[page]]
-        for level in _LEVELS:
-            _print_score(f"memory, {level}", [i for i in memory if _memory_level(i) == level])
+        programs += _print_routines(routines)
     if checkout := os.environ.get("RISCV_GEMM"):
         gemm = _gemm(emulator, Path(checkout), frequency_hz)
         for suite in sorted({item.group for item in gemm}):

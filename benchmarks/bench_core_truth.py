@@ -3,8 +3,8 @@
 RESULTS is a checkout of https://github.com/camel-cdr/rvv-bench-results; RVV_BENCH names one of
 https://github.com/camel-cdr/rvv-bench, whose routines are built here; DAV1D one of
 https://code.videolan.org/videolan/dav1d at commit 789a1f65, for the C908; XNNPACK one of
-https://github.com/google/XNNPACK, for the X100. Of the instruction tables, only what QEMU 7.2 runs
-is compared: the instructions of the X60's table.
+https://github.com/google/XNNPACK, for the C908 and the X100. Of the instruction tables, only what
+QEMU 7.2 runs is compared: the instructions of the X60's table.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ _PAGES = {
 _ROUTINES = ("memcpy", "memset", "utf8_count", "mandelbrot", "mergelines", "LUT4", "byteswap")
 _SIZES = (1 << 10, 1 << 13, 1 << 16)
 _LONGEST = {"mandelbrot": 1 << 13}
+_WITH_MATH = ("c908", "x100")
+_BY_LMUL = ("c908",)  # kernels in several LMULs, of which a tuner would choose one
 _USED_FOR_THE_TABLE = ("memset", "utf8_count")
 
 
@@ -74,14 +76,15 @@ def _routines(emulator: Emulator, pages: Path, checkout: Path) -> Iterator[tuple
 def _math(emulator: Emulator, core: str, checkout: Path) -> list[Comparison]:
     lines = (RECORDED / f"{core}_math.tsv").read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines if not line.startswith("#")][1:]
+    kernels = [MathKernel(library, name, int(elements)) for library, name, elements, _ in rows]
     return [
         Comparison(
-            elements,
-            name,
-            float(cycles),
-            run_math_kernel(emulator, checkout, MathKernel(library, name, int(elements))).cycles,
+            kernel.group if core in _BY_LMUL else str(kernel.elements),
+            kernel.name,
+            float(row[3]),
+            run_math_kernel(emulator, checkout, kernel).cycles,
         )
-        for library, name, elements, cycles in rows
+        for kernel, row in zip(kernels, rows, strict=True)
     ]
 
 
@@ -113,8 +116,8 @@ def main(results: Path, cores: list[str]) -> None:
             _print(core, "other routines", others)
         if core == "c908" and (checkout := os.environ.get("DAV1D")):
             _print(core, "dav1d", compare_transforms(board.emulator, Path(checkout), core))
-        if core == "x100" and (checkout := os.environ.get("XNNPACK")):
-            _print(core, "math of XNNPACK", _math(board.emulator, core, Path(checkout)))
+        if core in _WITH_MATH and (checkout := os.environ.get("XNNPACK")):
+            _print(core, "kernels of XNNPACK", _math(board.emulator, core, Path(checkout)))
 
 
 if __name__ == "__main__":

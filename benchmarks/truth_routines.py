@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from truth_build import build_program
+
 from rvv_runner.emulated.counters import Region, parse_report
 from rvv_runner.emulated.run import Emulator, run_in_qemu
-from triton_rvv.codegen.zig import run_zig_cc
 
 __all__ = ["ROUTINES", "Estimate", "Point", "build_routine", "list_implementations", "run_points"]
 
@@ -36,7 +37,6 @@ ROUTINES = (
 
 _DRIVER = Path(__file__).with_name("truth_driver.h")
 _CPU = "-mcpu=baseline_rv64+v+zba+zbb+zbs"
-_BUILD_TIMEOUT_S = 300.0
 _RUN_TIMEOUT_S = 900.0
 _CACHED_BYTES = 512 << 10
 
@@ -85,19 +85,10 @@ def build_routine(checkout: Path, name: str, folder: Path) -> Path:
     shutil.copytree(checkout / "thirdparty", bench.parent / "thirdparty")
     shutil.copy(_DRIVER, bench / "bench.h")
     (bench / "config.h").touch()  # the driver has what it would say
-    flags = [
-        _CPU,
-        "-O3",
-        "-w",
-        "-I..",
-        f"-DINC={name}.S",
-        f"{name}.c",
-        "template.S",
-        "-o",
-        "../run",
-    ]
-    run_zig_cc(flags, timeout_s=_BUILD_TIMEOUT_S, folder=bench)
-    return bench.parent / "run"
+    flags = [_CPU, "-O3", "-w", "-I..", f"-DINC={name}.S"]
+    program = bench.parent / "run"
+    build_program(flags, [Path(f"{name}.c"), Path("template.S")], program, folder=bench)
+    return program
 
 
 def list_implementations(emulator: Emulator, program: Path) -> dict[tuple[str, str], str]:

@@ -21,7 +21,7 @@ from engine.programs.watched import host_target, program_words, run_watched
 from engine.results.units import time_text
 from foundation.errors import UserError
 from foundation.printing import say
-from kernels.captured.task import Task
+from kernels.captured.task import Descriptor, Task, Tensor, TupleValue, Value
 from kernels.captured.task_file import append_record, read_capture
 from kernels.captured.winner import Winner
 from triton_rvv.launches.process import SETTINGS_VARIABLE, watched_environment
@@ -159,12 +159,20 @@ def _rule(task: Task, winner: Winner) -> Rule:
         kernel=task.kernel.digest,
         name=f"{task.kernel.module}.{task.kernel.qualname}",
         sizes=task.sizes,
+        dimensions=[size for value in task.arguments.values() for size in _dimensions(value)],
         config=dict(winner.config),
         grid=winner.grid,
         is_grid_callable=task.is_grid_callable,
         followed=sorted(_followed(task, winner)),
         loads=winner.loads,
     )
+
+
+def _dimensions(value: Value) -> tuple[int, ...]:
+    """The sizes of the tensors of an argument."""
+    if isinstance(value, TupleValue):
+        return tuple(size for part in value.values for size in _dimensions(part))
+    return value.shape if isinstance(value, Tensor | Descriptor) else ()
 
 
 def _followed(task: Task, winner: Winner) -> set[str]:

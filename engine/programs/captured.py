@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -98,10 +99,18 @@ def _begin(path: Path) -> None:
         append_winner(path, winner)
 
 
+def _why_none() -> str:
+    if os.environ.get("TRITON_INTERPRET", "0").lower() in ("", "0", "false", "off"):
+        return ""
+    return ": TRITON_INTERPRET lets Triton's interpreter run kernels, so unset it"
+
+
 def _summary(captured: Capture) -> str:
     lines = [f"{name} was not recorded: {why}" for name, why in captured.unrecorded.items()]
+    if lines and not captured.tasks:
+        return "\n".join([*lines, "no launch was recorded"])
     if not captured.tasks:
-        return "\n".join([*lines, "no Triton kernel was launched"])
+        return "\n".join([*lines, f"no Triton kernel was launched{_why_none()}"])
     kernels = len({task.kernel.digest for task in captured.tasks})
     launches = sum(task.launches for task in captured.tasks)
     counts = f"{counted(kernels, 'kernel')}, {counted(len(captured.tasks), 'task')}"

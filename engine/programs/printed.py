@@ -55,7 +55,8 @@ def print_program(standings: Sequence[TaskStanding], stream: TextIO) -> None:
     )
     for standing in standings:
         if _reason(standing):
-            say(f"not tuned: {standing.task.label}: {_reason(standing)}", file=stream)
+            how = "not tuned" if standing.best_s is None else "tuned in part"
+            say(f"{how}: {standing.task.label}: {_reason(standing)}", file=stream)
 
 
 def program_record(standings: Sequence[TaskStanding]) -> dict[str, object]:

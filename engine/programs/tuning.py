@@ -15,7 +15,7 @@ from engine.repeats.rounds import NO_ROUNDS, Rounds
 from engine.run.events import Listener
 from engine.run.identity import identity_of
 from engine.run.request import TuningRequest
-from engine.run.tuning import tune
+from engine.run.tuning import TuningResult, tune
 from engine.study.storage import read_studies
 from engine.workers.devices import board_info
 from engine.workers.ray_session import ray_session
@@ -23,6 +23,7 @@ from engine.workers.workbench import Workbench, shared_workbench
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
+from rvv_runner.board import BoardError
 from search_spaces.enumeration import take_census
 
 __all__ = ["ProgramBudget", "ProgramListener", "tune_program"]
@@ -80,9 +81,11 @@ def tune_program(
     Returns:
         The standings, in the order of the tasks.
 
+    What goes wrong with one task is that task's refusal; the others go on.
+
     Raises:
-        UserError: if the storage cannot be used.
-        BoardError: if the board cannot be used.
+        UserError: if the storage or this machine cannot be used.
+        BoardError: if the board cannot be used, or failed on each task that it was given.
     """
     run = _ProgramRun(tasks, request, budget, listener_of, changed)
     with ray_session(request.work.jobs, request.work.ray_address), run.benches:
@@ -91,7 +94,8 @@ def tune_program(
             run.spend()
             run.compare()
         except _StoppedError:
-            pass
+            return run.standings
+    run.check_board()
     return run.standings
 
 
@@ -114,6 +118,8 @@ class _ProgramRun:
         self._info = board_info(request.devices[0], request.work.ray_address)
         self._problems: dict[str, Problem] = {}
         self._bench_of: Callable[[Problem], Workbench] | None = None
+        self._board_error: BoardError | None = None
+        self._measured = 0  # configurations, of all tasks
         self.benches = contextlib.ExitStack()
 
     def resume(self) -> None:
@@ -125,11 +131,11 @@ class _ProgramRun:
                 continue
             try:
                 problem = make_problem(load_kernel(standing.task.load_name), {})
+                size = take_census(problem.space(self._info)).valid
             except UserError as error:
                 self._refuse(number, error)
                 continue
             self._problems[standing.task.load_name] = problem
-            size = take_census(problem.space(self._info)).valid
             self.standings[number] = replace(standing, size=size)
             identity = identity_of(problem, self._info, self._request.search.sampler)
             if identity.name_among(stored) in stored:
@@ -158,6 +164,15 @@ class _ProgramRun:
             if rounds.allow_one_more(0, 0.0):
                 self._run(number, self.standings[number].tried, rounds=rounds)
 
+    def check_board(self) -> None:
+        """Tell a board that works for no task from tasks that fail.
+
+        Raises:
+            BoardError: of the first task, if the board failed and measured nothing.
+        """
+        if self._board_error is not None and not self._measured:
+            raise self._board_error
+
     def _run(
         self,
         number: int,
@@ -169,17 +184,31 @@ class _ProgramRun:
         search = replace(self._request.search, trials=trials, timeout_s=timeout_s, rounds=rounds)
         request = replace(self._request, kernel=standing.task.load_name, search=search)
         began_s = time.monotonic()
+        # What keeps the workbench from opening, such as a board that is gone, concerns all tasks.
+        bench = self._bench(standing.task) if trials else None
+        refusal = ""
         try:
-            bench = self._bench(standing.task) if trials else None
             result = tune(request, [self._listener_of(standing.task)], bench=bench)
         except UserError as error:
             self._close_bench()  # it closed with the failed run
             self._refuse(number, error)
             return
-        self.standings[number] = standing.after(result, time.monotonic() - began_s)
+        except BoardError as error:
+            self._close_bench()  # the next task finds out whether the board is still there
+            self._board_error = self._board_error or error
+            refusal, result = str(error), self._stored(request)
+        stands = standing.after(result, time.monotonic() - began_s)
+        self._measured += stands.tried - standing.tried if trials else 0
+        self.standings[number] = replace(stands, refusal=refusal)
         self._changed(self.standings, number)
         if result.ended.reason == "interrupted":
             raise _StoppedError
+
+    def _stored(self, request: TuningRequest) -> TuningResult:
+        """What the study of a run that failed holds."""
+        return tune(
+            replace(request, search=replace(request.search, trials=0, rounds=NO_ROUNDS)), []
+        )
 
     def _bench(self, task: ProgramTask) -> Workbench:
         """The workbench of a task; all tasks share its processes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import resource
+import signal
 import subprocess
 import sys
 import threading
@@ -33,6 +34,16 @@ EXAMINATION_LIMIT_S = 180.0  # for one task, of processor time
 # Times as long may pass by the clock: what is found is kept, and must not tell of a busy machine.
 _PATIENCE = 5
 _WIDE = "--widen"
+# Signals of users and systems that end a command, and all processes of its group with it.
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class _StoppedError(Exception):
+    """The process that examines was stopped from outside, which says nothing about a task."""
+
+
+class _EndedError(Exception):
+    """The process that examines was ended by a task; the message says how."""
 
 
 def digest_of(task: RecordedTask) -> str:
@@ -96,21 +107,31 @@ def _examine_share(
     """Find out about tasks one after another; a process that one of them ends is started anew."""
     waiting = list(keys)
     while waiting:
-        last = ""
-        for last in examined(waiting):
-            begun(last)
+        last = how = ""
+        try:
+            for last in examined(waiting):
+                begun(last)
+        except _StoppedError:
+            return
+        except _EndedError as error:
+            how = str(error)
         if time.monotonic() >= end_s:
             return
         left = waiting[waiting.index(last) :] if last else waiting
         if left[0] not in read_examined(capture):
-            _refuse(capture, left[0])
+            _refuse(capture, left[0], how)
         waiting = left[1:]
 
 
 def _examined_in_child(
     capture: Path, keys: Sequence[str], *, end_s: float, widens: bool
 ) -> Iterator[str]:
-    """The keys of tasks as they are begun; ends with the process that examines them."""
+    """The keys of tasks as they are begun; ends with the process that examines them.
+
+    Raises:
+        _StoppedError: if the process was stopped from outside.
+        _EndedError: if a task ended it.
+    """
 
     def ended_in_time(child: subprocess.Popen[str]) -> threading.Timer:
         left_s = max(0.0, end_s - time.monotonic())
@@ -131,15 +152,28 @@ def _examined_in_child(
                     yield line.strip()
         finally:
             timer.cancel()
+        status = child.wait()
+        if -status in _STOPS:
+            raise _StoppedError
+        if status:
+            raise _EndedError(_how_it_ended(status))
 
 
-def _refuse(capture: Path, key: str) -> None:
+def _how_it_ended(status: int) -> str:
+    """What a task did to the process, by the status with which that ended."""
+    if -status == signal.SIGXCPU:
+        return f"ran longer than {EXAMINATION_LIMIT_S:g} s"
+    if -status == signal.SIGKILL:
+        return f"ran longer than {_PATIENCE * EXAMINATION_LIMIT_S:g} s or took too much memory"
+    if status < 0:
+        return f"ended the process ({signal.strsignal(-status)})"
+    return f"ended the process with status {status}"
+
+
+def _refuse(capture: Path, key: str, how: str) -> None:
     """Note that the process did not survive a task."""
     task = load_task(capture, key)
-    reason = (
-        f"{task.task.kernel.name} ended the process or ran longer than {EXAMINATION_LIMIT_S:g} s "
-        "when it was run on its captured arguments"
-    )
+    reason = f"{task.task.kernel.name} {how} when it was run on its captured arguments"
     keep_examined(capture, {key: Examined(digest_of(task), None, reason)})
 
 

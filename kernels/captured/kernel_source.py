@@ -112,6 +112,8 @@ def _root_folder(kernel: Kernel) -> Path:
     """Where the outermost package of the kernel's module lies, or the module itself."""
     path = Path(kernel.file)
     above = len(kernel.module.split(".")) - (path.stem != "__init__")
+    if kernel.module == "__main__" and kernel.package:
+        above = len(kernel.package.split("."))
     folders = list(path.parents)
     return folders[min(above, len(folders) - 1)]
 
@@ -139,13 +141,16 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
     file = kernel.file if text is kernel.module_source else f"<{name}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     module = ModuleType(name)
-    module.__file__ = file
+    module.__file__, module.__package__ = file, kernel.package or None
     sys.modules[name] = module  # where Triton looks for a kernel's globals
     with _importable(kernel), asked_for_device(), others_print_aside():
         for node in tree:
             # What fails, such as the import of a package that is not here, the kernel may not need.
             with contextlib.suppress(Exception):
                 exec(compile(ast.Module([node], []), file, "exec"), module.__dict__)
+        values: dict[str, Any] = {}
+        exec(f"import triton.language as tl\n{kernel.global_values}", values)
+        module.__dict__.update({n: v for n, v in values.items() if n not in ("tl", "__builtins__")})
     return _found(module, kernel)
 
 

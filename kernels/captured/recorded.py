@@ -120,13 +120,28 @@ class RecordedTask:
         """The value of a constant in this process.
 
         Raises:
-            UserError: for a function that cannot be found.
+            UserError: for a function or a type that cannot be found.
         """
         if isinstance(value, tuple):
             return tuple(map(self._constant, value))
         if not isinstance(value, Named):
             return value
-        return _triton_type(value.name) if value.kind == "dtype" else self._function(value.name)
+        return self._type(value.name) if value.kind == "dtype" else self._function(value.name)
+
+    def _type(self, name: str) -> Any:
+        """A type that is a constant, of torch or of Triton.
+
+        Raises:
+            UserError: for one that its name does not lead to.
+        """
+        module, _, inner = name.rpartition(".")
+        found = getattr(torch, inner, None) if module == "torch" else _triton_type(name)
+        if found is None:
+            raise UserError(
+                f"{self.task.kernel.name} takes the type {name} as a constant: such kernels cannot "
+                "be tuned"
+            )
+        return found
 
     def _function(self, name: str) -> Any:
         """A kernel that is a constant of this one, by module:qualified_name."""
@@ -135,7 +150,7 @@ class RecordedTask:
         if module == self.task.kernel.module:  # which may be the program itself
             found = self._kernel.function.fn.__globals__.get(first)
         else:
-            found = getattr(importlib.import_module(module), first, None)
+            found = getattr(_module(module), first, None)
         for part in rest:
             found = getattr(found, part, None)
         if found is None:
@@ -153,6 +168,14 @@ class RecordedTask:
         with _on_cpu():
             storages = {n: _other(s, data_set).tensor() for n, s in enumerate(self.task.storages)}
         return Memory({n: s.to(device) for n, s in storages.items()}, self._views)
+
+
+def _module(name: str) -> Any:
+    """A module by its name; None if it cannot be imported here, for whatever reason."""
+    try:
+        return importlib.import_module(name)
+    except Exception:
+        return None
 
 
 @contextmanager
@@ -204,9 +227,8 @@ def _descriptors(task: Task) -> dict[str, Descriptor]:
 
 
 def _triton_type(name: str) -> Any:
-    """Triton's type of a name such as fp32 or float32."""
+    """Triton's type of a name such as fp32 or float32; None if there is none."""
     names = {"fp": "float", "bf": "bfloat", "i": "int", "u": "uint"}
     prefix = next((p for p in names if name.startswith(p)), "")
-    found = getattr(language, name, None)
     plain = names.get(prefix, "") + name.removeprefix(prefix)
-    return found if found is not None else getattr(language, plain)
+    return getattr(language, name, getattr(language, plain, None))

@@ -197,6 +197,8 @@ class Kernel:
         module_source: the text of the whole file; "" where the file is of an installed package.
         is_generated: whether torch.compile wrote it.
         captured: assignments of what it takes from the function that made it, a line each.
+        global_values: the same of what it reads of its module.
+        package: of its module, which relative imports begin with; "" for none.
     """
 
     module: str
@@ -208,6 +210,8 @@ class Kernel:
     module_source: str = field(repr=False, default="")
     is_generated: bool = False
     captured: str = ""
+    global_values: str = ""
+    package: str = ""
 
     @property
     def name(self) -> str:

@@ -1,8 +1,4 @@
-"""The page of a full check: micro-kernels on which the models of the family differ, and their file.
-
-Each walks over lines of a large array in steps that no stream of a hardware prefetcher foresees,
-with software prefetches or without.
-"""
+"""The page of a full check: what a board took for its micro-kernels, and their file."""
 
 from __future__ import annotations
 
@@ -15,80 +11,20 @@ from pathlib import Path
 from foundation.errors import UserError
 from foundation.scratch import UNFINISHED, scratch_folder
 from rvv_runner.board import Board, BoardError
-from rvv_runner.calibration.memory_kernels import ZEROS_READY
-from rvv_runner.calibration.micro_kernel import MicroKernel, unrolled
+from rvv_runner.calibration.check_probes import PROBES
 from rvv_runner.calibration.program import build_program, with_data
 from triton_rvv.codegen.link import LinkError
 from triton_rvv.codegen.zig import ZigError
 
-__all__ = ["PAGE_FORMAT", "PROBES", "Page", "measure_page", "models_on_page", "read_page"]
+__all__ = ["PAGE_FORMAT", "Page", "measure_page", "models_on_page", "read_page"]
 
 PAGE_FORMAT = "triton-rvv-tuner full check 1"
 
 _HEAD_BYTES = 200  # that hold the format
 _ITERATIONS = 1500
-_COPIES = 16
 _REPEATS = 3
 _LIMIT_S = 60.0
 _MOST_FAILURES = 3
-_LINE_BYTES = 64
-# In bytes: odd numbers of lines, so that a walk over a power of two of lines meets each of them.
-_STEP, _PAGE_STEP = 5 * _LINE_BYTES, 65 * _LINE_BYTES
-
-# The offset is t1 and its mask t5, the array a7; s0 is how far ahead of it a prefetch asks. Between
-# two lines there is work that a prefetch can hide.
-_SETUP = f".option arch, +zicbop\n{ZEROS_READY}{{start}}slli s0, a4, {{ahead}}\nli t2, 0\n"
-_ANYWHERE = "slli t1, t4, 6\n"  # of each run another place, which no cache holds
-_WALK = "add t1, t1, a4\nand t6, t1, t5\nadd t6, t6, a7\n"
-_ASK = "add t3, t1, s0\nand t3, t3, t5\nadd t3, t3, a7\nprefetch.r 0(t3)\n"
-_USE = "ld t3, (t6)\nadd t2, t2, t3\n" + "add t2, t2, x0\n" * 24
-
-
-@dataclass(frozen=True)
-class Probe:
-    """One micro-kernel with its parameters.
-
-    Args:
-        name: as the file has it.
-        size_bytes: of the array; a power of two.
-        step: bytes from one line to the next.
-        ahead: the logarithm of how many lines ahead it asks for one; None if it does not ask.
-        again: whether each run goes over the same lines.
-    """
-
-    name: str
-    size_bytes: int
-    step: int = _STEP
-    ahead: int | None = None
-    again: bool = False
-
-    @property
-    def kernel(self) -> MicroKernel:
-        setup = _SETUP.format(
-            start="li t1, 0\n" if self.again else _ANYWHERE, ahead=self.ahead or 0
-        )
-        line = _WALK + ("" if self.ahead is None else _ASK) + _USE
-        return MicroKernel(
-            self.name,
-            setup,
-            unrolled([line], _COPIES),
-            "sd t2, (a6)",
-            lambda vlen_bits, parameters: bytes(8),  # the lines hold zeros
-            copies=_COPIES,
-            parameters={"count": self.size_bytes // _LINE_BYTES, "stride": 64, "jump": self.step},
-        )
-
-
-PROBES = (
-    Probe("far lines", 16 << 20),
-    Probe("far lines, asked for 4 ahead", 16 << 20, ahead=2),
-    Probe("far lines, asked for 32 ahead", 16 << 20, ahead=5),
-    Probe("a line of each page", 16 << 20, _PAGE_STEP),
-    Probe("a line of each page, asked for 32 ahead", 16 << 20, _PAGE_STEP, ahead=5),
-    Probe("128 KiB again", 128 << 10, again=True),
-    Probe("512 KiB again", 512 << 10, again=True),
-    Probe("1 MiB again", 1 << 20, again=True),
-)
 
 
 @dataclass(frozen=True)
@@ -191,7 +127,7 @@ def _run(
             say(f"note    {kernel.name}: {measurement.reason}")
             continue
         times_s = measurement.models_s or {"": min(measurement.times_s)}
-        each = board.info.frequency_hz / (_COPIES * _ITERATIONS)
+        each = board.info.frequency_hz / (kernel.copies * _ITERATIONS)
         found[kernel.name] = {model: time_s * each for model, time_s in times_s.items()}
         say(f"ok      {kernel.name}: {next(iter(found[kernel.name].values())):.1f} cycles a line")
     return found, reasons

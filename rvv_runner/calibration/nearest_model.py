@@ -6,13 +6,21 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rvv_runner.calibration.family_page import PROBES, Page
+from rvv_runner.calibration.check_probes import (
+    ASKED_4,
+    ASKED_32,
+    DECIDING,
+    FAR,
+    L2_HALF,
+    L2_SMALL,
+    L2_TWICE,
+    PAGES,
+    PAGES_ASKED,
+)
+from rvv_runner.calibration.family_page import Page
 from rvv_runner.emulated.family import DEFAULT_MODEL, Model, models
 
-__all__ = ["Finding", "core_text", "findings"]
-
-_NAMES = [probe.name for probe in PROBES]
-_FAR, _ASKED_4, _ASKED_32, _PAGES, _PAGES_ASKED, _SMALL, _HALF, _TWICE = _NAMES
+__all__ = ["Finding", "core_text", "findings", "surprises"]
 
 # Logarithms of cycles, or of their ratios, by what they are about, with the models that differ in
 # it. Ratios cancel what a core's clock or memory has to do with all of them. A busy neighbour is no
@@ -20,13 +28,14 @@ _FAR, _ASKED_4, _ASKED_32, _PAGES, _PAGES_ASKED, _SMALL, _HALF, _TWICE = _NAMES
 _TOPICS: Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, str | None], ...]]] = {
     "software prefetches": (
         ("prefetch-late", "prefetch-dropped", "prefetch-ignored"),
-        ((_ASKED_4, _FAR), (_ASKED_32, _FAR), (_PAGES_ASKED, _PAGES)),
+        ((ASKED_4, FAR), (ASKED_32, FAR), (PAGES_ASKED, PAGES)),
     ),
-    "L2": (("wary-l2",), ((_HALF, _SMALL), (_TWICE, _SMALL))),
-    "DRAM": (("fast-dram",), ((_FAR, None), (_PAGES, None))),
+    "L2": (("wary-l2",), ((L2_HALF, L2_SMALL), (L2_TWICE, L2_SMALL))),
+    "DRAM": (("fast-dram",), ((FAR, None), (PAGES, None))),
 }
 # A model that is further off than this, and twice as far as the nearest, is ruled out.
 _OFF = math.log(1.15)
+_SURPRISING = math.log(1.25)
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,17 @@ def findings(page: Page, estimated: Mapping[str, Mapping[str, float]]) -> list[F
         if names <= page.cycles.keys() and names <= estimated.keys():
             found.append(_finding(topic, rivals, figures, page, estimated))
     return found
+
+
+def surprises(page: Page, estimated: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """A sentence for each figure that no model of the family is about, and that is far off."""
+    decided = {probe.name for probe in DECIDING}
+    return [
+        f"{name}: {cycles:.0f} cycles a line, and {estimated[name][DEFAULT_MODEL]:.0f} in the model"
+        for name, cycles in page.cycles.items()
+        if name in estimated.keys() - decided
+        and abs(math.log(cycles / estimated[name][DEFAULT_MODEL])) > _SURPRISING
+    ]
 
 
 def _finding(

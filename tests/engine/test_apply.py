@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 from captured_programs import OWN_TUNER, captured, run_command, written
 
+import engine
+import triton_rvv
 from engine.programs.applied import run_program
 from foundation.config import Config
 from foundation.errors import UserError
@@ -57,6 +60,17 @@ def own_kernel(out, n, BLOCK: tl.constexpr):
     tl.store(out + at, at * 0 + BLOCK, mask=at < n)
 own_kernel = OwnTuner(own_kernel, [triton.Config({"BLOCK": b}) for b in (16, 32)])
 
+@triton.jit
+def warm_kernel(out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, at * 0 + BLOCK, mask=at < n)
+
+def show_warm(n):
+    out = torch.zeros(n, dtype=torch.int32)
+    compiled = warm_kernel.warmup(out, n, BLOCK=64, grid=(1,))
+    compiled[(triton.cdiv(n, 64), 1, 1)](out, n, 64)
+    return out.unique().tolist()
+
 def show_own(n):
     out = torch.zeros(n, dtype=torch.int32)
     own_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](out, n)
@@ -91,7 +105,7 @@ def add_winners(
 def shown(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The capture of a program that several tests apply winners to."""
     folder = tmp_path_factory.mktemp("shown")
-    captured(folder, "show(1000); show_tuned(1000); show_own(1000)", AUTOTUNED)
+    captured(folder, "show(1000); show_tuned(1000); show_own(1000); show_warm(1000)", AUTOTUNED)
     return folder / "program.capture"
 
 
@@ -107,16 +121,30 @@ def test_a_winner_is_used_at_its_task_and_near_it(shown, tmp_path):
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})
     body = """
-print(show(1000), show(4000), show(1000, other=1), show(1000, block=32))
+print(show(1000), show(4000), show(9000), show(1000, other=1), show(1000, block=32))
 print(show_tuned(1000), show_tuned(2000), hasattr(tuned_kernel, 'bench_time'))
-print(show_own(1000), own_kernel.times)
+print(show_own(1000), own_kernel.times, show_warm(1000), show_warm(9000))
 """
     out, said = applied(tmp_path, body, AUTOTUNED)
     # Other constants are another launch, whatever the sizes. An autotuner measures nothing.
-    assert out.splitlines() == ["[256] [256] [1000064] [32]", "[256] [256] False", "[256] {}"]
+    assert out.splitlines() == [
+        "[256] [256] [64] [1000064] [32]",
+        "[256] [256] False",
+        "[256] {} [256] [64]",
+    ]
     assert "1 launch\n" in said
     assert "tuned 4 doublings away" in said
+    assert "since a size of its tensors differs by more than 8 times" in said
     assert "as the program has it, since it was tuned with other" in said
+
+
+def test_a_winner_that_does_not_compile_here_is_not_used(shown, tmp_path):
+    shutil.copy(shown, tmp_path)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 3})
+    out, said = applied(tmp_path, "print(show(1000), show_own(1000))", AUTOTUNED)
+    assert out in ("[64] [16]\n", "[64] [32]\n")
+    assert said.count("as the program has it, since its winner fails here: ") == 2
+    assert "arange's range must be a power of 2" in said
 
 
 def test_a_changed_source_runs_as_it_is(shown, tmp_path):
@@ -160,17 +188,19 @@ print(out.unique().tolist())
 """
 
 
-@pytest.mark.long
-def test_a_descriptor_gets_the_block_of_the_winner(tmp_path):
-    captured(tmp_path, DESCRIBED, head="")
-    path = tmp_path / "program.capture"
+def test_a_descriptor_gets_the_block_of_the_winner(tmp_path, capsys):
+    triton_rvv.activate("host")
+    program, path = str(written(tmp_path, DESCRIBED, head="")), tmp_path / "program.capture"
+    with engine.capture(path):
+        runpy.run_path(program)
     (task,) = read_capture(path).tasks
     described = task.arguments["x"]
     assert isinstance(described, Descriptor)
     assert described.block_shape == (16,)
     add_winners(path, {"BLOCK": 32}, ("cdiv(64, BLOCK)", "1", "1"), loads={"x": (32,)})
-    done = run_command("run", "--with", path, "--", sys.executable, tmp_path / "program.py")
-    assert done.stdout == "[32.0]\n"
+    with engine.apply(path):
+        runpy.run_path(program)
+    assert capsys.readouterr().out == "[16.0]\n[32.0]\n"
 
 
 @pytest.mark.long

@@ -76,6 +76,17 @@ entry = Entry(negate_kernel)
 out = torch.empty_like(x)
 for _ in range(7): entry.run(x, out, 1000, grid=(16, 1, 1), BLOCK=64)
 """
+NUMPY = """
+import numpy
+n, step, factor = numpy.int64(1000), numpy.int32(1), numpy.float32(2)
+
+@triton.jit
+def numbers_kernel(x, out, n, step, factor, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at * step, tl.load(x + at * step, mask=at < n) * factor, mask=at < n)
+
+numbers_kernel[(16,)](x, torch.empty_like(x), n, step, factor, BLOCK=64)
+"""
 MANY = "for _ in range(2_000): add(x[:8], x[:8], block=16)\n"
 # In its environment and beside it is what may be in the way, and it fails in the end.
 SURROUNDED = "import kernels, engine, foundation\nassert kernels.mine and engine.mine\n"
@@ -92,7 +103,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sitecustomize.py").write_text("import os\nos.environ['SEEN'] = 'yes'\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(folder))
-        body = SURROUNDED + PLAIN + OWN_TUNER + AUTOTUNED + ENTRY + MANY + FAILING
+        body = SURROUNDED + PLAIN + OWN_TUNER + AUTOTUNED + ENTRY + NUMPY + MANY + FAILING
         captured(folder, body, status=1)
     return folder / "program.capture"
 
@@ -277,6 +288,13 @@ def test_a_package_that_starts_compiled_kernels(plain):
     assert task.constants == {"BLOCK": 64}
 
 
+def test_numbers_of_numpy(plain):
+    task = by_name(plain)["numbers_kernel"]
+    assert task.arguments["n"] == Scalar("i32", 1000)
+    assert task.arguments["factor"] == Scalar("fp32", 2.0)
+    assert task.sizes[-2:] == (1000, 1)
+
+
 @pytest.mark.long
 def test_a_backward_pass(tmp_path):
     body = """
@@ -337,7 +355,8 @@ add(x, x)
 """
     held = captured(tmp_path, body)
     assert len(held.tasks) == 1
-    assert "complex64" in held.unrecorded["__main__.add_kernel"]
+    said = "its argument x is of a kind that no capture holds: elements of torch.complex64"
+    assert held.unrecorded["__main__.add_kernel"] == said
 
 
 @pytest.mark.long
@@ -350,7 +369,7 @@ def test_a_capture_that_cannot_be_written_does_not_hurt_the_program(tmp_path):
     assert done.stderr.count("no longer recorded") == 1
 
 
-def test_mistakes(tmp_path):
+def test_mistakes(tmp_path, monkeypatch):
     def said(name, *words, status=2):
         done = run_here(tmp_path, name, *map(str, words))
         assert done.returncode == status
@@ -367,6 +386,8 @@ def test_mistakes(tmp_path):
     words = ["capture", "-o", nothing, "--", sys.executable, "-c", "print(1)"]
     assert "no Triton kernel was launched" in said(*words, status=0)
     assert "holds no launch" in said("tasks", nothing)
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    assert "interpreter run kernels, so unset it" in said(*words, status=0)
 
 
 @pytest.mark.long
@@ -392,13 +413,19 @@ def test_tasks_are_shown(plain, tmp_path):
     assert "add_kernel" in page.read_text()
 
 
-def test_within_this_process(tmp_path):
+def imported(path):
+    """A program's module in this process, on its processor."""
     triton_rvv.activate("host")
-    path = written(tmp_path, "")
     spec = importlib.util.spec_from_file_location("captured_here", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["captured_here"] = module
     spec.loader.exec_module(module)
+    return module
+
+
+def test_within_this_process(tmp_path):
+    path = written(tmp_path, "y = torch.randn(100000) * 3 + 10")
+    module = imported(path)
     with engine.capture(tmp_path / "here"):
         module.add(module.x, module.x)
     module.add(module.x, module.x)
@@ -407,6 +434,18 @@ def test_within_this_process(tmp_path):
     assert is_capture_file(tmp_path / "here")
     with pytest.raises(UserError, match="is no capture"), engine.capture(path):
         pass
+    with engine.capture(tmp_path / "kept", keep_data=True):
+        module.add(module.y, module.y)
+    check_large(read_capture(tmp_path / "kept").tasks[0], Recorded)
+
+
+def test_a_capture_that_disappears_does_not_hurt(tmp_path, capfd):
+    module = imported(written(tmp_path, ""))
+    with engine.capture(tmp_path / "gone"):
+        module.add(module.x, module.x)
+        (tmp_path / "gone").unlink()
+        assert torch.equal(module.add(module.x, module.x, block=32), 2 * module.x)
+    assert capfd.readouterr().err.count("no longer recorded") == 1
 
 
 @pytest.mark.long
@@ -503,9 +542,19 @@ def of_module(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + at, third(tl.load(x + at, mask=at < n)), mask=at < n)
 """
     )
+    (tmp_path / "helper.py").write_text(other)
     body = """
 sys.modules["made_by_program"] = sys
 from apart.module import of_module
+from .helper import third
+
+def computed(): return 3 if torch.ones(1).sum() > 0 else 4
+SHIFT = tl.constexpr(computed())
+
+@triton.jit
+def with_globals(x, out, n, TYPE: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, third(tl.load(x + at, mask=at < n)) + SHIFT, mask=at < n)
 
 @triton.jit
 def half(x):
@@ -556,11 +605,19 @@ called(x, out, 1000, BLOCK=64)
 with_function[(16,)](x, out, 1000, half, BLOCK=64)
 handed_over[(16,)](x, out, 1000, BLOCK=64)
 made(float("inf"))[(16,)](x, out, 1000, BLOCK=64)
+with_globals[(16,)](x, out, 1000, torch.float32, BLOCK=64)
 """
-    tasks = captured(tmp_path, body).tasks
-    names = ["called", "closed", "held", "of_module", "plain", "with_function"]
+    written(tmp_path, body)
+    capture = tmp_path / "program.capture"
+    command = [sys.executable, "-m", f"{tmp_path.name}.program"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (tmp_path, tmp_path.parent))))
+        assert capture_program(command, capture, keep_data=False) == 0
+    tasks = read_capture(capture).tasks
+    names = ["called", "closed", "held", "of_module", "plain"]
+    names += ["with_function", "with_globals"]
     assert sorted(task.kernel.name for task in tasks) == names
     for task in tasks:
-        deployed = load_task(tmp_path / "program.capture", task.key).deployed
+        deployed = load_task(capture, task.key).deployed
         assert deployed.function.fn.__name__ == task.kernel.name
         assert deployed.constants["BLOCK"] == 64

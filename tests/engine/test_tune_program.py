@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -17,13 +18,17 @@ import torch
 from capture_files import CaptureFile
 
 import engine.tune as tune_command
+from engine.programs import tuning
 from engine.programs.captured_program import examine_new
+from engine.run.request import TuningRequest
+from engine.run.tuning import tune as tune_one
 from engine.study.storage import read_studies
 from foundation.errors import UserError
 from kernels.captured.examined import read_examined
 from kernels.captured.names import task_name
 from kernels.captured.task_file import read_capture
 from kernels.registry import load_kernel, make_problem
+from rvv_runner.board import BoardError
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -99,13 +104,37 @@ def test_a_program_is_tuned_and_its_file_holds_the_winners(
 @pytest.mark.usefixtures("ray_for_tests")
 def test_the_same_command_resumes(capture: CaptureFile, capsys: pytest.CaptureFixture[str]) -> None:
     add_to(capture)
-    _, (first,) = tune(capture, capsys, "--trials", "2")
-    _, (more,) = tune(capture, capsys, "--trials", "3")
-    assert more["tried"] == 3
+    _, (first,) = tune(capture, capsys, "--trials", "1")
+    _, (more,) = tune(capture, capsys, "--trials", "2")
+    assert more["tried"] == 2
     (study,) = read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
-    assert sum(trial.has_outcome for trial in study.changes()) == 3
+    assert sum(trial.has_outcome for trial in study.changes()) == 2
     assert more["time_s"] <= first["time_s"]
     assert read_capture(capture.path).winners[more["key"]].time_s == more["time_s"]
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_a_board_that_fails_on_one_task_ends_that_task(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = [add_to(capture, launches=1000)]
+    good = add_to(capture, n=128)
+
+    def tune_where_the_board_works(request: TuningRequest, *args: Any, **kwargs: Any) -> Any:
+        if request.search.trials and request.kernel.endswith(tuple(failing)):
+            raise BoardError("3 configurations in a row could not be measured")
+        return tune_one(request, *args, **kwargs)
+
+    monkeypatch.setattr(tuning, "tune", tune_where_the_board_works)
+    _, (refused, fine) = tune(capture, capsys, "--trials", "1")
+    assert refused["refusal"] == "3 configurations in a row could not be measured"
+    assert fine["tried"] == 1
+    assert read_capture(capture.path).winners.keys() == {good}
+    failing.append(good)
+    no_bench = contextlib.nullcontext(lambda problem: None)
+    monkeypatch.setattr(tuning, "shared_workbench", lambda *args, **kwargs: no_bench)
+    with pytest.raises(BoardError, match="3 configurations in a row"):
+        tune_command.main([str(capture.path), "--trials", "4", "--jobs", "1"])
 
 
 @pytest.mark.long
@@ -185,10 +214,24 @@ def test_a_kernel_that_crashes_is_refused(
     good = add_to(capture, n=128)
     monkeypatch.setattr("kernels.captured.examination.EXAMINATION_LIMIT_S", 0.01)
     examine(capture.path, [key])
-    assert "ended the process or ran longer" in read_examined(capture.path)[key].refusal
+    assert "ran longer than 0.05 s or took" in read_examined(capture.path)[key].refusal
     monkeypatch.undo()
     examine(capture.path, [key, good])
     assert all(not entry.refusal for entry in read_examined(capture.path).values())
+
+
+@pytest.mark.parametrize(("ended", "said"), [("SEGV", "(Segmentation fault)"), ("INT", "")])
+def test_only_what_a_task_does_to_the_process_is_kept(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch, ended: str, said: str
+) -> None:
+    """Ctrl-C reaches the process that examines, too."""
+    key = add_to(capture)
+    python = capture.path.with_name("python")
+    python.write_text(f"#!/bin/sh\necho {key}\nkill -{ended} $$\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert examine_new(capture.path, lambda task: None) == ([] if said else [key])
+    assert all(said in entry.refusal for entry in read_examined(capture.path).values())
 
 
 @pytest.mark.long

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +61,20 @@ def test_missing_symbol_is_named_and_nothing_is_overwritten(build_object, launch
         link_elf([build_object(MISSING), launcher], output)
     assert output.read_text() == "what stood here before"
     assert list(tmp_path.iterdir()) == [output]
+
+
+def test_the_libc_is_the_same_wherever_one_works(build_object, launcher, tmp_path, monkeypatch):
+    """Another takes minutes to build; paths are as in the folder where one works."""
+    (tmp_path / "kernel.o").write_bytes(build_object("").read_bytes())
+    said = []
+    for folder in (Path(sys.prefix).parent, tmp_path):
+        monkeypatch.chdir(folder)
+        command = ["-v", "-static", "-O2", str(tmp_path / "kernel.o"), str(launcher)]
+        said.append(run_zig_cc([*command, "-o", str(tmp_path / "linked")], timeout_s=600))
+    used = [re.findall(r"\S+/libc\.a", text)[-1] for text in said]
+    assert used[0] == used[1]
+    link_elf([Path("kernel.o"), launcher], Path("kernel.elf"))
+    assert (tmp_path / "kernel.elf").exists()
 
 
 def test_file_that_is_no_object_is_refused(launcher, tmp_path):

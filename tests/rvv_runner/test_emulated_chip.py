@@ -161,15 +161,16 @@ int main(void) {
 
 
 def test_a_grid_begins_when_all_cores_are_done_with_the_one_before(tmp_path: Path) -> None:
-    (tmp_path / "grids.c").write_text(TWO_GRIDS)
+    source, program = tmp_path / "grids.c", tmp_path / "grids"
+    source.write_text(TWO_GRIDS)
     folder = Path(launchers.__file__).parent
-    command = ["-static", "-O1", f"-I{folder}", "grids.c", f"{folder}/portions.c", "-o", "grids"]
-    run_zig_cc(command, timeout_s=TIMEOUT_S, folder=tmp_path)
+    sources = [f"-I{folder}", str(source), f"{folder}/portions.c"]
+    run_zig_cc(["-static", "-O1", *sources, "-o", str(program)], timeout_s=TIMEOUT_S)
     regions = {}
     for cores in (1, 4):
         board = EmulatedBoard(read_board_file("x60"), Usage(cores))
         board.open()
-        run = run_in_qemu(board.emulator, tmp_path / "grids", (), TIMEOUT_S)
+        run = run_in_qemu(board.emulator, program, (), TIMEOUT_S)
         (regions[cores],) = parse_report(run.report or "")
     one, four = regions[1], regions[4]
     assert four.cycles == pytest.approx(one.cycles * 4 / 7, 0.02)  # the longest of each grid

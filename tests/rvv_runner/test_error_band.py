@@ -12,7 +12,9 @@ from rvv_runner.emulated.error_band import BANDS_FILE, KERNEL_CLASSES, kernel_cl
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
+from record_truth import RECORDED, ROUTINES_FILE
 from truth_scores import Comparison, tied_below
+from truth_sessions import fence_cycles, has_slow_memory
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,3 +53,23 @@ def test_the_document_shows_the_bands_of_every_class() -> None:
         band = bands[kind]
         row = f"| {kind} | {which} | {band['points']} | ±{band['error']:.0%} | {band['tied']:.0%} |"
         assert row in document
+
+
+@pytest.mark.parametrize(
+    ("page", "size", "fence", "slow"),
+    [
+        ("strlen", 8000, True, False),
+        ("strlen", 65_000, True, True),
+        ("byteswap", 8000, True, True),  # of four bytes each: 32,000
+        ("LUT4", 65_000, True, False),  # measured again in October 2024, with the fence
+        ("memcpy", 65_000, False, False),
+        ("memreverse", 1_000_000, False, False),
+    ],
+)
+def test_published_times_are_of_one_session(page: str, size: int, fence: bool, slow: bool) -> None:
+    assert (fence_cycles(page) > 0, has_slow_memory(page, size)) == (fence, slow)
+
+
+def test_no_published_time_is_all_fence() -> None:
+    rows = [line.split("\t") for line in (RECORDED / ROUTINES_FILE).read_text().splitlines()[3:]]
+    assert all(float(cycles) > 1.5 * fence_cycles(page) for page, *_, cycles in rows)

@@ -64,7 +64,7 @@ def overlay(tmp_path) -> Overlay:
     config = {"XBLOCK": 64, "num_warps": 4}
     keys = {"task": "1", "call_key": "2", "family": "3", "call_family": "4"}
     rule = Rule(
-        **keys, kernel=digest, name="double", sizes=[9], config=config, grid=None,
+        **keys, kernel=digest, name="double", sizes=[9], dimensions=[9], config=config, grid=None,
         is_grid_callable=True, followed=["XBLOCK"], loads={},
     )  # fmt: skip
     return Overlay([rule], tmp_path / "report")

@@ -45,6 +45,7 @@ def link_elf(
         ZigStopped: for a link that this machine did not let run to its end.
     """
     script = _SCRIPT_WITH_LINES if with_lines else _SCRIPT
+    objects, output = [path.absolute() for path in objects], output.absolute()
     with tempfile.TemporaryDirectory(prefix=".link-", dir=output.parent) as folder:
         linked = Path(folder) / "linked"
         if _is_placed(objects, linked, backend, with_lines):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+import numpy as np
+
 __all__ = ["Form", "Forms", "forms_of"]
 
 Known = TypeVar("Known")
@@ -99,6 +101,8 @@ def forms_of(kernel: Any, owner: str) -> Forms[Any]:
 def _role(value: Any, is_constant: bool) -> str:
     if hasattr(value, "data_ptr") and hasattr(value, "stride"):
         return "tensor"
+    if isinstance(value, np.generic):
+        value = value.item()
     if is_constant or isinstance(value, bool | str | None):
         return "constant" if isinstance(value, _PLAIN) else "other"
     if isinstance(value, int):
@@ -132,6 +136,6 @@ def _description(value: Any) -> Any:
     if hasattr(value, "block_shape"):
         sizes = (tuple(value.shape), tuple(value.strides), tuple(value.block_shape))
         return (*sizes, _description(value.base))
-    if hasattr(value, "__array_interface__"):
+    if hasattr(value, "__array_interface__") and hasattr(value, "ctypes"):
         return (value.shape, value.strides, value.dtype.str, value.ctypes.data & 15)
     return value if isinstance(value, _PLAIN) else str(value)

@@ -17,7 +17,7 @@ from triton_rvv.launches.signature import (
     constant_record,
     signature_of,
 )
-from triton_rvv.launches.source import captured_variables
+from triton_rvv.launches.source import captured_variables, global_values
 
 __all__ = ["InductorLaunch", "Launch"]
 
@@ -153,6 +153,8 @@ class Launch:
             "digest": digest,
             "source": kernel.src,
             "captured": captured_variables(kernel),
+            "global_values": global_values(kernel),
+            "package": kernel.fn.__globals__.get("__package__") or "",
             "module_source": source,
             "is_generated": self.is_generated,
         }

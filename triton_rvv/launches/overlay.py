@@ -13,16 +13,21 @@ from typing import Any
 
 from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.decorators import decorators_of, kernel_under
+from triton_rvv.launches.distance import FARTHEST, is_far, size_distance
 from triton_rvv.launches.forms import forms_of
 from triton_rvv.launches.generated import configurations_of, is_settled, loaded_kernel, settle
 from triton_rvv.launches.grid_text import evaluated
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.rule import Rule
-from triton_rvv.launches.signature import Signature, bound_arguments, signature_of, size_distance
+from triton_rvv.launches.signature import Signature, bound_arguments, signature_of
 from triton_rvv.launches.source import kernel_digest
 
 __all__ = ["Overlay"]
 
+_FAR = (
+    f"a size of its tensors differs by more than {2**FARTHEST:.0f} times from those of every tuned "
+    "task"
+)
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
@@ -43,6 +48,18 @@ class _Use:
     distance: float = 0.0
     why: str = ""
     launches: int = 0
+
+    def give_up(self, error: Exception) -> None:
+        """Launch what the program asks for from now on, since its winner does not start here.
+
+        Raises:
+            Exception: the error, if the winner was launched before.
+        """
+        if self.launches:
+            raise error
+        lines = str(error).splitlines()
+        about = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        self.rule, self.why = None, f"its winner fails here: {type(error).__name__}: {about}"
 
 
 class Overlay:
@@ -81,8 +98,13 @@ class Overlay:
         before = Launch(launch.kernel, launch.args, launch.kwargs, launch.grid)
         if not _substitute(launch, use.rule):
             return run()
+        try:
+            compiled = run()
+        except Exception as error:  # such as one of the compiler, or of a smaller GPU
+            use.give_up(error)
+            launch.args, launch.kwargs, launch.grid = before.args, before.kwargs, before.grid
+            return run()
         use.launches += 1
-        compiled = run()
         if id(compiled) not in self._deployed:
             self._deployed[id(compiled)] = (compiled, _named(before))
         return compiled
@@ -91,19 +113,22 @@ class Overlay:
         """Start a compiled kernel as the program expects it.
 
         A package that keeps a compiled kernel computes the grid for the configuration that it asked
-        for. So a kernel that was compiled in another one is launched again from its parameters.
+        for. So a kernel that has a winner is launched again from its parameters.
         """
         known = self._deployed.get(id(compiled))
-        if known is None:
-            return run()
-        kernel, deployed = launch.kernel, known[1]
+        # One that was only compiled so far, by `warmup`, is in the configuration asked for.
+        deployed = _named(launch) if known is None else known[1]
+        kernel = launch.kernel
         given = {**launch.bound, **deployed}
         values = {n: v for n, v in given.items() if n not in kernel.arg_names or n in deployed}
         passed = {n: v for n, v in launch.bound.items() if n not in deployed}
-        again = Launch(kernel, (), {**passed, **values}, launch.grid)
+        wanted = {**passed, **values}
+        again = Launch(kernel, (), wanted, launch.grid)
         original = type(kernel).run.__wrapped__
 
         def launch_again() -> Any:
+            if known is None and again.kwargs is wanted:
+                return run()
             return original(kernel, *again.args, grid=again.grid, warmup=False, **again.kwargs)
 
         return self.launch(again, launch_again)
@@ -125,13 +150,18 @@ class Overlay:
             form.remember(traits, use)
         if use.rule is None:
             return run()
-        use.launches += 1
         # A tuner with one configuration takes it, whichever class it is of.
         before, tuner.configs = tuner.configs, [_configuration(tuner.configs, use.rule.config)]
         try:
-            return run()
+            result = run()
+        except Exception as error:
+            use.give_up(error)
+        else:
+            use.launches += 1
+            return result
         finally:
             tuner.configs = before
+        return run()
 
     def prepared(self, tuner: Any) -> bool:
         """Let torch.compile compile a kernel in its winner's configuration only."""
@@ -173,7 +203,10 @@ class Overlay:
         exact = [r for r in self._rules if (r.task if key == "key" else r.call_key) == wanted]
         if exact:
             return self._use(_Use(exact[0], name))
-        near = [rule for rule in self._rules if getattr(rule, family) == getattr(signature, family)]
+        alike = [r for r in self._rules if getattr(r, family) == getattr(signature, family)]
+        near = [rule for rule in alike if not is_far(rule.dimensions, signature.dimensions)]
+        if alike and not near:
+            return self._use(_Use(None, name, why=_FAR))
         if near:
             rule = min(near, key=lambda rule: size_distance(rule.sizes, signature.sizes))
             why = "" if key == "call_key" else _unfit(rule, signature)

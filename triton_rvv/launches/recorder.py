@@ -13,8 +13,9 @@ from typing import Any
 
 from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.contents import contents_record
+from triton_rvv.launches.distance import size_distance
 from triton_rvv.launches.launch import Launch
-from triton_rvv.launches.signature import Signature, size_distance
+from triton_rvv.launches.signature import Signature
 from triton_rvv.launches.timing import REPEATS, Repeats, Timer, first_launch, new_timer
 
 __all__ = ["Recorder"]
@@ -170,7 +171,8 @@ class Recorder:
         name = f"{kernel.module}.{kernel.fn.__qualname__}"
         if name not in self._unrecorded:
             self._unrecorded.add(name)
-            self._file.write("unrecorded", kernel=name, why=f"{type(error).__name__}: {error}")
+            why = str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
+            self._file.write("unrecorded", kernel=name, why=why)
 
     def _after_fork(self) -> None:
         self._lock = threading.RLock()

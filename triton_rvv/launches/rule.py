@@ -20,7 +20,8 @@ class Rule:
         task, call_key, family, call_family: as `Signature` makes them for the task.
         kernel: the digest of its code.
         name: of the kernel, with its module.
-        sizes: the task's.
+        sizes: the task's: all integers, and the dimensions of its tensors.
+        dimensions: of its tensors alone.
         config: constants and options.
         grid: formulas for a grid that the program gives as numbers, or None if it stays.
         is_grid_callable: whether the program gave a function for the grid.
@@ -35,6 +36,7 @@ class Rule:
     kernel: str
     name: str
     sizes: Sequence[int]
+    dimensions: Sequence[int]
     config: Mapping[str, Any]
     grid: Sequence[str] | None
     is_grid_callable: bool

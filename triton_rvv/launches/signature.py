@@ -2,42 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
-from triton._utils import type_canonicalisation_dict
-from triton.runtime.jit import TensorWrapper
 
 from triton_rvv.launches.contents import Range, memory_ranges
 from triton_rvv.launches.decorators import Decorators
 from triton_rvv.launches.source import kernel_digest
+from triton_rvv.launches.tensors import TYPES, tensors_in
 
-__all__ = ["Signature", "bound_arguments", "constant_record", "signature_of", "size_distance"]
+__all__ = ["Signature", "bound_arguments", "constant_record", "signature_of"]
 
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _PLAIN = (int, float, bool, str, type(None))
-_TYPES = {
-    torch.bool: "i1",
-    torch.int8: "i8",
-    torch.uint8: "u8",
-    torch.int16: "i16",
-    torch.uint16: "u16",
-    torch.int32: "i32",
-    torch.uint32: "u32",
-    torch.int64: "i64",
-    torch.uint64: "u64",
-    torch.float16: "fp16",
-    torch.bfloat16: "bf16",
-    torch.float32: "fp32",
-    torch.float64: "fp64",
-    torch.float8_e4m3fn: "fp8e4nv",
-    torch.float8_e5m2: "fp8e5",
-}
 
 
 @dataclass(frozen=True)
@@ -91,9 +74,14 @@ class Signature:
         """All integers and sizes of tensors."""
         return [size for value in self.arguments.values() for size in _sizes_of(value)]
 
+    @property
+    def dimensions(self) -> list[int]:
+        """All sizes of tensors."""
+        return [size for value in self.arguments.values() for size in _dimensions_of(value)]
+
     def dtype_name(self, tensor: torch.Tensor) -> str:
         """Triton's name of a tensor's elements."""
-        return _TYPES[tensor.dtype]
+        return TYPES[tensor.dtype]
 
     def _called(self, value: Any) -> Any:
         """An argument without the block that a hook of the autotuner's configuration sets."""
@@ -134,14 +122,16 @@ def signature_of(
     tensors: dict[str, torch.Tensor] = {}
     for name, value in bound.items():
         if not parameters[name].is_constexpr:
-            tensors.update(_tensors(name, value))
+            with _names_argument(name):
+                tensors.update(tensors_in(name, value))
     ranges, placed = memory_ranges(tensors)
     arguments, constants = {}, {}
     for name, value in bound.items():
-        if value is None or parameters[name].is_constexpr:
-            constants[name] = constant_record(value)
-        else:
-            arguments[name] = _argument(name, value, parameters[name], tensors, placed)
+        with _names_argument(name):
+            if value is None or parameters[name].is_constexpr:
+                constants[name] = constant_record(value)
+            else:
+                arguments[name] = _argument(name, value, parameters[name], tensors, placed)
     return Signature(
         kernel=kernel_digest(kernel),
         arguments=arguments,
@@ -154,67 +144,28 @@ def signature_of(
     )
 
 
+@contextlib.contextmanager
+def _names_argument(name: str) -> Iterator[None]:
+    try:
+        yield
+    except TypeError as error:
+        raise TypeError(
+            f"its argument {name} is of a kind that no capture holds: {error}"
+        ) from error
+
+
 def bound_arguments(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of each parameter, defaults among them, in the kernel's order."""
+    """The value of each parameter, defaults among them, in the kernel's order.
+
+    Numbers of NumPy are Python's, as the host's launches take them.
+    """
     defaults = {p.name: p.default for p in kernel.params if p.has_default}
     given = {**defaults, **dict(zip(kernel.arg_names, args, strict=False)), **kwargs}
-    return {name: given[name] for name in kernel.arg_names if name in given}
+    return {name: _number(given[name]) for name in kernel.arg_names if name in given}
 
 
-def size_distance(one: Sequence[int], other: Sequence[int]) -> float:
-    """How many doublings lie between two lists of sizes."""
-    pairs = zip(one, other, strict=False)
-    return sum(abs(math.log2((abs(a) + 1) / (abs(b) + 1))) for a, b in pairs)
-
-
-def _tensors(name: str, value: Any) -> dict[str, torch.Tensor]:
-    """The tensors in an argument, by the argument's name and places in it."""
-    if hasattr(value, "block_shape"):
-        return {name: value.base}
-    if isinstance(value, list | tuple):
-        found: dict[str, torch.Tensor] = {}
-        for place, part in enumerate(value):
-            found.update(_tensors(f"{name}[{place}]", part))
-        return found
-    if isinstance(value, torch.Tensor):
-        return {name: value}
-    if isinstance(value, TensorWrapper):
-        return {name: _reinterpreted(value)}
-    if hasattr(value, "data_ptr") and hasattr(value, "stride"):
-        return {name: _under(value)}
-    if hasattr(value, "__array_interface__"):
-        return {name: torch.from_numpy(value)}
-    return {}
-
-
-def _reinterpreted(value: TensorWrapper) -> torch.Tensor:
-    """What `triton.reinterpret` made, as a tensor with elements of that type.
-
-    Raises:
-        TypeError: if torch has no such type, or one of another size than the tensor's.
-    """
-    own = type_canonicalisation_dict.get(value.dtype.name)
-    found = [torch_type for torch_type, name in _TYPES.items() if name == own]
-    if not found or found[0].itemsize != value.base.dtype.itemsize:
-        raise TypeError(f"{value.base.dtype} read as {value.dtype}")
-    read: torch.Tensor = value.base.view(found[0])
-    return read
-
-
-def _under(value: Any) -> torch.Tensor:
-    """The tensor of a package's own class that stands for one.
-
-    Raises:
-        TypeError: if it lies over no tensor, or has negative strides.
-    """
-    base = getattr(value, "_base", None)
-    if not isinstance(base, torch.Tensor) or min(value.stride(), default=0) < 0:
-        raise TypeError(f"a value of the type {type(value).__name__}")
-    typed = base.view(value.dtype) if base.dtype != value.dtype else base
-    offset = (value.data_ptr() - base.data_ptr()) // value.dtype.itemsize
-    return typed.as_strided(
-        tuple(value.shape), tuple(value.stride()), typed.storage_offset() + offset
-    )
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _argument(
@@ -251,11 +202,11 @@ def _tensor(
     name: str, tensors: Mapping[str, torch.Tensor], placed: Mapping[str, Any]
 ) -> dict[str, Any]:
     tensor, place = tensors[name], placed[name]
-    if tensor.dtype not in _TYPES:
+    if tensor.dtype not in TYPES:
         raise TypeError(f"elements of {tensor.dtype}")
     address = tensor.data_ptr()
     return {
-        "dtype": _TYPES[tensor.dtype],
+        "dtype": TYPES[tensor.dtype],
         "shape": list(tensor.shape),
         "strides": list(tensor.stride()),
         "alignment": min(address & -address, 16) if address else 16,
@@ -325,16 +276,21 @@ def _without_sizes(value: Any) -> Any:
 
 
 def _sizes_of(value: Any) -> list[int]:
+    if isinstance(value, dict) and "scalar" in value:
+        number = value["scalar"]["value"]
+        return [number] if isinstance(number, int) else []
+    if isinstance(value, dict) and "tuple" in value:
+        return [size for part in value["tuple"] for size in _sizes_of(part)]
+    return _dimensions_of(value)
+
+
+def _dimensions_of(value: Any) -> list[int]:
     if not isinstance(value, dict):
         return []
     ((kind, parts),) = value.items()
-    if kind == "scalar":
-        return [parts["value"]] if isinstance(parts["value"], int) else []
-    if kind == "tensor":
+    if kind in ("tensor", "descriptor"):
         return list(parts["shape"])
-    if kind == "descriptor":
-        return list(parts["shape"])
-    return [size for part in parts for size in _sizes_of(part)] if kind == "tuple" else []
+    return [size for part in parts for size in _dimensions_of(part)] if kind == "tuple" else []
 
 
 def _digest(parts: Any) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import textwrap
+from collections.abc import Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["captured_variables", "kernel_digest"]
+__all__ = ["captured_variables", "global_values", "kernel_digest"]
 
 _PLAIN = (int, float, bool, str, type(None))
 _ATTRIBUTE = "triton_rvv_digest"
@@ -37,9 +38,34 @@ def captured_variables(kernel: Any) -> str:
     """Assignments of the plain values that a kernel takes from the function that made it."""
     function = kernel.fn
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    values = {name: cell.cell_contents if _is_set(cell) else ... for name, cell in cells}
+    return _assignments(values)
+
+
+def global_values(kernel: Any) -> str:
+    """Assignments of the plain values that a kernel, and those of its module that it calls, read.
+
+    Programs compute them when they run.
+    """
+    values: dict[str, Any] = {}
+    waiting, seen = [kernel.fn], set()
+    while waiting:
+        function = waiting.pop()
+        if not isinstance(function, FunctionType) or function in seen:
+            continue
+        seen.add(function)
+        if function.__globals__ is not kernel.fn.__globals__:
+            continue
+        found = {n: v for n, v in function.__globals__.items() if n in _names(function.__code__)}
+        values.update(found)
+        waiting += [value.fn for value in found.values() if hasattr(value, "device_caches")]
+    return _assignments(values)
+
+
+def _assignments(values: Mapping[str, Any]) -> str:
+    """A line for each plain value."""
     lines = []
-    for name, cell in cells:
-        value = cell.cell_contents if _is_set(cell) else ...
+    for name, value in values.items():
         inner = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
         if isinstance(inner, _PLAIN):
             text = f"float('{inner}')" if isinstance(inner, float) else repr(inner)

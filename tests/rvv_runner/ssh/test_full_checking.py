@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rvv_runner.board import BoardError
-from rvv_runner.calibration.family_page import PROBES, read_page
+from rvv_runner.calibration.check_probes import PROBES
+from rvv_runner.calibration.family_page import read_page
 from rvv_runner.full_check import full_check
 
 

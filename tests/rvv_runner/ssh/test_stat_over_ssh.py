@@ -55,10 +55,10 @@ def perf(server, tmp_path: Path) -> Path:
 
 
 def _program(folder: Path, source: str, *arguments: str):
-    (folder / "program.c").write_text(source)
-    flags = ["-static", "program.c", "-o", "program"]
-    run_zig_cc(flags, timeout_s=200, folder=folder)
-    return read_program(folder / "program", arguments)
+    text, program = folder / "program.c", folder / "program"
+    text.write_text(source)
+    run_zig_cc(["-static", str(text), "-o", str(program)], timeout_s=200)
+    return read_program(program, arguments)
 
 
 def test_a_program_is_counted_once_with_its_status_and_outputs(perf, open_board, tmp_path):

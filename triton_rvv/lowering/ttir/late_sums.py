@@ -21,6 +21,7 @@ from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.accumulators import NEUTRAL, TAKEN_TWICE, size_of_sums
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.repeated import repeated
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 from triton_rvv.targets.target import Target
 
@@ -181,26 +182,12 @@ def _scaled(body: Block, late: LateSum, rewriter: Rewriter) -> Value:
     """The block whose rows were added up, times all that their sums were."""
     (value,) = late.reduction.operands
     for product, factor in late.scales:
-        repeated = [*_repeated(factor, late.reduction, rewriter)]
+        assert isinstance(value.type, TensorType)
+        factors = [*repeated(factor, value.type, late.reduction, rewriter)]
         result = rewriter.value(value)
-        operands, attributes = [value, repeated[-1].result], dict(product.attributes)
+        operands, attributes = [value, factors[-1].result], dict(product.attributes)
         made = rewriter.operation(product.name, operands, [result], attributes, product.line)
         where = body.operations.index(product)
-        body.operations[where:where] = [*repeated, made]
+        body.operations[where:where] = [*factors, made]
         value = result
     return value
-
-
-def _repeated(factor: Value, reduction: Operation, rewriter: Rewriter) -> Iterator[Operation]:
-    """A factor of sums as a block of the elements that were added up."""
-    type_, line = reduction.operands[0].type, reduction.line
-    assert isinstance(type_, TensorType)
-    whole = rewriter.value(factor, type_)
-    if not isinstance(factor.type, TensorType):
-        yield rewriter.operation("tt.splat", [factor], [whole], {}, line)
-        return
-    axis = reduction.integer("axis")
-    shape = (*type_.shape[:axis], 1, *type_.shape[axis + 1 :])
-    column = rewriter.value(factor, TensorType(shape, type_.element))
-    yield rewriter.operation("tt.expand_dims", [factor], [column], {"axis": axis}, line)
-    yield rewriter.operation("tt.broadcast", [column], [whole], {}, line)

@@ -21,7 +21,9 @@ from triton_rvv.lowering.ttir.interleaved_stores import group_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import add_late
+from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
+from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
 from triton_rvv.lowering.ttir.shared_rows import share_rows
@@ -92,6 +94,16 @@ PASSES: Sequence[Pass] = (
         "narrow-comparisons",
         narrow_comparisons,
         "Compares columns with a wider number in the columns' own type.",
+    ),
+    Pass(
+        "narrow-integers",
+        narrow_integers,
+        "Computes blocks of integers in as few bits as their elements need.",
+    ),
+    Pass(
+        "locate-extremes",
+        locate_extremes,
+        "Finds the least or greatest element of a row first, and then where it is.",
     ),
     Pass(
         "join-reductions",

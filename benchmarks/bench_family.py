@@ -1,0 +1,83 @@
+"""What a run under the whole family of models costs: bench_family.py [DEVICE] [KERNEL ...].
+
+Prints the processor time of QEMU for each kernel's default configuration, with the check and the
+timed run: the least of several runs, in turns.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import tempfile
+from pathlib import Path
+
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from kernels.registry import load_kernel, make_problem
+from rvv_runner.devices import load_board
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.plugin import build_plugin, write_once
+from rvv_runner.emulated.run import Emulator, launcher_arguments, run_in_qemu
+from rvv_runner.measurement import ElfArtifact
+from triton_rvv.targets.target import RVVTarget
+
+__all__ = ["main"]
+
+_KERNELS = ("matmul", "softmax", "layernorm_bwd", "flash_attention_fwd", "jacobi")
+_ROUNDS = 3
+_TIMEOUT_S = 120.0
+
+
+def _first_model_alone(emulator: Emulator) -> Emulator:
+    """The same core under its default model only."""
+    text = emulator.costs.read_text(encoding="utf-8").partition("member")[0]
+    costs = write_once("costs-default-alone.txt", text)
+    return dataclasses.replace(emulator, plugin=build_plugin("one"), costs=costs)
+
+
+def _build(name: str, target: RVVTarget, store: ArtifactStore) -> ElfArtifact:
+    spec = load_kernel(name)
+    problem = make_problem(spec, {}, spec.dtypes[0])
+    request = BuildRequest(name, dict(problem.shape), problem.dtype, target, store)
+    built = KernelBuilder(request).build(problem.default_config)
+    if isinstance(built, BuildFailure):
+        raise SystemExit(f"{name} does not build: {built.reason}")
+    return built
+
+
+def _cpu_s(emulator: Emulator, artifact: ElfArtifact) -> float:
+    arguments = launcher_arguments(emulator, artifact)
+    run = run_in_qemu(emulator, artifact.elf_path, arguments, _TIMEOUT_S)
+    if run.result.returncode != 0:
+        raise SystemExit(f"{artifact.kernel} ended with status {run.result.returncode}")
+    return run.result.cpu_s
+
+
+def main(device: str, kernels: list[str]) -> None:
+    """Print a table with a row for each kernel."""
+    board = load_board(device)
+    assert isinstance(board, EmulatedBoard)
+    board.open()
+    target = board.info.target
+    assert isinstance(target, RVVTarget)
+    family, one = board.emulator, _first_model_alone(board.emulator)
+    print("| kernel | one model, s | the family, s | ratio |\n|---|---|---|---|")
+    sums = [0.0, 0.0]
+    with tempfile.TemporaryDirectory() as folder:
+        store = ArtifactStore(Path(folder).resolve())
+        for name in kernels:
+            artifact = _build(name, target, store)
+            least = [float("inf"), float("inf")]
+            for _ in range(_ROUNDS):
+                for which, emulator in enumerate((one, family)):
+                    least[which] = min(least[which], _cpu_s(emulator, artifact))
+            sums = [total + each for total, each in zip(sums, least, strict=True)]
+            print(f"| {name} | {least[0]:.2f} | {least[1]:.2f} | {least[1] / least[0]:.2f} |")
+    print(f"| all | {sums[0]:.2f} | {sums[1]:.2f} | {sums[1] / sums[0]:.2f} |")
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    names = [word for word in words if not word.startswith("emulated")]
+    devices = [word for word in words if word.startswith("emulated")]
+    main(devices[0] if devices else "emulated", names or list(_KERNELS))

@@ -1,0 +1,91 @@
+"""Compares what rvv-bench measured twice on one board: python truth_history.py CHECKOUT.
+
+CHECKOUT is a clone of https://github.com/camel-cdr/rvv-bench-results with its history. Routines of
+the BPI-F3 that were measured on 21 May 2024 and once more later are compared implementation by
+implementation: what the `fence.i` that was timed at first took, and the ratio of the two times by
+the level of memory that the bytes they touch fit into.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+from truth_sessions import L1D_BYTES, fence_cycles
+
+from rvv_runner.cores.results_page import read_routines
+
+__all__ = ["main"]
+
+_EARLY, _LATER = "97bc272", {"memcpy": "c128720", "memset": "c128720", "utf8_count": "c128720"}
+_LATER["LUT4"] = "95898b9"
+_FENCED = {_EARLY, "95898b9"}
+_FENCE = fence_cycles("LUT4")
+_FENCE_SIZES = range(500, 6000)
+_LEVELS = {"L1D": range(4 << 10, L1D_BYTES), "L2": range(48 << 10, 256 << 10)}
+_LEVELS["DRAM"] = range(3 << 19, 1 << 40)
+_Rates = Mapping[tuple[str, str], Mapping[int, float]]
+
+
+def _read(checkout: Path, commit: str, page: str) -> _Rates:
+    """Rates in bytes a cycle, by size in bytes, of each title and implementation."""
+    show = ["git", "-C", str(checkout), "show", f"{commit}:bpi_f3/{page}.html"]
+    text = subprocess.run(show, check=True, capture_output=True, timeout=60).stdout
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / f"{page}.html").write_bytes(text)
+        routines = read_routines(Path(folder))
+    # gathers of LUT4 were renamed in between
+    return {(r.title, r.name.replace("_gather", "_vrgather")): r.rates for r in routines}
+
+
+def _cycles_at(rates: Mapping[int, float], size: int) -> float | None:
+    """The time at a size that lies between measured ones."""
+    for below, above in pairwise(sorted(rates)):
+        if below <= size <= above:
+            share = (size - below) / (above - below)
+            return (1 - share) * below / rates[below] + share * above / rates[above]
+    return None
+
+
+def _pairs(early: _Rates, later: _Rates) -> list[tuple[int, float, float]]:
+    """Size in bytes, cycles then and cycles later of all that both have in assembly."""
+    return [
+        (size, size / rate, then)
+        for key in early.keys() & later.keys()
+        if key[1].startswith("rvv")
+        for size, rate in early[key].items()
+        if (then := _cycles_at(later[key], size)) is not None
+    ]
+
+
+def main(checkout: Path) -> None:
+    """Print a table, a row for each routine."""
+    columns = ("fence.i, median cycles", *(f"{level}: ratio, 10% and 90%" for level in _LEVELS))
+    print(f"| routine | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
+    for page, commit in _LATER.items():
+        pairs = _pairs(_read(checkout, _EARLY, page), _read(checkout, commit, page))
+        fence = [early - later for size, early, later in pairs if size in _FENCE_SIZES]
+        cells = ["-" if commit in _FENCED else f"{statistics.median(fence):.0f}"]
+        ratios: dict[str, list[float]] = defaultdict(list)
+        for size, early, later in pairs:
+            touched_bytes = size * (2 if page == "memcpy" else 1)
+            ratio = (early - _FENCE) / (later - (_FENCE if commit in _FENCED else 0.0))
+            for level, sizes in _LEVELS.items():
+                if touched_bytes in sizes:
+                    ratios[level].append(ratio)
+        for found in ratios.values():
+            tenths = statistics.quantiles(found, n=10)
+            cells.append(f"{statistics.median(found):.2f}, {tenths[0]:.2f} to {tenths[-1]:.2f}")
+        print(f"| {page} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        raise SystemExit("usage: python truth_history.py CHECKOUT_OF_RVV_BENCH_RESULTS")
+    main(Path(sys.argv[1]))

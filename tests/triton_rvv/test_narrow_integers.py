@@ -1,0 +1,146 @@
+"""Integers that are widened further than their elements need."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from ir_text import function
+from qemu_kernels import Expected
+
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.frontend.types import element_type
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
+from triton_rvv.targets.target import RVVTarget
+
+
+def _narrowed(body: str) -> tuple[int, list[str]]:
+    """How many operations became narrower, and each operation with its elements."""
+    arguments = (
+        "%a: tensor<64xi8>, %b: tensor<64xi8>, %p: tensor<64x!tt.ptr<i8>>, %w: tensor<64xi32>"
+    )
+    module = parse_module(function(body, arguments))
+    fired = narrow_integers(Kernel(module, RVVTarget(), True))
+    return fired, [
+        f"{each.name.removeprefix('arith.')} {element_type(each.result.type)}"
+        for each in module.walk()
+        if each.name.startswith("arith.")
+    ]
+
+
+def _lines(*operations: str) -> str:
+    """Operations on blocks of 64, such as `%s = addi %x, %y`; types are i32 but where given."""
+    body = []
+    for operation in operations:
+        text, _, types = operation.partition(":")
+        result, _, rest = text.partition(" = ")
+        name, *operands = rest.replace(",", " ").split()
+        operands, properties = (
+            [o for o in operands if o[0] == "%"],
+            [o for o in operands if o[0] != "%"],
+        )
+        before, _, after = types.strip().partition("->")
+        given = ", ".join([f"tensor<64x{before.strip() or 'i32'}>"] * len(operands))
+        if name == "constant":
+            properties = [f"value = dense<{properties[0]}> : tensor<64xi32>"]
+        attributes = f" <{{{', '.join(properties)}}}>" if properties else ""
+        called = f'"arith.{name}"({", ".join(operands)}){attributes}'
+        body.append(f"{result} = {called} : ({given}) -> tensor<64x{after.strip() or 'i32'}>")
+    return "\n".join(body)
+
+
+_WIDEN = ("%x = extui %a: i8 -> i32", "%y = extui %b: i8 -> i32")
+_CUT = "%cut = trunci %s: i32 -> i8"
+
+
+def test_sums_of_bytes_take_16_bits():
+    fired, operations = _narrowed(
+        _lines(*_WIDEN, "%two = constant 2", "%t = addi %x, %y", "%s = divsi %t, %two", _CUT)
+    )
+    assert fired == 3
+    assert sorted(operations) == sorted(
+        ["extui i16", "extui i16", "constant i16", "addi i16", "divui i16"]
+    )
+
+
+def test_what_may_be_below_zero_stays_signed():
+    fired, operations = _narrowed(
+        _lines(*_WIDEN, "%two = constant 2", "%t = subi %x, %y", "%s = divsi %t, %two", _CUT)
+    )
+    assert fired == 3
+    assert "divsi i16" in operations
+
+
+def test_bytes_stay_bytes():
+    fired, operations = _narrowed(_lines(_WIDEN[0], "%m = constant 15", "%s = andi %x, %m", _CUT))
+    assert (fired, operations) == (2, ["constant i8", "andi i8"])
+
+
+def test_comparisons_and_floats_end_what_is_narrow():
+    fired, operations = _narrowed(
+        _lines(
+            *_WIDEN,
+            "%s = addi %x, %y",
+            "%f = sitofp %s: i32 -> f32",
+            "%less = cmpi %s, %x, predicate=2: i32 -> i1",
+        )
+    )
+    assert fired == 3
+    assert {"addi i16", "uitofp f32", "cmpi i1"} <= set(operations)
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        ("%t = muli %x, %y", "%s = muli %t, %x"),  # up to 255 cubed
+        ("%s = addi %x, %w",),  # one side may be anything
+        ("%t = subi %x, %y", "%s = divui %t, %x"),  # below 0 means a large number
+        ("%t = addi %x, %y", "%s = addi %t, %x", "%kept = addi %s, %w"),  # needed with 32 bits
+        ("%c = constant 20", "%s = shrsi %x, %c"),  # by more than there would be
+        ("%t = subi %x, %y", "%s = divsi %x, %t"),  # the divisor may be 0
+    ],
+)
+def test_nothing_is_narrowed_that_needs_32_bits(between):
+    fired, operations = _narrowed(_lines(*_WIDEN, *between, _CUT))
+    assert fired == 0
+    assert "extui i16" not in operations
+
+
+def test_a_conversion_alone_is_left():
+    fired, _ = _narrowed(_lines(_WIDEN[0], "%f = sitofp %x: i32 -> f32"))
+    assert fired == 0
+
+
+@triton.jit
+def blend_kernel(a_ptr, b_ptr, mixed_ptr, moved_ptr, scaled_ptr, N, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < N
+    a = tl.load(a_ptr + at, mask=mask, other=0).to(tl.int32)
+    b = tl.load(b_ptr + at, mask=mask, other=255).to(tl.int32)
+    mixed = (a * b + 127) // 255
+    tl.store(mixed_ptr + at, mixed.to(tl.uint8), mask=mask)
+    moved = tl.where(a > b, (a - b) // 3, tl.minimum(a - b, -7) % 5)
+    tl.store(moved_ptr + at, moved.to(tl.int8), mask=mask)
+    tl.store(scaled_ptr + at, (a + b).to(tl.float32) * 0.5 + (a - b), mask=mask)
+
+
+def test_results_are_those_of_32_bits(run):
+    a, b = (each.ravel().astype(np.uint8) for each in np.mgrid[0:256:5, 0:256:3])
+    a = np.append(a, np.array([255, 255, 0], np.uint8))
+    b = np.append(b, np.array([255, 0, 255], np.uint8))
+    x, y = a.astype(np.int32), b.astype(np.int32)
+    least = np.minimum(x - y, -7)
+    moved = np.where(x > y, (x - y) // 3, least - 5 * np.trunc(least / 5).astype(np.int32))
+    run(
+        blend_kernel,
+        a_ptr=a,
+        b_ptr=b,
+        mixed_ptr=Expected(((x * y + 127) // 255).astype(np.uint8)),
+        moved_ptr=Expected(moved.astype(np.int8)),
+        scaled_ptr=Expected(((x + y) * 0.5 + (x - y)).astype(np.float32)),
+        N=len(a),
+        BLOCK=256,
+        grid=((len(a) + 255) // 256,),
+    )

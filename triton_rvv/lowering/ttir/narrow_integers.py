@@ -1,0 +1,249 @@
+"""Computes blocks of integers in as few bits as their elements need.
+
+    total = a.to(int32) + b.to(int32)       total = a.to(uint16) + b.to(uint16)
+    store(p, (total // 2).to(uint8))        store(p, (total // 2).to(uint8))
+
+Triton widens bytes to 32 bits as users write it, though a register holds twice as many elements of
+16. What belongs together is narrowed together, so that no block is widened on the way: operations
+between what is widened from memory and what is cut, compared, or made a float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from triton_rvv.frontend.attributes import DenseAttribute
+from triton_rvv.frontend.ttir import Block, Operation, Value
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.ttir.block_ranges import Range, one_number, ranges_of_blocks
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+
+__all__ = ["narrow_integers"]
+
+_WIDTHS = (8, 16)
+_WIDENED = ("arith.extsi", "arith.extui")
+_SHIFTS = frozenset(["arith.shli", "arith.shrsi", "arith.shrui"])
+_INNER = _SHIFTS | {
+    *("arith.addi", "arith.subi", "arith.muli", "arith.divsi", "arith.divui", "arith.remsi"),
+    *("arith.remui", "arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui", "arith.andi"),
+    *("arith.ori", "arith.xori", "arith.select", "math.absi", "tt.broadcast", "tt.expand_dims"),
+}
+_LAST = frozenset(["arith.trunci", "arith.cmpi", "arith.sitofp", "arith.uitofp"])
+# What reads integers as unsigned ones, by what reads them as signed.
+_UNSIGNED = {
+    f"arith.{name}si": f"arith.{name}ui" for name in ("div", "rem", "min", "max", "shr")
+} | {"arith.sitofp": "arith.uitofp"}
+_FIRST_SIGNED, _FIRST_UNSIGNED = CMPI_PREDICATES.index("slt"), CMPI_PREDICATES.index("ult")
+
+
+@dataclass(frozen=True)
+class _Web:
+    """Operations that are narrowed together.
+
+    Args:
+        operations: in order.
+        bits: of their elements from now on.
+        is_signed: whether an element may be below 0.
+    """
+
+    operations: Sequence[Operation]
+    bits: int
+    is_signed: bool
+
+    @property
+    def element(self) -> ScalarType:
+        """The type of their elements."""
+        return ScalarType(f"i{self.bits}")
+
+
+def narrow_integers(kernel: Kernel) -> int:
+    """Rewrite a kernel in place; how many operations became narrower."""
+    fired = 0
+    for function in kernel.functions.values():
+        rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
+        for block in blocks_inside(function):
+            for web in [*_webs(block, function, ranges, rewriter.makers)]:
+                _narrow(block, function, web, rewriter)
+                fired += len(web.operations)
+    return fired
+
+
+def _is_wide(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and value.type.element == ScalarType("i32")
+
+
+def _wide_operands(operation: Operation) -> list[Value]:
+    return [each for each in operation.operands if _is_wide(each)]
+
+
+def _may_belong(operation: Operation) -> bool:
+    if operation.name in _LAST:
+        return bool(_wide_operands(operation))
+    return operation.name in _INNER and _is_wide(operation.result)
+
+
+def _is_free(value: Value, makers: Mapping[Value, Operation]) -> bool:
+    """Whether each web has its own of this, however wide others ask for it."""
+    maker = makers.get(value)
+    return maker is not None and (maker.name in _WIDENED or one_number(maker) is not None)
+
+
+def _webs(
+    block: Block,
+    function: Operation,
+    ranges: Mapping[Value, Range],
+    makers: Mapping[Value, Operation],
+) -> Iterator[_Web]:
+    """What of a block of code may be narrowed, and pays."""
+    members = [each for each in block.operations if _may_belong(each)]
+    inside = set(members)
+    leaders = {each: each for each in members}
+
+    def leader(operation: Operation) -> Operation:
+        while leaders[operation] is not operation:
+            operation = leaders[operation]
+        return operation
+
+    for each in members:
+        for value in _wide_operands(each):
+            if not _is_free(value, makers) and makers.get(value) in inside:
+                leaders[leader(makers[value])] = leader(each)
+    groups: dict[Operation, list[Operation]] = {}
+    for each in members:
+        groups.setdefault(leader(each), []).append(each)
+    read_outside = {
+        value for each in function.walk() if each not in inside for value in each.operands
+    }
+    for group in groups.values():
+        web = _web(group, ranges, makers)
+        is_read_inside = read_outside.isdisjoint(each.result for each in group if _inner(each))
+        if web is not None and is_read_inside and _pays(group):
+            yield web
+
+
+def _inner(operation: Operation) -> bool:
+    return operation.name in _INNER
+
+
+def _pays(group: Sequence[Operation]) -> bool:
+    """Whether anything is computed that takes fewer registers then."""
+    return any(each.name in _INNER or each.name == "arith.cmpi" for each in group)
+
+
+def _web(
+    group: Sequence[Operation], ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
+) -> _Web | None:
+    """The group in the fewest bits that hold all of its elements; None where 32 are needed."""
+    values = {value for each in group for value in (*_wide_operands(each), *each.results)}
+    wide = [value for value in values if _is_wide(value)]
+    found = [ranges[value] for value in wide if value in ranges]
+    inside = set(group)
+    are_known = len(found) == len(wide) and all(
+        makers.get(value) in inside or _is_free(value, makers) for value in wide
+    )
+    if not are_known or not all(_reads_as_signed(each, ranges) for each in group):
+        return None
+    low, high = min(low for low, _ in found), max(high for _, high in found)
+    fewest = max(_least_bits(group, ranges, makers))
+    for bits in _WIDTHS:
+        least, most = (-1 << bits - 1, (1 << bits - 1) - 1) if low < 0 else (0, (1 << bits) - 1)
+        if bits >= fewest and least <= low and high <= most:
+            return _Web(group, bits, low < 0)
+    return None
+
+
+def _reads_as_signed(operation: Operation, ranges: Mapping[Value, Range]) -> bool:
+    """Whether it is the same for an operation if its operands are read as signed integers."""
+    is_unsigned = operation.name in _UNSIGNED.values() or (
+        operation.name == "arith.cmpi" and operation.integer("predicate") >= _FIRST_UNSIGNED
+    )
+    return not is_unsigned or all(ranges[each][0] >= 0 for each in _wide_operands(operation))
+
+
+def _least_bits(
+    group: Iterable[Operation], ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
+) -> Iterator[int]:
+    """Bits below which no operation of a group makes sense."""
+    yield min(_WIDTHS)
+    for operation in group:
+        if operation.name in _SHIFTS:
+            yield ranges[operation.operands[1]][1] + 1
+        for value in _wide_operands(operation):
+            maker = makers[value]
+            if maker.name in _WIDENED:
+                type_ = maker.operands[0].type
+                assert isinstance(type_, TensorType)
+                yield type_.element.bits
+
+
+def _narrow(block: Block, function: Operation, web: _Web, rewriter: Rewriter) -> None:
+    instead: dict[Value, Value] = {}
+    for operation in web.operations:
+        before: list[Operation] = []
+        operands = [
+            _narrowed(value, web, before, rewriter)
+            if _is_wide(value) and _is_free(value, rewriter.makers)
+            else value
+            for value in operation.operands
+        ]
+        at = block.operations.index(operation)
+        block.operations[at:at] = before
+        rewriter.set_operands(operation, operands)
+        if operation.name in _INNER:
+            assert isinstance(operation.result.type, TensorType)
+            operation.result.type = TensorType(operation.result.type.shape, web.element)
+        if not web.is_signed:
+            _read_as_unsigned(operation)
+        if operation.name == "arith.trunci":
+            _cut(operation, web, instead)
+    for user in function.walk():
+        if not instead.keys().isdisjoint(user.operands):
+            operands = [instead.get(value, value) for value in user.operands]
+            rewriter.set_operands(user, operands)
+    _drop_unused(block, function, rewriter)
+
+
+def _narrowed(value: Value, web: _Web, before: list[Operation], rewriter: Rewriter) -> Value:
+    """A web's own of a constant, or of what is widened from fewer bits."""
+    maker = rewriter.makers[value]
+    assert isinstance(value.type, TensorType)
+    type_ = TensorType(value.type.shape, web.element)
+    number = one_number(maker)
+    if number is None and maker.operands[0].type == type_:
+        return maker.operands[0]
+    result, attributes = rewriter.value(value, type_), dict(maker.attributes)
+    if number is not None:
+        signed = number - (1 << web.bits) if number >> web.bits - 1 == 1 else number
+        attributes["value"] = DenseAttribute(type_, (signed,))
+    before.append(rewriter.operation(maker.name, maker.operands, [result], attributes, maker.line))
+    return result
+
+
+def _read_as_unsigned(operation: Operation) -> None:
+    operation.name = _UNSIGNED.get(operation.name, operation.name)
+    if operation.name == "arith.cmpi":
+        predicate = operation.integer("predicate")
+        if _FIRST_SIGNED <= predicate < _FIRST_UNSIGNED:
+            moved = predicate + _FIRST_UNSIGNED - _FIRST_SIGNED
+            operation.attributes["predicate"] = moved
+
+
+def _cut(operation: Operation, web: _Web, instead: dict[Value, Value]) -> None:
+    """Cut elements further, or not at all, or widen them where they became too short."""
+    type_ = operation.result.type
+    assert isinstance(type_, TensorType)
+    if type_.element.bits == web.bits:
+        instead[operation.result] = operation.operands[0]
+    elif type_.element.bits > web.bits:
+        operation.name = "arith.extsi" if web.is_signed else "arith.extui"
+        operation.attributes = {}
+
+
+def _drop_unused(block: Block, function: Operation, rewriter: Rewriter) -> None:
+    for operation in reversed([*block.operations]):
+        is_dead = len(operation.results) == 1 and operation.result.uses == 0
+        if is_dead and operation.name in ("arith.trunci", "arith.constant", *_WIDENED):
+            rewriter.erase(block, operation)
