@@ -31,6 +31,7 @@ from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.run import run_in_qemu
 from triton_rvv.codegen.zig import run_zig_cc
+from triton_rvv.targets.target import RVVTarget
 
 X60, X60_WITH_UNIT = "emulated:x60", "emulated:x60-ime"
 LAYERS = 24
@@ -142,6 +143,7 @@ def tuned(study: Study, trials: int) -> LibraryWinner:
 def of_device(winners: Sequence[LibraryWinner], device: str) -> list[LibraryWinner]:
     """All winners as code for a device: what was tuned there comes in place of what was not."""
     target = load_board(device).info.target
+    assert isinstance(target, RVVTarget)
     found: dict[object, LibraryWinner] = {}
     for winner in sorted(winners, key=lambda one: one.target == target):
         place = (winner.kernel, winner.cores, *winner.shape.items())
@@ -196,7 +198,7 @@ def row(one: Run, program: Path, inputs: Path, expected: Expected) -> str:
     board.open()
     result = program.with_name(f"output-{one.cores}-{one.tokens}")
     result.touch()
-    arguments = [inputs, result, str(one.tokens), str(past(one.tokens))]
+    arguments: list[str | Path] = [inputs, result, str(one.tokens), str(past(one.tokens))]
     done = run_in_qemu(board.emulator, program, arguments, LIMIT_S)
     if done.result.returncode != 0 or done.report is None:
         raise SystemExit(f"the program ended with status {done.result.returncode}")

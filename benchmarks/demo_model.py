@@ -212,7 +212,7 @@ def _packed(random: np.random.Generator, depth: int, columns: int) -> Packed:
     shape = (tiles, depth // 2, TILE)
     low, high = (random.integers(1, 16, shape, dtype=np.uint8) for _ in range(2))
     sizes = random.uniform(0.75, 1.25, (tiles, depth // GROUP, TILE)).astype(np.float32)
-    return Packed(low | high << 4, (sizes / (4.3 * depth**0.5)).astype(np.float16))
+    return Packed(low | high * np.uint8(16), (sizes / (4.3 * depth**0.5)).astype(np.float16))
 
 
 def _normed(x: torch.Tensor, weight: npt.NDArray[np.float32]) -> torch.Tensor:
