@@ -77,7 +77,7 @@ def linked(ggml: Path, folder: Path) -> Path:
     sources = {
         DRIVER: ["-std=gnu11"],
         own / "arch" / "riscv" / "quants.c": ["-std=gnu11", *includes],
-        own / "arch" / "riscv" / "repack.cpp": ["-std=gnu++17", "-x", "c++", *includes],
+        own / "arch" / "riscv" / "repack.cpp": ["-std=gnu++17", "-lc++", *includes],
     }
     objects = []
     for source, flags in sources.items():

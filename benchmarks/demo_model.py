@@ -23,7 +23,7 @@ _BASE = 1e6  # of the angles, as in Qwen2.5's config.json
 _EPSILON = 1e-6
 _MOST = 127
 # Stages whose noise others amplify: gate times up has that of both, and so have scores.
-_AMPLIFIED = 3.0
+_AMPLIFIED = 2.0
 
 _Array = npt.NDArray[np.generic]
 
