@@ -99,7 +99,7 @@ bench: setup
 gpu:
 	$(LIMIT) 1500 $(PYTHON) benchmarks/gpu_all.py $(ARGS)
 
-# A transformer block in C on tuned kernels, on the emulated board; ARGS="--trials 30" searches more.
+# A decoder of a language model in C on tuned kernels, on emulated boards; ARGS="--trials 30" searches more.
 demo: setup
 	@$(PYTHON) benchmarks/demo.py $(ARGS)
 
