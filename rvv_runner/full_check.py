@@ -13,7 +13,7 @@ from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile
 from rvv_runner.calibrate import plain_name
 from rvv_runner.calibration.family_page import Page, measure_page, models_on_page
-from rvv_runner.calibration.nearest_model import core_text, findings
+from rvv_runner.calibration.nearest_model import core_text, findings, surprises
 from rvv_runner.devices import board_file_of, emulated_board_file, is_emulated, load_board
 from rvv_runner.new_board_file import check_new_name, write_text
 
@@ -74,15 +74,18 @@ def import_page(page: Page, core: str | None, like: str | None, say: Callable[[s
     try:
         board.open()
         with scratch_folder("full-check-") as folder:
-            found = findings(page, models_on_page(board, folder))
+            estimated = models_on_page(board, folder)
     finally:
         board.close()
+    found = findings(page, estimated)
     if not found:
         raise BoardError(
             f"the page of {page.board} has too few figures to tell models apart: measure again"
         )
     for finding in found:
         say(f"ok      {finding}")
+    for sentence in surprises(page, estimated):
+        say(f"note    {sentence}")
     assert stand_in.emulation is not None
     text = core_text(stand_in.name, stand_in.emulation.cost_table, found)
     say(f"written: {write_text(core, text)}")

@@ -1,6 +1,9 @@
-"""What all tests share: GPUs that are missing, tests that cannot be ended, and how much is left."""
+"""What all tests share: GPUs that are missing, tests that cannot be ended, how much is left."""
 
 from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
 
 import pytest
 from end_of_tests import EndOfTests
@@ -15,6 +18,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
     if not torch.cuda.is_available():
         pytest.skip("needs a GPU that torch can use: run `make gpu` on a machine with one")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Collect tests without looking for cycles among them: what is made here stays."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from foundation.errors import UserError
 from foundation.scratch import UNFINISHED, scratch_folder
 from rvv_runner.board import Board, BoardError
-from rvv_runner.calibration.check_probes import DECIDING, PROBES, Probe
+from rvv_runner.calibration.check_probes import PROBES
 from rvv_runner.calibration.program import build_program, with_data
 from triton_rvv.codegen.link import LinkError
 from triton_rvv.codegen.zig import ZigError
@@ -93,33 +93,29 @@ def measure_page(board: Board, name: str, folder: Path, say: Callable[[str], Non
     Raises:
         BoardError: if the executable cannot be built, or the board fails several times in a row.
     """
-    found, reasons = _run(board, PROBES, folder, say)
+    found, reasons = _run(board, folder, say)
     cycles = {probe: next(iter(each.values())) for probe, each in found.items()}
     return Page(name, board.info.name, cycles, reasons)
 
 
 def models_on_page(board: Board, folder: Path) -> dict[str, Mapping[str, float]]:
-    """Cycles of one line under each model of an open emulated board, by the name of the probe.
-
-    Of those probes on which the models of the family differ.
-    """
-    return _run(board, DECIDING, folder, lambda line: None)[0]
+    """Cycles of one line under each model of an open emulated board, by the probe's name."""
+    return _run(board, folder, lambda line: None)[0]
 
 
 def _run(
-    board: Board, probes: Sequence[Probe], folder: Path, say: Callable[[str], None]
+    board: Board, folder: Path, say: Callable[[str], None]
 ) -> tuple[dict[str, Mapping[str, float]], dict[str, str]]:
     """By probe, cycles by model (of a real board there is one, ""), or why it failed."""
-    every = [probe.kernel for probe in PROBES]  # so that each lies at one place in all programs
-    kernels = {number: every[number] for number, each in enumerate(PROBES) if each in probes}
+    kernels = [probe.kernel for probe in PROBES]
     try:
-        program = build_program(every, board.info.target, folder)
+        program = build_program(kernels, board.info.target, folder)
     except (ZigError, LinkError) as error:
         raise BoardError(f"the micro-kernels cannot be built: {error}") from error
     found: dict[str, Mapping[str, float]] = {}
     reasons: dict[str, str] = {}
     failures = 0
-    for number, kernel in kernels.items():
+    for number, kernel in enumerate(kernels):
         parameters = {**kernel.parameters, "iterations": _ITERATIONS}
         artifact = with_data(program, number, kernel, parameters)
         measurement = board.measure(artifact, _REPEATS, _LIMIT_S)

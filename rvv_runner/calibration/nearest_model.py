@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from rvv_runner.calibration.check_probes import (
     ASKED_4,
     ASKED_32,
+    DECIDING,
     FAR,
     L2_HALF,
     L2_SMALL,
@@ -19,7 +20,7 @@ from rvv_runner.calibration.check_probes import (
 from rvv_runner.calibration.family_page import Page
 from rvv_runner.emulated.family import DEFAULT_MODEL, Model, models
 
-__all__ = ["Finding", "core_text", "findings"]
+__all__ = ["Finding", "core_text", "findings", "surprises"]
 
 # Logarithms of cycles, or of their ratios, by what they are about, with the models that differ in
 # it. Ratios cancel what a core's clock or memory has to do with all of them. A busy neighbour is no
@@ -34,6 +35,7 @@ _TOPICS: Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, str | None], ...]]
 }
 # A model that is further off than this, and twice as far as the nearest, is ruled out.
 _OFF = math.log(1.15)
+_SURPRISING = math.log(1.25)
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,17 @@ def findings(page: Page, estimated: Mapping[str, Mapping[str, float]]) -> list[F
         if names <= page.cycles.keys() and names <= estimated.keys():
             found.append(_finding(topic, rivals, figures, page, estimated))
     return found
+
+
+def surprises(page: Page, estimated: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """A sentence for each figure that no model of the family is about, and that is far off."""
+    decided = {probe.name for probe in DECIDING}
+    return [
+        f"{name}: {cycles:.0f} cycles a line, and {estimated[name][DEFAULT_MODEL]:.0f} in the model"
+        for name, cycles in page.cycles.items()
+        if name in estimated.keys() - decided
+        and abs(math.log(cycles / estimated[name][DEFAULT_MODEL])) > _SURPRISING
+    ]
 
 
 def _finding(

@@ -91,7 +91,7 @@ struct class_cost {
     X(predictor_entries)
 
 /* Of an out-of-order core only; all are 0 for one that issues in order. */
-#define WINDOW_PARAMETERS(X) X(issue_width) X(window_entries) X(load_misses)
+#define WINDOW_PARAMETERS(X) X(issue_width) X(window_entries) X(load_misses) X(vectors_in_order)
 
 /* Of several cores of a chip only; all are 0 for one core. */
 #define SHARED_PARAMETERS(X)                                                                       \

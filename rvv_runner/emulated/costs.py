@@ -59,6 +59,7 @@ _MEMORY_SIZES = (
 )
 # Of out-of-order cores, with the largest that the model takes (window.h).
 _WINDOW_LIMITS = {"issue_width": 16, "window_entries": 1024, "load_misses": 64}
+_IN_ORDER = "vectors_in_order"  # 1 where vector arithmetic starts in program order
 _CORE_KEYS = {
     *("vlen_bits", "memory", "pipeline", "branches", "scalar", "vector", "vector_memory"),
     "cores",
@@ -202,12 +203,15 @@ def _window(entry: Mapping[str, Any]) -> dict[str, int]:
     """The window of an out-of-order core; empty for one that issues in order."""
     if not entry:
         return {}
-    if set(entry) != {*_WINDOW_LIMITS, "source"}:
-        raise ValueError(f"out_of_order needs exactly {', '.join(_WINDOW_LIMITS)} and source")
+    if set(entry) - {_IN_ORDER} != {*_WINDOW_LIMITS, "source"}:
+        needed = ", ".join(_WINDOW_LIMITS)
+        raise ValueError(f"out_of_order needs {needed} and source, and may have {_IN_ORDER}")
     for name, limit in _WINDOW_LIMITS.items():
         if not 1 <= entry[name] <= limit:
             raise ValueError(f"{name} is {entry[name]}: make it 1 to {limit}")
-    return {name: entry[name] for name in _WINDOW_LIMITS}
+    if (in_order := entry.get(_IN_ORDER, 0)) not in (0, 1):
+        raise ValueError(f"{_IN_ORDER} is {in_order}: make it 0 or 1")
+    return {**{name: entry[name] for name in _WINDOW_LIMITS}, _IN_ORDER: in_order}
 
 
 def _sharing(entry: Mapping[str, Any]) -> dict[str, int]:

@@ -132,8 +132,12 @@ void window_issue(struct scoreboard *board, const struct scheduled *item,
         later(window->enters, entered + entries * TICKS_PER_CYCLE / costs->issue_width);
     board->last_issue = entered; /* where software prefetches begin */
     ticks_t ready = operands_ready(board, item, entered);
+    bool in_order = costs->vectors_in_order && item->is_vector && item->unit != UNIT_ls;
+    WAIT(ready, in_order ? window->vector_started : 0, board->why.now,
+         without_misses(&board->why.own));
     ticks_t start =
         book(&window->units[item->unit], capacity_of(item->unit), entered, ready, occupancy);
+    window->vector_started = in_order ? start : window->vector_started;
     EXPLAINED(if (start > ready) { board->why.now = without_misses(&board->why.own); })
     board->vector_fp_waited += item->unit == UNIT_vfp ? start - ready : 0;
     board->vector_busy += item->is_vector ? item->occupancy : 0;

@@ -2,7 +2,8 @@
  *
  * Instructions enter a window in program order, a few a cycle, and leave it in that order once they
  * are done. In between, each starts as soon as its operands are ready and its unit has time left,
- * also before older ones. Renaming is perfect: only true dependences count.
+ * also before older ones. Renaming is perfect: only true dependences count. With
+ * `vectors_in_order`, vector arithmetic starts in program order.
  */
 #ifndef WINDOW_H
 #define WINDOW_H
@@ -31,6 +32,7 @@ struct window {
     ticks_t enters;    /* when the next instruction enters */
     ticks_t last_left; /* when the last one so far leaves */
     ticks_t last_done; /* when the last one to enter is done */
+    ticks_t vector_started; /* when the last vector arithmetic to enter starts */
     ticks_t restarts;  /* before that, nothing enters after a mispredicted branch */
     EXPLAINED(struct reason restart_why;)
 };

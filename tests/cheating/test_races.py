@@ -46,7 +46,7 @@ def test_a_race_is_named(name, reason, folder):
     assert failure.reason.endswith(reason)
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@pytest.mark.parametrize("name", in_turn(RIGHT, turns=2))
 def test_what_atomic_operations_order_is_built(name, folder):
     artifact = built(f"{FILE}:{name}_kernel", folder)
     assert isinstance(artifact, ElfArtifact), artifact.reason

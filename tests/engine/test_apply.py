@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 from captured_programs import OWN_TUNER, captured, run_command, written
 
+import engine
+import triton_rvv
 from engine.programs.applied import run_program
 from foundation.config import Config
 from foundation.errors import UserError
@@ -185,17 +188,19 @@ print(out.unique().tolist())
 """
 
 
-@pytest.mark.long
-def test_a_descriptor_gets_the_block_of_the_winner(tmp_path):
-    captured(tmp_path, DESCRIBED, head="")
-    path = tmp_path / "program.capture"
+def test_a_descriptor_gets_the_block_of_the_winner(tmp_path, capsys):
+    triton_rvv.activate("host")
+    program, path = str(written(tmp_path, DESCRIBED, head="")), tmp_path / "program.capture"
+    with engine.capture(path):
+        runpy.run_path(program)
     (task,) = read_capture(path).tasks
     described = task.arguments["x"]
     assert isinstance(described, Descriptor)
     assert described.block_shape == (16,)
     add_winners(path, {"BLOCK": 32}, ("cdiv(64, BLOCK)", "1", "1"), loads={"x": (32,)})
-    done = run_command("run", "--with", path, "--", sys.executable, tmp_path / "program.py")
-    assert done.stdout == "[32.0]\n"
+    with engine.apply(path):
+        runpy.run_path(program)
+    assert capsys.readouterr().out == "[16.0]\n[32.0]\n"
 
 
 @pytest.mark.long

@@ -413,13 +413,19 @@ def test_tasks_are_shown(plain, tmp_path):
     assert "add_kernel" in page.read_text()
 
 
-def test_within_this_process(tmp_path):
+def imported(path):
+    """A program's module in this process, on its processor."""
     triton_rvv.activate("host")
-    path = written(tmp_path, "")
     spec = importlib.util.spec_from_file_location("captured_here", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["captured_here"] = module
     spec.loader.exec_module(module)
+    return module
+
+
+def test_within_this_process(tmp_path):
+    path = written(tmp_path, "y = torch.randn(100000) * 3 + 10")
+    module = imported(path)
     with engine.capture(tmp_path / "here"):
         module.add(module.x, module.x)
     module.add(module.x, module.x)
@@ -428,6 +434,18 @@ def test_within_this_process(tmp_path):
     assert is_capture_file(tmp_path / "here")
     with pytest.raises(UserError, match="is no capture"), engine.capture(path):
         pass
+    with engine.capture(tmp_path / "kept", keep_data=True):
+        module.add(module.y, module.y)
+    check_large(read_capture(tmp_path / "kept").tasks[0], Recorded)
+
+
+def test_a_capture_that_disappears_does_not_hurt(tmp_path, capfd):
+    module = imported(written(tmp_path, ""))
+    with engine.capture(tmp_path / "gone"):
+        module.add(module.x, module.x)
+        (tmp_path / "gone").unlink()
+        assert torch.equal(module.add(module.x, module.x, block=32), 2 * module.x)
+    assert capfd.readouterr().err.count("no longer recorded") == 1
 
 
 @pytest.mark.long

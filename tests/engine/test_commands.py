@@ -223,7 +223,7 @@ def test_arguments_larger_than_memory_are_refused() -> None:
     ("command", "arguments"),
     [
         ("tune", "--help"),
-        ("measure", "matmull"),
+        pytest.param("measure", "matmull", marks=pytest.mark.long),
         pytest.param("tune", "matmul --shape M=256,n=4", marks=pytest.mark.long),
         pytest.param("measure", "matmul --shape M=0", marks=pytest.mark.long),
         pytest.param("tune", "rope_bwd --dtype f33", marks=pytest.mark.long),

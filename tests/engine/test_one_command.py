@@ -158,7 +158,16 @@ def test_arguments_and_exit_status_are_the_subcommands(rvv_tune: Path, tmp_path:
     assert run(rvv_tune, "find", "matmul", "--storage", str(tmp_path / "none")).returncode == 1
 
 
-@pytest.mark.parametrize("words", [[], ["--help"], ["--version"], ["tunne"], ["tune", "--help"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        pytest.param(["--help"], marks=pytest.mark.long),
+        pytest.param(["--version"], marks=pytest.mark.long),
+        ["tunne"],
+        ["tune", "--help"],
+    ],
+)
 def test_help_and_mistakes_import_nothing_heavy(words: list[str]) -> None:
     script = (
         "import sys; from engine.__main__ import start\n"
@@ -190,7 +199,7 @@ def completions(line: str, script: Path, **variables: str) -> list[str]:
     [
         ("rvv-tune ", list(COMMANDS)),
         pytest.param("rvv-tune tu", ["tune", "tune-list", "tune-all"], marks=pytest.mark.long),
-        ("rvv-tune tune ", kernel_names()),
+        pytest.param("rvv-tune tune ", kernel_names(), marks=pytest.mark.long),
         ("rvv-tune tune matmul --st", ["--storage", "--study"]),
         pytest.param(
             "rvv-tune tune matmul --sampler ", list(SAMPLER_NAMES), marks=pytest.mark.long
@@ -199,7 +208,11 @@ def completions(line: str, script: Path, **variables: str) -> list[str]:
             "rvv-tune tune matmul --sampler tpe --until ", ["converged"], marks=pytest.mark.long
         ),
         ("rvv-tune tune matmul --device emulated:x", ["x100", "x60", "x60-ime"]),
-        ("rvv-tune boards ", ["trust", "check", "stat", "calibrate", "core", "qemu"]),
+        pytest.param(
+            "rvv-tune boards ",
+            ["trust", "check", "stat", "calibrate", "core", "qemu"],
+            marks=pytest.mark.long,
+        ),
         pytest.param("rvv-tune boards check --w", ["--write"], marks=pytest.mark.long),
         pytest.param("rvv-tune export --format s", ["sglang"], marks=pytest.mark.long),
         ("rvv-tune tune fused_moe --for ", ["vllm", "sglang"]),

@@ -210,7 +210,10 @@ def test_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     ("load", "jobs", "sentence"),
     [
         (1e6, 2, "not ready after 1 s, since this machine is busy: end other programs, or give"),
-        (1e6, 1, "not ready after 1 s, since this machine is busy: end other programs$"),
+        pytest.param(
+            *(1e6, 1, "not ready after 1 s, since this machine is busy: end other programs$"),
+            marks=pytest.mark.long,
+        ),
         (0.0, 2, "not ready after 0 s, though this machine is not busy: run the command again$"),
     ],
 )

@@ -186,7 +186,7 @@ def test_a_drift_meets_all_alike() -> None:
     assert sum(wins) == 10
 
 
-@pytest.mark.parametrize("drift", [0.0, 0.02])
+@pytest.mark.parametrize("drift", [pytest.param(0.0, marks=pytest.mark.long), 0.02])
 def test_ties_are_rarely_significant(drift: float) -> None:
     ties = [compared([1.0, 1.0], seed, drift) for seed in range(100)]
     told = [comparison.contenders[1].is_significantly_slower for comparison in ties]

@@ -27,6 +27,8 @@ from rvv_runner.devices import load_board
 pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
 PROBLEM = ["matmul", "--shape", "M=32,N=64,K=32", "--seed", "3"]
+TRIALS = 6
+BUDGET = ["--trials", str(TRIALS)]
 
 
 def command(*arguments: str) -> list[str]:
@@ -44,7 +46,7 @@ def environment() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run of ten trials in a folder of its own, and what it printed."""
+    """A run of some trials in a folder of its own, and what it printed."""
 
     folder: Path
     record: dict[str, Any]
@@ -62,7 +64,7 @@ def trial_lines(text: str) -> list[dict[str, str]]:
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory, ray_for_tests: None) -> Finished:
     folder = tmp_path_factory.mktemp("tuned")
-    done = run(folder, "--trials", "10", "--json")
+    done = run(folder, *BUDGET, "--json")
     assert done.returncode == 0, done.stderr
     return Finished(folder, json.loads(done.stdout), trial_lines(done.stderr))
 
@@ -88,20 +90,22 @@ def test_json_names_the_winner_and_the_elf_that_was_measured(finished: Finished)
     assert {path.suffix for path in Path(winner["elf_path"]).parent.iterdir()} == {
         ".elf", ".json", ".llir", ".o", ".s", ".sha256", ".ttir"
     }  # fmt: skip
-    assert sum(record["statuses"].values()) == record["tried"] == 10
+    assert sum(record["statuses"].values()) == record["tried"] == TRIALS
 
 
 def test_progress_is_a_parseable_line_a_trial(finished: Finished) -> None:
-    assert [line["trial"] for line in finished.progress] == [f"{n}/10" for n in range(1, 11)]
+    assert [line["trial"] for line in finished.progress] == [
+        f"{n}/{TRIALS}" for n in range(1, TRIALS + 1)
+    ]
     best = finished.progress[-1]["best_time_s"]
     assert float(best) == pytest.approx(finished.record["winner"]["time_s"], abs=1e-9)
 
 
 def test_the_same_command_again_measures_nothing(finished: Finished) -> None:
-    done = run(finished.folder, "--trials", "10")
+    done = run(finished.folder, *BUDGET)
     assert done.returncode == 0
     assert trial_lines(done.stdout) == []
-    assert done.stdout.startswith("ended=trials\ttried=10\n")
+    assert done.stdout.startswith(f"ended=trials\ttried={TRIALS}\n")
     best = [fields(line) for line in done.stdout.splitlines() if line.startswith("best=")]
     assert [float(line["time_s"]) for line in best] == pytest.approx(
         [trial["time_s"] for trial in finished.record["best"]], abs=1e-9
@@ -128,7 +132,7 @@ def test_times_of_another_compiler_or_board_model_are_not_gone_on_with(
 
 @pytest.mark.long
 def test_two_runs_with_one_seed_are_the_same_run(finished: Finished, tmp_path: Path) -> None:
-    done = run(tmp_path, "--trials", "10", "--json")
+    done = run(tmp_path, *BUDGET, "--json")
     assert trial_lines(done.stderr) == finished.progress
     again = json.loads(done.stdout)
     same = ("config", "time_s", "counters", "elf_sha256")
@@ -139,7 +143,7 @@ def test_two_runs_with_one_seed_are_the_same_run(finished: Finished, tmp_path: P
 
 def test_ctrl_c_ends_the_workers_and_prints_what_is_known(tmp_path: Path) -> None:
     with started(tmp_path, "--trials", "500", "--jobs", "1") as process:
-        seen = wait_for_trials(process, 3)
+        seen = wait_for_trials(process, 2)
         os.killpg(process.pid, signal.SIGINT)
         rest, errors = process.communicate(timeout=200)
         assert process.returncode == 0

@@ -24,8 +24,8 @@ import triton_rvv
 @pytest.mark.parametrize(
     ("targets", "examples", "draw_first"),
     [
-        (["host"], 3, draw_statement),
-        (EMULATED, 2, draw_statement),
+        (["host"], 2, draw_statement),
+        (EMULATED, 1, draw_statement),
         pytest.param(["host"], 5, carrying_loop, marks=pytest.mark.long),
         pytest.param(["host"], 30, draw_statement, marks=pytest.mark.long),
     ],

@@ -101,15 +101,23 @@ def test_the_rvv_back_end_stays_beside_those_for_gpus(tmp_path: Path) -> None:
     built(builder(tmp_path, M=512, N=512, K=512).build(CONFIG))
 
 
+PRODUCT = {"M": 17, "N": 3000, "K": 1000}
+
+
 @pytest.mark.parametrize(
     ("kernel", "shape", "loads"),
     [
-        ("matmul", {"M": 17, "N": 3000, "K": 1000}, "cp.async.cg.shared.global"),
-        ("batched_matmul", {"B": 2, "M": 17, "N": 3000, "K": 1000}, "cp.async.cg.shared.global"),
-        ("split_k_matmul", {"M": 17, "N": 3000, "K": 1000}, "cp.async.cg.shared.global"),
+        ("matmul", PRODUCT, "cp.async.cg.shared.global"),
         ("softmax", {"M": 8, "N": 5000}, "ld.global.v4.b32"),
-        ("layernorm_fwd", {"M": 8, "N": 5000}, "ld.global.v4.b32"),
-        ("cross_entropy", {"M": 8, "N": 5000}, "ld.global.v4.b32"),
+        *(
+            pytest.param(*case, marks=pytest.mark.long)
+            for case in (
+                ("batched_matmul", {"B": 2, **PRODUCT}, "cp.async.cg.shared.global"),
+                ("split_k_matmul", PRODUCT, "cp.async.cg.shared.global"),
+                ("layernorm_fwd", {"M": 8, "N": 5000}, "ld.global.v4.b32"),
+                ("cross_entropy", {"M": 8, "N": 5000}, "ld.global.v4.b32"),
+            )
+        ),
     ],
 )
 def test_multiples_of_8_are_loaded_16_bytes_at_a_time(

@@ -146,7 +146,9 @@ def shared_bytes(problem: Problem, config: Config, board: BoardInfo) -> int:
     ("board", "changes"),
     [
         (H200, {"num_warps": 4, "num_stages": 3}),  # by warpgroups
-        (H200, {"BLOCK_SIZE_M": 32, "num_warps": 4, "num_stages": 4}),
+        pytest.param(
+            *(H200, {"BLOCK_SIZE_M": 32, "num_warps": 4, "num_stages": 4}), marks=pytest.mark.long
+        ),
         (H200, {"BLOCK_SIZE_N": 64, "num_warps": 8, "num_stages": 1}),
         (MI300X, {"num_warps": 8, "num_stages": 2, **ON_AMD}),
         (MI300X, {"BLOCK_SIZE_M": 32, "num_warps": 4, "num_stages": 3, **ON_AMD}),

@@ -142,7 +142,7 @@ def problem_of(tmp_path):
     [
         (DECORATED, ":twice", "twice"),
         (MADE, "", "scaled"),
-        (MADE, ":scaled", "scaled"),
+        pytest.param(MADE, ":scaled", "scaled", marks=pytest.mark.long),
         (CONDITIONAL, "", "copy"),
     ],
 )

@@ -31,6 +31,12 @@ def empty_cache(monkeypatch, tmp_path):
     return tmp_path / "cache"
 
 
+@pytest.fixture
+def short_source(monkeypatch):
+    """A launcher of one file, which compiles sooner."""
+    monkeypatch.setattr(objects, "SOURCES", ("check.c",))
+
+
 def test_processes_that_build_it_at_once_share_one_whole_file(empty_cache, build_object, tmp_path):
     started = [
         subprocess.Popen([sys.executable, "-c", PRINT_PATH], stdout=subprocess.PIPE, text=True)
@@ -44,12 +50,14 @@ def test_processes_that_build_it_at_once_share_one_whole_file(empty_cache, build
     link_elf([build_object(""), path], tmp_path / "kernel.elf")
 
 
+@pytest.mark.usefixtures("short_source")
 def test_second_call_compiles_nothing(empty_cache, monkeypatch):
     first = launcher_object(RVVTarget(vlen_bits=256))
     monkeypatch.setattr(objects, "run_zig_cc", None)
     assert launcher_object(RVVTarget(vlen_bits=256)) == first
 
 
+@pytest.mark.usefixtures("short_source")
 @pytest.mark.parametrize(
     ("name", "value"),
     [("_FLAGS", (*objects._FLAGS, "-DOTHER")), ("zig_version", lambda: "0.0.1")],
@@ -60,6 +68,7 @@ def test_other_flags_or_compiler_give_another_file(empty_cache, monkeypatch, nam
     assert launcher_object(RVVTarget(vlen_bits=256)) != first
 
 
+@pytest.mark.usefixtures("short_source")
 def test_changed_source_gives_another_file(empty_cache, monkeypatch, tmp_path):
     first = launcher_object(RVVTarget(vlen_bits=256))
     for path in objects._SOURCE_FOLDER.glob("*.[ch]"):

@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -33,12 +34,21 @@ def plain(name: str) -> str:
 
 def imported(path: Path) -> set[str]:
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names.add(str(node.module).partition(".")[0])
     return names
+
+
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Those of a file, however deep; expressions, which take most of the time, hold none."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inner = getattr(tree, field, [])
+        for node in inner if isinstance(inner, list) else []:
+            yield node
+            yield from statements(node)
 
 
 def test_what_is_imported_is_declared_and_what_is_declared_is_pinned() -> None:

@@ -97,6 +97,18 @@ def test_a_window_that_is_full_holds_up_what_follows(cycles_of):
     assert behind > alone + 20
 
 
+def test_vectors_in_order_wait_for_those_before_them(cycles_of):
+    """On the X100, a compare waits while a count of bits before it waits for its own compare."""
+    pair = "vmsgt.vx v{v}, v4, t3\nvcpop.m t{t}, v{v}\n"
+    body = "".join(pair.format(v=8 + n % 8, t=4 + n % 2) for n in range(32))
+    waits, overlaps = (
+        cycles_of(name, body, before="vsetvli t0, x0, e8, m1, ta, ma")[0] / 32
+        for name in ("x100", "c920v2")
+    )
+    assert waits > 9.5  # 6 of the count and 4 of the compare
+    assert overlaps < 9
+
+
 def test_a_core_is_made_of_a_results_page(cycles_of, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     pages = tmp_path / "some_core"

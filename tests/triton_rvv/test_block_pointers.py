@@ -101,7 +101,9 @@ SIGNATURE = {
 @pytest.mark.parametrize(
     "kernel", [pytest.param(matmul_kernel, marks=needs_block_pointers), descriptor_matmul_kernel]
 )
-@pytest.mark.parametrize("shape", [(32, 32, 32), (21, 45, 19)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [pytest.param((32, 32, 32), marks=pytest.mark.long), (21, 45, 19)], ids=str
+)
 def test_matrix_product(run, shape, kernel):
     m, n, k = shape
     random = np.random.default_rng(2)

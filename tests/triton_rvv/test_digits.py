@@ -52,7 +52,7 @@ def line_kernel(x_ptr, y_ptr, width, first, total, K: tl.constexpr, N: tl.conste
 
 @pytest.mark.parametrize(
     ("width", "k", "dtype"),
-    in_turn([100, 64, 33, 7, 1, 400], [2, 4], [np.float32, np.uint8, np.int64]),
+    in_turn([100, 33, 7, 64, 1, 400], [2, 4], [np.float32, np.uint8, np.int64], turns=3),
 )
 def test_lines_by_turns(run: KernelRunner, width: int, k: int, dtype: type) -> None:
     total, first = 611, 6
@@ -95,6 +95,7 @@ def plane_kernel(
         [(5, 70), (16, 128), (1, 1), (9, 33), (17, 131)],
         [2, 4],
         [((8, 64),), ((1, 256),), ((4, 8),)],
+        turns=3,
     ),
 )
 def test_planes(run: KernelRunner, rows: int, columns: int, k: int, block: tuple[int, int]) -> None:

@@ -49,7 +49,7 @@ SHAPES = [
 
 
 @pytest.mark.parametrize(
-    ("shape", "vlen_bits"), in_turn([(shape,) for shape in SHAPES], [128, 256, 512])
+    ("shape", "vlen_bits"), in_turn([(shape,) for shape in SHAPES], [128, 256, 512], turns=7)
 )
 def test_blocks(run, shape, vlen_bits):
     m, n, k = shape
@@ -329,8 +329,13 @@ def batched_dot_kernel(
     tl.store(out_ptr + (batch * M + rows) * N + columns, total)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
-@pytest.mark.parametrize("shape", [(2, 4, 8, 4), (4, 16, 64, 8), (1, 2, 2, 32)], ids=str)
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    in_turn(
+        [((2, 4, 8, 4),), ((4, 16, 64, 8),), ((1, 2, 2, 32),)], [torch.float32, torch.bfloat16]
+    ),
+    ids=str,
+)
 def test_batches(run, shape, dtype):
     batch, m, n, k = shape
     random = torch.Generator().manual_seed(batch)

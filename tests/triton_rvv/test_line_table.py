@@ -47,7 +47,11 @@ def _code(compiled: CompiledKernel) -> bytes:
 
 @pytest.mark.parametrize(
     ("name", "shape"),
-    [("matmul", {"M": 64, "N": 64, "K": 64}), ("softmax", {"M": 8, "N": 512}), ("vector_add", {})],
+    [
+        pytest.param("matmul", {"M": 64, "N": 64, "K": 64}, marks=pytest.mark.long),
+        ("softmax", {"M": 8, "N": 512}),
+        pytest.param("vector_add", {}, marks=pytest.mark.long),
+    ],
 )
 def test_lines_change_no_code(name, shape, tmp_path):
     plain = _compiled(name, shape, source_lines=False)

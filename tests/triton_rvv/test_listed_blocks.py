@@ -176,7 +176,7 @@ def _grid(values: dict[str, Any]) -> tuple[int, int]:
 
 @pytest.mark.parametrize(
     ("number", "vlen_bits", "left", "known"),
-    in_turn(range(len(SHAPES)), (128, 256, 512), (True, False), (True, False), turns=3),
+    in_turn(range(len(SHAPES)), (128, 256, 512), (True, False), (True, False), turns=2),
 )
 def test_pixels_by_channels_and_taps(
     run: KernelRunner, number: int, vlen_bits: int, left: bool, known: bool
@@ -206,7 +206,7 @@ def _strides(shape: tuple[int, ...], is_last: bool) -> tuple[int, ...]:
 
 @pytest.mark.parametrize(
     ("number", "vlen_bits", "is_last", "known"),
-    in_turn(range(len(SHAPES)), (128, 256, 512), (True, False), (True, False), turns=3),
+    in_turn(range(len(SHAPES)), (512, 128, 256), (True, False), (True, False), turns=2),
 )
 def test_taps_one_after_another(
     run: KernelRunner, number: int, vlen_bits: int, is_last: bool, known: bool

@@ -201,7 +201,9 @@ def run_case(
     )
 
 
-@pytest.mark.parametrize(("dtype", "vlen_bits", "number"), in_turn([*TYPES], VLENS, range(CASES)))
+@pytest.mark.parametrize(
+    ("dtype", "vlen_bits", "number"), in_turn([*TYPES], VLENS, range(CASES), turns=3)
+)
 def test_products(run: KernelRunner, dtype: str, vlen_bits: int, number: int) -> None:
     run_case(run, dtype, vlen_bits, number)
 
@@ -217,7 +219,7 @@ IN_PLACE = [
 
 
 @pytest.mark.parametrize(
-    ("dtype", "vlen_bits", "rows", "m", "k"), in_turn([*TYPES], VLENS, IN_PLACE)
+    ("dtype", "vlen_bits", "rows", "m", "k"), in_turn([*TYPES], VLENS, IN_PLACE, turns=3)
 )
 def test_rows_that_are_read_in_place_end_anywhere(
     run: KernelRunner, dtype: str, vlen_bits: int, rows: str, m: int, k: int
@@ -271,7 +273,7 @@ FEW = [
 
 @pytest.mark.parametrize(
     ("dtype", "vlen_bits", "number"),
-    in_turn([("fp32", 128), ("fp32", 256), ("fp16", 256), ("i8", 512)], range(len(FEW)), turns=6),
+    in_turn([("fp32", 128), ("fp32", 256), ("fp16", 256), ("i8", 512)], range(len(FEW)), turns=4),
 )
 def test_few_rows_and_rows_left_over(
     run: KernelRunner, dtype: str, vlen_bits: int, number: int

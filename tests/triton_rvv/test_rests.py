@@ -65,7 +65,7 @@ def doubled_kernel(x_ptr, bias_ptr, y_ptr, W, N, BLOCK: tl.constexpr):
 
 @pytest.mark.parametrize(
     ("height", "width", "dtype", "vlen_bits"),
-    in_turn([(30, 5), (9, 25), (4, 77)], [*zip(TYPES, (256, 128, 512, 256), strict=True)]),
+    in_turn([(30, 5), (9, 25), (4, 77)], [*zip(TYPES, (256, 128, 512, 256), strict=True)], turns=2),
 )
 def test_lines_in_turn(
     run: KernelRunner, height: int, width: int, dtype: type, vlen_bits: int
@@ -96,7 +96,7 @@ def strided_kernel(x_ptr, y_ptr, W, STRIDE, FIRST, N, STEP: tl.constexpr, BLOCK:
         [(20, 11), (5, 50)],
         [-1, 3, -5, 7],
         [*zip((*TYPES, np.float16), (256, 512, 128, 256, 256), strict=True)],
-        turns=3,
+        turns=2,
     ),
 )
 def test_strides(

@@ -100,8 +100,8 @@ def tile_kernel(x_ptr, y_ptr, H, W, D: tl.constexpr, BLOCK_H: tl.constexpr, BLOC
 @pytest.mark.parametrize(
     ("height", "width", "dtype", "distance"),
     in_turn(
-        [(1, 1), (5, 7), (9, 64), (3, 129)],
-        [(np.float32, 1), (np.int8, 2), (np.float64, 3), (np.int64, 1)],
+        [(5, 7), (1, 1), (9, 64), (3, 129)],
+        [(np.float32, 1), (np.int64, 1), (np.int8, 2), (np.float64, 3)],
         turns=2,
     ),
 )

@@ -242,7 +242,10 @@ def test_share_rows(kind, fired):
 @pytest.mark.parametrize(
     ("kind", "sizes", "m", "n"),
     in_turn(
-        ["", "rim"], [((4, 32),), ((8, 64),), ((2, 16),), ((1, 64),)], [(3, 5), (13, 70), (8, 64)]
+        ["", "rim"],
+        [((4, 32),), ((8, 64),), ((2, 16),), ((1, 64),)],
+        [(3, 5), (13, 70), (8, 64)],
+        turns=3,
     ),
 )
 def test_stencils(run, kind, sizes, m, n):

@@ -32,6 +32,7 @@ def streams_kernel(
         [(2, 0, 1), (2, 1, 0), (2, 0, 0), (3, 0, 2), (3, 2, 1), (4, 3, 0)],
         [1, 100, 256, 300],
         [np.float32, np.uint8, np.int16, np.int64],
+        turns=4,
     ),
 )
 def test_two_streams(run: KernelRunner, stride: int, a: int, b: int, n: int, dtype: type) -> None:
@@ -70,7 +71,7 @@ def all_kernel(x_ptr, y_ptr, row, n, STRIDE: tl.constexpr, N: tl.constexpr):
 
 @pytest.mark.parametrize(
     ("dtype", "n", "stride"),
-    in_turn([np.uint8, np.float32], [64, 61], [2, 3, 4], rounds=2),
+    in_turn([np.uint8, np.float32], [64, 61], [2, 3, 4]),
 )
 def test_all_streams_of_a_row(run: KernelRunner, stride: int, n: int, dtype: type) -> None:
     x: npt.NDArray[Any] = np.random.default_rng(4).integers(0, 10, (2, n, stride)).astype(dtype)

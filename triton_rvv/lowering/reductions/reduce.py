@@ -9,11 +9,13 @@ from dataclasses import replace
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.masks import TRUE
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.lowering.llvm.builder import Builder
@@ -154,9 +156,8 @@ def _along_rows(
     width = vector_width(context, sources)
     rows, runs = group_of_runs(sources, shape, width)
     step = runs * width
-    # What registers hold stays there.
-    is_small = all(isinstance(each, Buffer) for each in sources)
-    is_small &= sources[0].type.elements <= loop_nests.UNROLLED_RUNS * width
+    is_small = sources[0].type.elements <= loop_nests.UNROLLED_RUNS * width
+    is_small = is_small and _stays_in_registers(sources)
 
     def group_from(index: tuple[Val, ...], version: LoopVersion) -> None:
         group = [
@@ -220,6 +221,17 @@ def _along_rows(
             )
 
     loop_versioning.guarded(context, sources, walk, step=step if shape[-1] > step else 0)
+
+
+def _stays_in_registers(sources: Sequence[Tensor]) -> bool:
+    """Whether arrays are read that registers hold as long as rows are known numbers.
+
+    What little is computed of them is written once for each row then.
+    """
+    leaves = {each for root in sources for each in root.walk() if not each.operands}
+    is_short = sum(each.cost for each in sources) <= EXPENSIVE
+    are_known = all(isinstance(each, Buffer | Affine | Splat) for each in leaves)
+    return is_short and are_known and any(isinstance(each, Buffer) for each in leaves)
 
 
 def _points_of_group(

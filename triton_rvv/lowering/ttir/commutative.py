@@ -18,7 +18,7 @@ from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.ttir.algebra import are_equal
 from triton_rvv.lowering.ttir.kernel import Kernel
 
-__all__ = ["COMMUTES", "mark_commutative"]
+__all__ = ["COMMUTES", "first_in_order", "mark_commutative"]
 
 # The attribute of a reduction that may combine elements in any order.
 COMMUTES = "triton_rvv.commutes"
@@ -58,6 +58,37 @@ def mark_commutative(kernel: Kernel) -> int:
             operation.attributes[COMMUTES] = None
             fired += 1
     return fired
+
+
+def first_in_order(reduction: Operation) -> list[tuple[str, bool]]:
+    """By which of its elements a reduction chooses the first side of two, first things first.
+
+    Returns:
+        For each of the first elements, the strict comparison that orders it, and whether the lesser
+        one comes first. Empty where it is no such choice, of the same side for all elements.
+    """
+    blocks = reduction.regions[0].blocks
+    count = len(reduction.operands)
+    terms = _results(blocks[0], range(2 * count), lambda _: None) if len(blocks) == 1 else None
+    if not terms or any(term[0] != "arith.select" for term in terms):
+        return []
+    condition = terms[0][2]
+    sides = [(("argument", number), ("argument", number + count)) for number in range(count)]
+    if any(term[2:] != (condition, *side) for term, side in zip(terms, sides, strict=True)):
+        return []
+    keys, comparisons = _keys(condition, count), _strict_comparisons(condition)
+    if keys != [*range(len(comparisons))]:
+        return []
+    return [(each[1], each[2][1] < count) for each in comparisons]
+
+
+def _strict_comparisons(condition: Any) -> list[Any]:
+    """The comparisons of a condition that orders sides, first things first."""
+    if condition[0] == "compare":
+        return [condition] if condition[1] in _STRICT else []
+    operands = condition[2:]
+    found = [each for operand in operands for each in _strict_comparisons(operand)]
+    return sorted(found, key=lambda each: min(side[1] for side in each[2:]))
 
 
 def _is_known_to_commute(

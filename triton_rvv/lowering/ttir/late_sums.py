@@ -21,6 +21,7 @@ from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.accumulators import NEUTRAL, TAKEN_TWICE, size_of_sums
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.repeated import repeated
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 from triton_rvv.targets.target import Target
 
@@ -71,25 +72,27 @@ def add_late(kernel: Kernel) -> int:
 
 
 def _fit_registers(loop: Operation, sums: Sequence[LateSum], target: Target) -> bool:
-    """Whether what a loop carries then leaves half of the registers."""
+    """Whether what a loop carries then leaves enough of the registers."""
     numbers = {each.number for each in sums}
     kept = [result.type for n, result in enumerate(loop.results) if n not in numbers]
     types = [*kept, *(each.carried(target) for each in sums)]
     blocks = [type_ for type_ in types if isinstance(type_, TensorType)]
     bits = sum(block.elements * block.element.bits for block in blocks)
-    return bits <= bits_for_sums(loop, target)
+    return bits <= bits_for_sums(loop, target, are_late=True)
 
 
-def bits_for_sums(loop: Operation, target: Target) -> int:
+def bits_for_sums(loop: Operation, target: Target, are_late: bool) -> int:
     """How many bits of blocks a loop may carry in registers.
 
-    Half of all there are; and a quarter where elements are widened, of which a run takes more.
+    Half of all there are; and a quarter where elements are widened, of which a run takes more, or
+    where elements are added up that masks may have put into memory first.
     """
     loads = [each.result.type for each in loop.walk() if each.name == "tt.load"]
     loaded = [type_.element.bits for type_ in loads if isinstance(type_, TensorType)]
     carried = [value.type for value in loop.results]
     added = [type_.element.bits for type_ in carried if isinstance(type_, TensorType)]
-    share = 4 if loaded and added and min(loaded) < max(added) else 2
+    is_widened = bool(loaded and added) and min(loaded) < max(added)
+    share = 4 if are_late or is_widened else 2
     return target.vector_registers // share * target.vector_bits
 
 
@@ -181,26 +184,12 @@ def _scaled(body: Block, late: LateSum, rewriter: Rewriter) -> Value:
     """The block whose rows were added up, times all that their sums were."""
     (value,) = late.reduction.operands
     for product, factor in late.scales:
-        repeated = [*_repeated(factor, late.reduction, rewriter)]
+        assert isinstance(value.type, TensorType)
+        factors = [*repeated(factor, value.type, late.reduction, rewriter)]
         result = rewriter.value(value)
-        operands, attributes = [value, repeated[-1].result], dict(product.attributes)
+        operands, attributes = [value, factors[-1].result], dict(product.attributes)
         made = rewriter.operation(product.name, operands, [result], attributes, product.line)
         where = body.operations.index(product)
-        body.operations[where:where] = [*repeated, made]
+        body.operations[where:where] = [*factors, made]
         value = result
     return value
-
-
-def _repeated(factor: Value, reduction: Operation, rewriter: Rewriter) -> Iterator[Operation]:
-    """A factor of sums as a block of the elements that were added up."""
-    type_, line = reduction.operands[0].type, reduction.line
-    assert isinstance(type_, TensorType)
-    whole = rewriter.value(factor, type_)
-    if not isinstance(factor.type, TensorType):
-        yield rewriter.operation("tt.splat", [factor], [whole], {}, line)
-        return
-    axis = reduction.integer("axis")
-    shape = (*type_.shape[:axis], 1, *type_.shape[axis + 1 :])
-    column = rewriter.value(factor, TensorType(shape, type_.element))
-    yield rewriter.operation("tt.expand_dims", [factor], [column], {"axis": axis}, line)
-    yield rewriter.operation("tt.broadcast", [column], [whole], {}, line)

@@ -21,6 +21,7 @@ from triton_rvv.lowering.ttir.interleaved_stores import group_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import add_late
+from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.schedule import choose_schedule
@@ -98,6 +99,11 @@ PASSES: Sequence[Pass] = (
         "narrow-integers",
         narrow_integers,
         "Computes blocks of integers in as few bits as their elements need.",
+    ),
+    Pass(
+        "locate-extremes",
+        locate_extremes,
+        "Finds the least or greatest element of a row first, and then where it is.",
     ),
     Pass(
         "join-reductions",
