@@ -184,6 +184,28 @@ static int run_grid(const struct tuned_variant *variant, const uint64_t *args,
     return job.is_out_of_memory ? TUNED_OUT_OF_MEMORY : TUNED_OK;
 }
 
+/* Runs a grid with its rooms; they are zeros again for each call. */
+static int run_with_rooms(const struct tuned_function *function, const struct tuned_call *call,
+                          const struct tuned_variant *variant, const uint32_t grid[3],
+                          int threads) {
+    int64_t elements[TUNED_MOST_ROOMS];
+    void *rooms[TUNED_MOST_ROOMS];
+    int status = TUNED_OK;
+    if (function->room_count > 0)
+        variant->rooms(call->sizes, elements);
+    for (size_t i = 0; i < function->room_count; i++) {
+        rooms[i] = calloc((size_t)elements[i], function->rooms[i].element_bytes);
+        if (rooms[i] == NULL && elements[i] > 0)
+            status = TUNED_OUT_OF_MEMORY;
+        call->args[function->rooms[i].slot] = (uint64_t)(uintptr_t)rooms[i];
+    }
+    if (status == TUNED_OK)
+        status = run_grid(variant, call->args, grid, threads);
+    for (size_t i = 0; i < function->room_count; i++)
+        free(rooms[i]);
+    return status;
+}
+
 int tuned_run(const struct tuned_function *function, const struct tuned_call *call) {
     if (tuned_machine_vlen == 0)
         return TUNED_WRONG_MACHINE;
@@ -202,7 +224,7 @@ int tuned_run(const struct tuned_function *function, const struct tuned_call *ca
             return TUNED_TOO_LARGE;
         grid[i] = (uint32_t)sizes[i];
     }
-    return run_grid(variant, call->args, grid, threads);
+    return run_with_rooms(function, call, variant, grid, threads);
 }
 
 int tuned_status(void) { return tuned_machine_vlen == 0 ? TUNED_WRONG_MACHINE : TUNED_OK; }

@@ -164,3 +164,9 @@ def mode_kernel(x, out, n, MODE: tl.constexpr, BLOCK: tl.constexpr):
     if MODE == 1:
         values += 1
     tl.store(out + places, values, mask=places < n)
+
+
+@triton.jit
+def stepping_kernel(x, out, n, step, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at * step, mask=at < n), mask=at < n)

@@ -251,6 +251,13 @@ def test_a_kernel_that_sums_what_lies_behind_is_refused() -> None:
         probe(deployed, memory_of(x=normal(40), out=torch.zeros(1)))
 
 
+def test_a_kernel_that_reads_in_front_of_an_argument_is_refused() -> None:
+    deployed = launch(kernels.stepping_kernel, 1, {"BLOCK": 64}, n=40, step=-1)
+    memory = memory_of(x=normal(40)[39:], out=torch.zeros(40))
+    with pytest.raises(UserError, match=r"at byte -4 of x, .* in front of an argument is not capt"):
+        probe(deployed, memory)
+
+
 def test_a_kernel_that_takes_an_expanded_tensor_for_a_whole_one_is_refused() -> None:
     deployed, _ = add(1000)
     one = memory_of(x=torch.ones(1).expand(1000), y=normal(1000), out=torch.zeros(1000))
