@@ -23,7 +23,7 @@ DOCS = REPOSITORY / "docs"
 PAGES = ["start/ten_minutes.md", *(f"guides/{path.name}" for path in DOCS.glob("guides/*.md"))]
 ELSEWHERE = re.compile(
     r"laptop|desk|jupiter|ssh:|cuda|hip|HOST|block\.capture|a8w8_tuned|--gpu|vllm|--missing"
-    r"|axpy\.py|cache\.json|\.calibration\.json|collect"
+    r"|axpy\.py|cache\.json|\.calibration\.json|collect|made_up"
 )
 SEARCHES = {"tune", "gemm", "tune_list"}
 TRIALS = ["--trials", "3"]
