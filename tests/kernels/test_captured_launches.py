@@ -376,14 +376,14 @@ def test_a_block_that_leaves_out_a_bias_of_zeros_or_a_weight_of_ones_is_wrong() 
     task = SimpleNamespace(
         load_name="", digest="", deployed=deployed, listed=(), memory=lambda data_set: memory
     )
-    spec = captured_spec(task, found)  # type: ignore[arg-type]
+    spec = captured_spec(task, found)
     assert array_of(spec, "bias").any()  # of the check
     with data_set(1):
         assert not array_of(spec, "bias").any()  # of the timed runs
 
 
 def array_of(spec: KernelSpec, name: str) -> Any:
-    given = spec.arguments(None, Config({"BLOCK": 128}))  # type: ignore[arg-type]
+    given = spec.arguments(None, Config({"BLOCK": 128}))
     (one,) = [argument.value for argument in given if argument.name == name]
     return one
 
