@@ -38,7 +38,7 @@ docs:
 # What runs before every commit: a minute for lint, types, layers, and a kernel of each kind.
 CHECKED := tests/layers tests/foundation tests/search_spaces/test_spaces.py \
 	tests/kernels/test_registry.py tests/kernels/test_specs.py tests/kernels/test_plain_calls.py \
-	tests/kernels/test_right_outputs.py::test_even_shape_on_the_board \
+	tests/kernels/test_right_outputs.py::test_ragged_shape_on_the_board \
 	$(addprefix tests/triton_rvv/test_,control_flow.py errors.py memory.py reductions.py scans.py) \
 	tests/engine/test_commands.py tests/engine/test_results.py tests/engine/test_tables.py
 check: lint
@@ -99,7 +99,7 @@ bench: setup
 gpu:
 	$(LIMIT) 1500 $(PYTHON) benchmarks/gpu_all.py $(ARGS)
 
-# A transformer block in C on tuned kernels, on the emulated board; ARGS="--trials 30" searches more.
+# A decoder of a language model in C on tuned kernels, on emulated boards; ARGS="--trials 30" searches more.
 demo: setup
 	@$(PYTHON) benchmarks/demo.py $(ARGS)
 

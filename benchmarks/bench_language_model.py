@@ -60,8 +60,10 @@ class Step:
 
 _TILES = tuple({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": columns} for columns in (32, 64, 128))
 _BLOCKS = tuple({"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": 64} for rows in (16, 32))
+_HEADS_AND_ELEMENTS = {"BLOCK_SIZE_M": 8, "BLOCK_SIZE_DMODEL": HEAD_SIZE}
 _SPLITS = tuple(
-    {"BLOCK_SIZE_N": keys, "SPLITS": splits} for keys, splits in ((64, 1), (64, 4), (32, 8))
+    {**_HEADS_AND_ELEMENTS, "BLOCK_SIZE_N": keys, "SPLITS": splits}
+    for keys, splits in ((64, 1), (64, 4), (32, 8))
 )
 _NORMS = tuple({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": size} for size in (256, 1024))
 _GATES = tuple({"BLOCK_SIZE": size} for size in (512, 1024))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.arguments.options import SAMPLER_NAMES, sampler_name
-from engine.replays.searches import is_sampler
+from engine.replays.searches import KERNEL_TUNER, factory, is_sampler
 from engine.replays.shipped import HALVES, shipped_files, split
 from engine.replays.space_file import SUFFIXES, read_space
 from engine.results.units import counted
@@ -146,7 +146,7 @@ def _add_what(parser: ArgumentParser) -> None:
 def _add_how_much(parser: ArgumentParser) -> None:
     """Add the arguments for how often each space is searched, and for how long."""
     size = parser.add_mutually_exclusive_group()
-    quick = f"{_shown(_QUICK)}; within two minutes on two cores (the default)"
+    quick = f"{_shown(_QUICK)}; within a minute on two cores (the default)"
     size.add_argument("--quick", action="store_true", help=quick)
     size.add_argument("--full", action="store_true", help=_shown(_FULL))
     parser.add_argument(
@@ -177,7 +177,12 @@ def _list(parse: Callable[[str], str], text: str) -> list[str]:
 
 
 def _searches(text: str) -> str:
-    return sampler_name(text) if is_sampler(text) else text
+    """A search that exists, as far as can be known before anything large is imported."""
+    if is_sampler(text):
+        return sampler_name(text)
+    if not text.startswith(KERNEL_TUNER):
+        factory(text)
+    return text
 
 
 def _files(spaces: str, families: str | None) -> list[Path]:

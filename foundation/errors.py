@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
-from collections.abc import Iterable
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
-__all__ = ["CommandError", "FileMistake", "TooBusyError", "UserError", "nearest"]
+__all__ = ["CommandError", "FileMistake", "TooBusyError", "UserError", "mistakes_in", "nearest"]
 
 
 class CommandError(Exception):
@@ -27,6 +30,8 @@ class TooBusyError(UserError):
 def nearest(word: str, valid: Iterable[str], similarity: float = 0.5) -> str:
     """The valid names nearest to `word`, to end a sentence; all of them if none is near.
 
+    Without a valid name, the sentence ends with "there is none".
+
     Args:
         word: what was given.
         valid: the names.
@@ -36,4 +41,35 @@ def nearest(word: str, valid: Iterable[str], similarity: float = 0.5) -> str:
     close = difflib.get_close_matches(word, names, n=3, cutoff=similarity)
     if close:
         return f"did you mean {' or '.join(close)}?"
+    if not names:
+        return "there is none"
     return f"choose one of {', '.join(names)}" if len(names) > 1 else f"choose {names[0]}"
+
+
+@contextlib.contextmanager
+def mistakes_in(
+    path: Path, what: str, advice: Callable[[str], str] = lambda _: ""
+) -> Iterator[None]:
+    """Within the block, exceptions of a user's file become UserErrors with its line.
+
+    Args:
+        path: the file, absolute.
+        what: what happened: "cannot be imported", "fails in ask".
+        advice: given Python's message, what to add to it.
+    """
+    try:
+        yield
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        last = traceback.format_exception_only(error)[-1].strip()
+        raise UserError(f"{path}{_line_in(path, error)} {what}: {last}{advice(last)}") from error
+
+
+def _line_in(path: Path, error: BaseException) -> str:
+    """The innermost line of the file in the exception's traceback, as ":12"."""
+    if isinstance(error, SyntaxError) and error.lineno is not None:
+        return f":{error.lineno}" if Path(error.filename or "") == path else ""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path]
+    return f":{lines[-1]}" if lines else ""

@@ -45,14 +45,14 @@ def _row_products(x_ptr, w_ptr, lanes):
 
 @triton.jit
 def _block_products(x_ptrs, w_ptr, lanes, rows_inside):
-    """What a group adds to a block of rows."""
+    """What a group adds to a block of rows, whose weights are numbers from -8 to 7."""
     half = tl.arange(0, HALF)
     x_mask = rows_inside[:, None]
     packed = tl.load(w_ptr + half[:, None] * ROW + lanes[None, :])
     low = tl.load(x_ptrs + half[None, :], mask=x_mask, other=0)
     high = tl.load(x_ptrs + HALF + half[None, :], mask=x_mask, other=0)
-    products = tl.dot(low, (packed & 15).to(tl.int8), out_dtype=tl.int32)
-    return tl.dot(high, (packed >> 4).to(tl.int8), products, out_dtype=tl.int32)
+    products = tl.dot(low, (packed & 15).to(tl.int8) - 8, out_dtype=tl.int32)
+    return tl.dot(high, (packed >> 4).to(tl.int8) - 8, products, out_dtype=tl.int32)
 
 
 @triton.jit
@@ -74,7 +74,8 @@ def matmul_w4a8_kernel(
 
     x: (M, groups * GROUP), int8, with the scale and the sum of each group in x_scale and x_sum,
     both (M, groups). w and w_scale: as `PackedWeights` has them, in whole tiles, so that no load of
-    them needs a mask. 8 is taken off the weights behind the products, by the sums of x.
+    them needs a mask. For one row, 8 is taken off the weights behind the products, by the sums of
+    x; many rows share weights from which it is taken before.
     """
     first = tl.program_id(axis=0) * BLOCK_SIZE_N
     lanes = tl.arange(0, BLOCK_SIZE_N)
@@ -101,7 +102,6 @@ def matmul_w4a8_kernel(
             at = rows * groups + group
             x_ptrs = x_ptr + (at * GROUP)[:, None]
             products = _block_products(x_ptrs, w_ptr + group * HALF * ROW, lanes, in_m)
-            products -= 8 * tl.load(x_sum_ptr + at, mask=in_m, other=0)[:, None]
             scale = tl.load(w_scale_ptr + group * ROW + lanes)
             x_scale = tl.load(x_scale_ptr + at, mask=in_m, other=0.0)
             total += products.to(tl.float32) * x_scale[:, None] * scale.to(tl.float32)[None, :]

@@ -8,8 +8,10 @@ from search_spaces.blocks import ACCUMULATOR_BYTES, elements_of, parameters, pru
 from search_spaces.problem import Problem
 from search_spaces.space import SearchSpace
 
-__all__ = ["TILE", "tiles_of_packed_weights"]
+__all__ = ["GROUP", "TILE", "tiles_of_packed_weights"]
 
+# Weights along K, and activations, that share a scale.
+GROUP = 32
 # Columns of packed weights that lie side by side: enough for long vectors, and for two cache lines.
 TILE = 128
 

@@ -37,6 +37,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         from triton_rvv.runtime.device_interface import extend_torch_cpu
         from triton_rvv.runtime.host_device import HostUtils
         from triton_rvv.runtime.host_launch import HostLauncher
+        from triton_rvv.runtime.kept_key import keep_key
         from triton_rvv.runtime.numpy_arguments import accept_numpy_arrays
         from triton_rvv.runtime.repeated_calls import remember_calls
         from triton_rvv.targets.target_names import named_target
@@ -54,6 +55,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
             self.utils, self.launcher_cls = HostUtils(), HostLauncher
         accept_numpy_arrays()
         remember_calls()
+        keep_key()
         add_cpu_module()
         extend_torch_cpu()
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from triton_rvv.codegen.embedding import embedded
-from triton_rvv.codegen.llvm import assemble, commented_assembly, generate
+from triton_rvv.codegen.llvm import assemble, commented_assembly, generate, generate_unoptimised
 from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.source_lines import SourceLines, for_people, with_source_comments
 from triton_rvv.frontend.ttir import parse_module
@@ -72,6 +72,7 @@ def compile_kernel(
     skipped_passes: Collection[str] = (),
     counted_clock: bool = False,
     watches_accesses: bool = False,
+    ttir: str | None = None,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -99,7 +100,10 @@ def compile_kernel(
         counted_clock: whether the kernel reads the launcher's clock and core, which are the same on
             every machine, in place of the machine's (`launchers/clock.h`).
         watches_accesses: whether every access to memory goes through functions of the program
-            around the kernel (`launchers/history.h`).
+            around the kernel (`launchers/history.h`). Such code runs once, so it is made soon
+            rather than fast.
+        ttir: Triton's IR of the same kernel for the same arguments, where it was made before; then
+            the front end does not run.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -129,7 +133,9 @@ def compile_kernel(
     }
     stages_s: dict[str, float] = {}
     with _timed(stages_s, "front end"):
-        ttir = make_ttir(function, types, {**constants, **ones}, multiples, target, described)
+        ttir = ttir or make_ttir(
+            function, types, {**constants, **ones}, multiples, target, described
+        )
     with _timed(stages_s, "lowering"):
         marks = SourceLines() if source_lines else None
         lowered = lower_module(
@@ -147,7 +153,7 @@ def compile_kernel(
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir
         llir = with_counted_clock(llir) if counted_clock else llir
-        code = generate(llir, target)
+        code = generate_unoptimised(llir, target) if watches_accesses else generate(llir, target)
     return CompiledKernel(
         function.__name__,
         ttir,

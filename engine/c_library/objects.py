@@ -27,6 +27,7 @@ def parameters(function: Function) -> dict[str, str]:
     types |= dict.fromkeys(call.integers(symbolic_sizes(function)), "i32")
     types |= {number.argument: number.dtype for number in call.numbers}
     types |= {name: f"*{dtype}" for name, dtype in call.unused.items()}
+    types |= {room.argument: f"*{room.dtype}" for room in call.rooms}
     return {name: types[name] for name in function.spec.kernel.arg_names if name in types}
 
 

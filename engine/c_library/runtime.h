@@ -8,6 +8,7 @@
 #include "tuned.h"
 
 #define TUNED_MOST_SIZES 4 /* of a call, and of an array */
+#define TUNED_MOST_ROOMS 4
 #define HIDDEN __attribute__((visibility("hidden")))
 
 /* Runs one program of a grid, as triton_rvv_kernel of launchers/kernel_abi.h. */
@@ -18,10 +19,17 @@ typedef void tuned_kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, 
 struct tuned_variant {
     tuned_kernel *kernel;
     void (*grid)(const int64_t *sizes, int64_t grid[3]); /* programs along x, y and z */
+    void (*rooms)(const int64_t *sizes, int64_t *elements); /* of each of the function's rooms */
     uint32_t vlen_bits;
     int64_t covers;                   /* the largest size that it is right for; 0: any */
     int64_t shape[TUNED_MOST_SIZES]; /* where it was tuned */
     int64_t cores;                    /* and on how many */
+};
+
+/* Memory of zeros for the time of a call, whose address is the argument in this slot. */
+struct tuned_room {
+    size_t slot;
+    size_t element_bytes;
 };
 
 struct tuned_function {
@@ -29,6 +37,8 @@ struct tuned_function {
     size_t variant_count;
     size_t size_count;
     int covered; /* the place of the size that a variant covers; -1: none */
+    const struct tuned_room *rooms;
+    size_t room_count; /* TUNED_MOST_ROOMS or less */
 };
 
 /* An array of a call. Of its sizes the last are the columns, ones stand in front of fewer; the
@@ -41,12 +51,12 @@ struct tuned_array {
     int written;
 };
 
-/* A call: its arguments for the kernel, and what has to be checked of it. */
+/* A call: its arguments for the kernel, without its rooms, and what has to be checked of it. */
 struct tuned_call {
     const int64_t *sizes;
     const struct tuned_array *arrays;
     size_t array_count;
-    const uint64_t *args;
+    uint64_t *args;
     int threads;
 };
 

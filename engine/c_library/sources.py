@@ -15,6 +15,7 @@ from engine.c_library.provenance import provenance
 from engine.c_library.variants import Function, Variant
 from foundation.errors import UserError
 from kernels.plain_calls.call import Array, Sizes
+from kernels.values import size_bytes
 
 __all__ = ["header", "sources"]
 
@@ -31,7 +32,7 @@ _C_TYPES = {
     "fp32": "float",
     "fp64": "double",
 }
-_OWN = ("runtime.h", "runtime.c", "machine.c")
+_OWN = ("runtime.h", "runtime.c", "machine.c", "pool.h", "pool.c")
 _OF_THE_LAUNCHER = ("portions.h", "portions.c", "region.h")
 # As `enum tuned_extension` of runtime.h orders them.
 _TRIED_EXTENSIONS = ("zba", "zbb", "zbs", "zfh", "zicond")
@@ -79,7 +80,12 @@ def _function_source(function: Function) -> str:
         function=_described(function),
         size_names=names,
         entries=[
-            {"name": entry, "grid": _grid(function, variant)} for entry, variant in entries.items()
+            {
+                "name": entry,
+                "grid": _grid(function, variant),
+                "rooms": _room_elements(function, variant),
+            }
+            for entry, variant in entries.items()
         ],
         variants=[
             {
@@ -96,17 +102,37 @@ def _function_source(function: Function) -> str:
         provenance=[_escaped(line) for line in provenance(function)],
         arrays=[_checked_array(function, array) for array in call.arrays],
         slots=_slots(function),
+        rooms=_rooms(function),
     )
 
 
 def _grid(function: Function, variant: Variant) -> list[str]:
     """The grid in C: the kernel's own function of the sizes, called with expressions."""
-    sizes: Sizes = {name: Expression(f"sizes[{i}]") for i, name in enumerate(function.call.sizes)}
-    problem = function.problem(sizes)
+    problem = function.problem(_sizes_of_call(function))
     try:
         return [c_text(size) for size in function.spec.grid(problem, variant.config)]
     except TypeError as error:
         raise UserError(f"the grid of {function.kernel} cannot be written in C: {error}") from error
+
+
+def _sizes_of_call(function: Function) -> Sizes:
+    """The sizes of a call as the generated functions of sizes name them."""
+    return {name: Expression(f"sizes[{i}]") for i, name in enumerate(function.call.sizes)}
+
+
+def _room_elements(function: Function, variant: Variant) -> list[str]:
+    """The elements of each room in C."""
+    problem = function.problem(_sizes_of_call(function))
+    return [c_text(room.elements(problem, variant.config)) for room in function.call.rooms]
+
+
+def _rooms(function: Function) -> list[dict[str, int]]:
+    """Where the kernel's arguments have the rooms, and the sizes of their elements."""
+    slots = list(parameters(function))
+    return [
+        {"slot": slots.index(room.argument), "element_bytes": int(size_bytes(room.dtype))}
+        for room in function.call.rooms
+    ]
 
 
 def _checked_array(function: Function, array: Array) -> dict[str, Any]:
@@ -126,7 +152,7 @@ def _slots(function: Function) -> list[str]:
     values = {array.argument: f"(uint64_t)(uintptr_t){array.name}" for array in call.arrays}
     values |= {array.stride: f"(uint64_t){array.name}_stride" for array in call.strided}
     values |= {name: f"(uint64_t){c_text(value)}" for name, value in integers.items()}
-    values |= dict.fromkeys(call.unused, "0")
+    values |= dict.fromkeys([*call.unused, *(room.argument for room in call.rooms)], "0")
     for number in call.numbers:
         is_float = number.dtype == "fp32"
         slot = f"tuned_fp32_slot({number.name})" if is_float else f"(uint64_t){number.name}"

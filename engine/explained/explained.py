@@ -24,7 +24,7 @@ __all__ = ["CAUSE_MEANINGS", "SPILLS", "Explained", "explain_configs"]
 SPILLS = "spills"
 CAUSE_MEANINGS: Mapping[str, str] = {
     **CAUSES,
-    SPILLS: "registers to be saved to the stack and got back",
+    SPILLS: "registers saved to the stack and loaded back",
 }
 
 _LIMIT_S = 600.0

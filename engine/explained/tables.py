@@ -103,7 +103,11 @@ def _difference(winner: Explained, other: Explained) -> str:
     more = other.cycles - winner.cycles
     largest = list(gaps(winner.by_cause, other.by_cause).items())[:_MOST_DIFFERENCES]
     listed = ", ".join(f"{cause} {_signed(cycles)}" for cause, cycles in largest)
-    return f"the {other.label} takes {_signed(more)} cycles ({more / winner.cycles:+.0%}): {listed}"
+    than = "more" if more >= 0 else "fewer"
+    return (
+        f"the {other.label} takes {count_text(abs(more))} cycles {than} "
+        f"({more / winner.cycles:+.1%}): {listed}"
+    )
 
 
 def _signed(cycles: float) -> str:

@@ -71,7 +71,7 @@ def _table(standings: Sequence[TaskStanding]) -> Table:
     table.add_column("task")
     for name in ("launches", "trials", "deployed", "best", "gain"):
         table.add_column(name, justify="right")
-    table.add_column("configuration")
+    table.add_column("configuration", min_width=len("configuration"))
     for standing in standings:
         table.add_row(
             escape(standing.task.label),

@@ -11,6 +11,7 @@ from engine.replays.ranks import Difference, Ranks, differences, ranks_of
 from engine.replays.recorded_space import RecordedSpace
 from engine.replays.runs import Job, Run, run_all
 from engine.replays.scores import BUDGETS, Scores, scores_of
+from engine.replays.searches import labels
 from engine.replays.shipped import family_of
 
 __all__ = ["Comparison", "compare"]
@@ -45,6 +46,11 @@ class Comparison:
         for name, space in self.spaces.items():
             found.setdefault(family_of(space.about.get("kernel")), []).append(name)
         return found
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """Short names of the searches."""
+        return labels([one.search for one in self.scores])
 
     @cached_property
     def ranks(self) -> Ranks | None:

@@ -14,7 +14,6 @@ import numpy as np
 from engine.replays.comparison import Comparison
 from engine.replays.recorded_space import Floats
 from engine.replays.scores import band
-from engine.replays.searches import label
 from engine.replays.tables import lines, searches_of_each, shown
 from engine.results.units import counted
 
@@ -65,28 +64,35 @@ def _score_rows(compared: Comparison) -> str:
     for one in compared.scores:
         means = (one.mean(budget, list(compared.spaces)) for budget in compared.budgets)
         cells = "".join(f"<td>{shown(*mean)}" for mean in means)
-        rows.append(f"<tr><td>{html.escape(label(one.search))}{cells}")
+        rows.append(f"<tr><td>{html.escape(compared.labels[one.search])}{cells}")
     return f"<table><tr><th>search{heads}{''.join(rows)}</table>"
 
 
 def _figures(compared: Comparison) -> dict[str, dict[str, Any]]:
     """The charts by title."""
     by_trials = {one.search: list(one.by_trials.values()) for one in compared.scores}
-    found = {"By trials": _chart(by_trials, "trials", "performance", range(1, compared.trials + 1))}
+    found = {
+        "By trials": _chart(
+            compared.labels, by_trials, "trials", "performance", range(1, compared.trials + 1)
+        )
+    }
     by_time = {one.search: list(one.by_time.values()) for one in compared.scores if one.by_time}
     if by_time:
         points = len(next(iter(by_time.values()))[0][0])
         share = [(place + 1) / points for place in range(points)]
         axis = f"part of the time that random search takes for {compared.trials} trials"
-        found["By time"] = _chart(by_time, axis, "performance", share)
+        found["By time"] = _chart(compared.labels, by_time, axis, "performance", share)
     for name in compared.spaces:
         slowdowns = {one.search: [one.slowdowns[name]] for one in compared.scores}
         trials = range(1, compared.trials + 1)
-        found[name] = _chart(slowdowns, "trials", "best time / optimum", trials, is_log=True)
+        found[name] = _chart(
+            compared.labels, slowdowns, "trials", "best time / optimum", trials, is_log=True
+        )
     return found
 
 
 def _chart(
+    labels: Mapping[str, str],
     curves: Mapping[str, Sequence[Floats]],
     across: str,
     up: str,
@@ -97,6 +103,7 @@ def _chart(
     """A line with a band for each search.
 
     Args:
+        labels: short names of the searches.
         curves: by search, for each space shape (seeds, points).
         across, up: titles of the axes.
         at: the points.
@@ -110,7 +117,7 @@ def _chart(
         shade = {"fillcolor": color, "opacity": 0.15, "line": {"width": 0}}
         quiet = {"hoverinfo": "skip", "showlegend": False, "legendgroup": search}
         line = {"x": [*at], "y": _rounded(drawn.mean), "mode": "lines", "line": {"color": color}}
-        named = {"name": label(search), "legendgroup": search}
+        named = {"name": labels[search], "legendgroup": search}
         data += [{**ring, **shade, **quiet}, {**line, **named}]
     upward = {"title": {"text": up}, "type": "log" if is_log else "linear"}
     return {"data": data, "layout": {"xaxis": {"title": {"text": across}}, "yaxis": upward}}

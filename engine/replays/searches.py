@@ -6,21 +6,23 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
 from foundation.config import ParameterValue
-from foundation.errors import UserError
+from foundation.errors import UserError, mistakes_in, nearest
 from search_spaces.space import SearchSpace
 
-__all__ = ["KERNEL_TUNER", "Replayable", "factory", "identity", "is_sampler", "label"]
+__all__ = ["KERNEL_TUNER", "Replayable", "factory", "identity", "is_sampler", "labels"]
 
 KERNEL_TUNER = "kernel_tuner:"
 
-_FILE = ".py:"
+_SUFFIX = ".py"
+_FILE = f"{_SUFFIX}:"
 _METHODS = ("ask", "tell")
 
 
@@ -43,7 +45,8 @@ def is_sampler(name: str) -> bool:
     Nothing large is imported.
 
     Raises:
-        UserError: if the file is missing, or Kernel Tuner is not installed.
+        UserError: if the file is missing or its function is not named, or Kernel Tuner is not
+            installed.
     """
     if name.startswith(KERNEL_TUNER):
         if importlib.util.find_spec("kernel_tuner") is None:
@@ -51,6 +54,10 @@ def is_sampler(name: str) -> bool:
                 f"{name} needs Kernel Tuner, which is not installed: pip install kernel_tuner"
             )
         return False
+    if name.endswith(_SUFFIX):
+        raise UserError(
+            f"{name} is a file: name the function in it that makes a search, {name}:make"
+        )
     if _FILE not in name:
         return True
     path = _file_and_name(name)[0]
@@ -59,8 +66,17 @@ def is_sampler(name: str) -> bool:
     return False
 
 
-def label(name: str) -> str:
-    """A short form of a name for tables and charts: without the module, the file or the tuner."""
+def labels(names: Sequence[str]) -> dict[str, str]:
+    """Short forms of names for tables and charts: without the module, the file or the tuner.
+
+    Names that would then be alike stay whole.
+    """
+    short = {name: _short(name) for name in names}
+    often = Counter(short.values())
+    return {name: text if often[text] == 1 else name for name, text in short.items()}
+
+
+def _short(name: str) -> str:
     short = name.rpartition(":")[2]
     return short if _FILE in name else short.rpartition(".")[2]
 
@@ -77,7 +93,7 @@ def factory(name: str) -> Factory:
         name: a sampler of this project, the dotted name of one of Optuna's, or FILE.py:FACTORY.
 
     Raises:
-        UserError: if there is none of this name.
+        UserError: if there is none of this name, or the file cannot be imported.
     """
     if _FILE in name:
         return _from_file(*_file_and_name(name))
@@ -90,29 +106,56 @@ def factory(name: str) -> Factory:
 
 @cache
 def _from_file(path: Path, name: str) -> Factory:
+    path = path.absolute()
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise UserError(f"{path} is not a Python file: write FILE.py:FACTORY")
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent.resolve()))  # what stands beside the file can be imported
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise UserError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+        with mistakes_in(path, "cannot be imported"):
+            spec.loader.exec_module(module)
     finally:
         sys.path.pop(0)
     made = getattr(module, name, None)
     if not callable(made):
-        raise UserError(f"{path} has no function {name}: write FILE.py:FACTORY")
+        known = [text for text, value in vars(module).items() if inspect.isfunction(value)]
+        raise UserError(f"{path} has no function {name}: {nearest(name, known)}")
 
     def make(space: SearchSpace, seed: int) -> Replayable:
-        search: Replayable = made(space, seed)
+        with mistakes_in(path, f"fails in {name}"):
+            search = made(space, seed)
         missing = [method for method in _METHODS if not callable(getattr(search, method, None))]
         if missing:
-            raise UserError(f"what {path}:{name} returns has no method {' and no '.join(missing)}")
-        return search
+            raise UserError(
+                f"{path}: what {name} returns has no method {' and no '.join(missing)}: it needs "
+                "ask() and tell(config, time_s)"
+            )
+        return _OwnSearch(search, path)
 
     return make
+
+
+class _OwnSearch:
+    """A search of a user's file, whose exceptions name the file and the line."""
+
+    def __init__(self, search: Replayable, path: Path) -> None:
+        self._search = search
+        self._path = path
+
+    def ask(self) -> Mapping[str, ParameterValue] | None:
+        with mistakes_in(self._path, "fails in ask"):
+            proposed = self._search.ask()
+        if proposed is not None and not isinstance(proposed, Mapping):
+            raise UserError(
+                f"{self._path}: ask returns {proposed!r}: return a dictionary of parameters, or "
+                "None to end"
+            )
+        return proposed
+
+    def tell(self, config: Mapping[str, ParameterValue], time_s: float | None) -> None:
+        with mistakes_in(self._path, "fails in tell"):
+            self._search.tell(config, time_s)
 
 
 def identity(name: str) -> str:

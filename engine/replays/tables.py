@@ -10,7 +10,6 @@ from rich.table import Table
 
 from engine.replays.comparison import Comparison
 from engine.replays.scores import Scores
-from engine.replays.searches import label
 from engine.results.units import counted
 
 __all__ = ["families_table", "lines", "scores_table", "searches_of_each", "shown"]
@@ -33,7 +32,7 @@ def scores_table(compared: Comparison) -> Table:
         timed = one.mean_by_time()
         times = [shown(*timed) if timed else "-"] * by_time
         cpu = "-" if one.ask_s is None else f"{one.ask_s * _MS:.0f} ms"
-        table.add_row(label(one.search), *cells, *times, cpu)
+        table.add_row(compared.labels[one.search], *cells, *times, cpu)
     return table
 
 
@@ -44,7 +43,7 @@ def families_table(compared: Comparison) -> Table:
     table.add_column("family")
     table.add_column("spaces", justify="right")
     for one in compared.scores:
-        table.add_column(label(one.search), justify="right")
+        table.add_column(compared.labels[one.search], justify="right")
     for family, names in compared.families.items():
         cells = [shown(*one.mean(compared.trials, names)) for one in compared.scores]
         table.add_row(family, str(len(names)), *cells)
@@ -58,12 +57,13 @@ def searches_of_each(seeds: int) -> str:
 
 def lines(compared: Comparison) -> Iterator[str]:
     """The lowest score of each search, and which searches differ."""
+    named = compared.labels
     for one in compared.scores:
-        yield f"{label(one.search)}: {_lowest(compared, one)}"
+        yield f"{named[one.search]}: {_lowest(compared, one)}"
     for each in compared.differences:
         verdict = "" if each.is_significant else ", so it may be chance"
         yield (
-            f"{label(each.search)} against {label(each.other)}: {each.mean:+.2f} at "
+            f"{named[each.search]} against {named[each.other]}: {each.mean:+.2f} at "
             f"P@{compared.trials} (95% interval {each.low:+.2f} to {each.high:+.2f}{verdict})"
         )
     ranks = compared.ranks
@@ -71,7 +71,7 @@ def lines(compared: Comparison) -> Iterator[str]:
         order = sorted(ranks.mean.items(), key=lambda pair: pair[1])
         yield (
             "mean ranks: "
-            + ", ".join(f"{label(name)} {rank:.2f}" for name, rank in order)
+            + ", ".join(f"{named[name]} {rank:.2f}" for name, rank in order)
             + f" (Friedman p = {ranks.p:.2g}; by Nemenyi's test two differ from "
             f"{ranks.critical_difference:.2f} on)"
         )

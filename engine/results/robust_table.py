@@ -10,7 +10,10 @@ from rich.table import Table
 from engine.run.robustness import Robustness, loss_text
 from foundation.config import Config
 
-__all__ = ["robust_lines", "robust_record", "robust_sentence", "robust_table"]
+__all__ = ["ROBUST_ORDER", "robust_lines", "robust_record", "robust_sentence", "robust_table"]
+
+# By what the configurations above the table are ordered.
+ROBUST_ORDER = {"mean": ", by mean loss over all models", "worst": ", by worst loss", "off": ""}
 
 _AIMS = {
     "mean": "the least mean loss over all models",

@@ -16,7 +16,12 @@ from engine.results.front import front_lines, front_table
 from engine.results.joint_table import shape_lines, shapes_table
 from engine.results.leaders import comparison_sentences, leader_lines, leaders_table
 from engine.results.paste import measure_command, triton_config, winner_to_use
-from engine.results.robust_table import robust_lines, robust_sentence, robust_table
+from engine.results.robust_table import (
+    ROBUST_ORDER,
+    robust_lines,
+    robust_sentence,
+    robust_table,
+)
 from engine.results.units import (
     count_text,
     short_config,
@@ -205,6 +210,8 @@ def _best_table(result: TuningResult, config_text: Callable[[Config], str]) -> T
     label = f"\n({summary.estimate})" if summary.estimated else ""
     tried = sum(summary.statuses.values())
     title = f"The best of {tried} configuration{'s' if tried > 1 else ''}{_on_cores(result)}"
+    if summary.robustness is not None:
+        title += ROBUST_ORDER[summary.robustness.robust]
     table = Table(title=title, box=SIMPLE)
     table.add_column("")
     table.add_column("configuration", no_wrap=True)
@@ -250,9 +257,8 @@ def _boards_table(records: Sequence[BoardRecord]) -> Table:
 def _changes_table(summary: Summary) -> Table:
     table = Table(title="What changed from the default to the winner", box=SIMPLE)
     table.caption = (
-        "below cycles and instructions, ordered by rough cycles: the change in events, times the "
-        "fewest cycles that one event costs in the model of the core, or one; events overlap, so "
-        "these do not add up"
+        "Rough cycles: change in count x fewest cycles per event in the model of the core (or 1). "
+        "Events overlap, so they do not add up."
     )
     table.add_column("event")
     for heading in ("default", "winner", "ratio", "rough cycles"):

@@ -67,6 +67,8 @@ class Robustness:
     def verdict(self) -> str:
         """One sentence for the user."""
         worst = self.worst
+        if worst.loses == 0:
+            return f"is the fastest under all {len(self.under)} models"
         if self.is_safe:
             return (
                 f"holds under all {len(self.under)} models, at most {loss_text(worst.loses)} lost"

@@ -103,6 +103,10 @@ def run_on_host(
     # A study has no sizes of 0, nor has a search space.
     shape = tuple((name, max(size, 1)) for name, size in sizes.items())
     config = _config(kernel, dtype, shape, triton_rvv.num_threads())
+    for room in call.rooms:
+        values[room.argument] = torch.zeros(
+            room.elements(problem, config), dtype=TORCH_TYPES[room.dtype]
+        )
     grid = spec.grid(problem, config)
     if 0 not in grid:
         with _host_is_active():

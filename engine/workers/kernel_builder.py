@@ -213,9 +213,8 @@ class KernelBuilder:
         alone = tuple(map(_without_contents, arguments))
         return _Inputs(alone, _integers(taken_apart(alone)), data_path)
 
-    def _compiled(
-        self, job: _Job, target: Target, watches_accesses: bool = False
-    ) -> CompiledKernel:
+    def _compiled(self, job: _Job, target: Target, watched: str | None = None) -> CompiledKernel:
+        """Compile it; where `watched` is its IR, so that every access to memory is seen."""
         return compile_kernel(
             self._problem.spec.kernel,
             job.signature,
@@ -226,7 +225,8 @@ class KernelBuilder:
             disjoint_arguments=True,  # the launcher gives each an array of its own
             grid=job.grid,
             counted_clock=True,
-            watches_accesses=watches_accesses,
+            watches_accesses=watched is not None,
+            ttir=watched,
         )
 
     def _race(self, job: _Job, elf: Path, inputs: _Inputs) -> str:
@@ -234,13 +234,14 @@ class KernelBuilder:
         is_alone = math.prod(job.grid) == 1
         if self._problem.spec.ordered or is_alone:
             return ""
-        if not may_race(elf.with_suffix(".ttir").read_text()):
+        ttir = elf.with_suffix(".ttir").read_text()
+        if not may_race(ttir):
             return ""
         return race_found(
             elf.parent,
             inputs.data_path,
             job.grid,
-            lambda: self._compiled(job, host_target(), watches_accesses=True),
+            lambda: self._compiled(job, host_target(), watched=ttir),
         )
 
     def _compile_and_link(self, job: _Job, key: str) -> None:

@@ -182,7 +182,7 @@ def _examine_here(capture: Path, keys: Sequence[str], *, widens: bool) -> None:
     for key in keys:
         say(key, flush=True)
         _limit_processor_time()
-        digest = ""
+        digest, task = "", None
         try:
             task = load_task(capture, key)
             digest = digest_of(task)
@@ -198,8 +198,14 @@ def _examine_here(capture: Path, keys: Sequence[str], *, widens: bool) -> None:
         except UserError as error:
             keep_examined(capture, {key: Examined(digest, None, str(error))})
         except Exception as error:  # whatever a kernel's launch raises
-            reason = f"{key} fails on its captured arguments: {type(error).__name__}: {error}"
-            keep_examined(capture, {key: Examined(digest, None, reason.splitlines()[0])})
+            keep_examined(capture, {key: Examined(digest, None, _failure(task, error))})
+
+
+def _failure(task: RecordedTask | None, error: Exception) -> str:
+    """What a kernel fails with, in one line: the last, which in errors of compilers says why."""
+    name = "the kernel" if task is None else task.task.kernel.name
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{name} fails on its captured arguments: {type(error).__name__}: {(lines or [''])[-1]}"
 
 
 def _limit_processor_time() -> None:

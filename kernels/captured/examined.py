@@ -19,11 +19,12 @@ from foundation.errors import UserError
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.grid_rule import Factor, GridRule
 from kernels.captured.probe import Freedom, Probed
+from kernels.own.changed_inputs import Change
 
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 5  # raise it if tasks are examined otherwise
+_FORMAT = 6  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,4 +139,5 @@ def _probed(entry: Mapping[str, Any]) -> Probed:
         entry["in_fp32"],
         BlockRule({n: tuple(sizes) for n, sizes in entry["blocks"]["sizes"].items()}),
         entry["tail"],
+        {name: Change(**change) for name, change in entry["changes"].items()},
     )

@@ -16,12 +16,14 @@ from foundation.config import ParameterValue
 from foundation.errors import UserError
 from kernels.captured.block_names import block_names, compared_names, used_names
 from kernels.captured.block_rule import BlockRule
+from kernels.captured.changed_memory import telling_changes
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.sharing import agrees_in_shared_memory
 from kernels.captured.tail import needed_tail
+from kernels.own.changed_inputs import Change
 
 __all__ = ["Freedom", "Probed", "probed"]
 
@@ -62,6 +64,7 @@ class Probed:
         in_fp32: whether outputs are checked against sums in fp32 where the program has 16 bits.
         blocks: how the blocks of tensor descriptors follow the constexprs.
         tail: how many elements lie behind each storage that the kernel reads and does not need.
+        changes: how inputs of the check differ from the captured ones; see `telling_changes`.
     """
 
     rule: GridRule
@@ -70,6 +73,7 @@ class Probed:
     in_fp32: bool
     blocks: BlockRule = field(default_factory=BlockRule)
     tail: int = 0
+    changes: Mapping[str, Change] = field(default_factory=dict)
 
 
 Constants = Mapping[str, Any]
@@ -112,8 +116,12 @@ def probed(
             f"{deployed.function.__name__} reads through one of {names} what it wrote through "
             "another: arguments that share memory in this way cannot be tuned"
         )
-    probe = _Probe(deployed, checked, listed, derived, shared, widens=widens)
-    return replace(probe.run(), tail=tail)
+    parted = frozenset(name for names in given.shared for name in names)
+    changes, telling = telling_changes(deployed, checked.given, checked, parted)
+    probe = _Probe(
+        deployed, telling, listed, derived, (shared, checked) if shared else None, widens=widens
+    )
+    return replace(probe.run(), tail=tail, changes=changes)
 
 
 class _Probe:
@@ -125,7 +133,7 @@ class _Probe:
         checked: CheckedOutputs,
         listed: Mapping[str, Sequence[ParameterValue]] | None,
         derived: Callable[[Constants], Constants],
-        shared: Memory | None,
+        shared: tuple[Memory, CheckedOutputs] | None,
         *,
         widens: bool,
     ) -> None:
@@ -279,8 +287,10 @@ class _Probe:
         try:
             if not self._checked.agree(other.run(self._poisoned, checks_bounds=True)):
                 return False
-            shared = self._shared
-            return not shared or agrees_in_shared_memory(self._checked, shared, other.run(shared))
+            if self._shared is None:
+                return True
+            shared, checked = self._shared
+            return agrees_in_shared_memory(checked, shared, other.run(shared))
         except Exception:  # whatever the compiler or the kernel's own assertions have against it
             return False
 

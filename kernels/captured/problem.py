@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import torch
 
 from foundation.config import Config, ParameterValue
+from kernels.captured.changed_memory import changed_memory
 from kernels.captured.deployed import Deployed
 from kernels.captured.examination import current_examined
 from kernels.captured.memory import Memory
@@ -197,6 +198,8 @@ class _CapturedKernel:
 
     def _memory(self, data_set: int) -> Memory:
         memory, tail = self._task.memory(data_set).apart(), self._probed.tail
+        if data_set == 0:  # of the check; the timed runs have what was captured
+            memory = changed_memory(memory, self._probed.changes)
         return memory.with_tails(tail) if tail else memory
 
     def _checked_outputs(self) -> CheckedOutputs:

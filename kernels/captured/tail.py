@@ -44,6 +44,11 @@ def _remedy(given: Memory, error: str) -> str:
                 f"all {sizes} elements of {name} are one in memory, as those of the gradient of a "
                 "sum are, so make it contiguous"
             )
+    if " at byte -" in error:
+        return (
+            "what lies in front of an argument is not captured, so pass the whole tensor, or mask "
+            "the access"
+        )
     return "mask the access"
 
 

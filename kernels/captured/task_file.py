@@ -147,8 +147,10 @@ def _tasks(kinds: Mapping[str, list[dict[str, Any]]]) -> Iterator[Task]:
     tasks: dict[str, dict[str, Any]] = {}
     for record in kinds.get("task", ()):
         tasks.setdefault(record["key"], record)
+    raised = {record["key"] for record in kinds.get("raised", ())}
     for key, record in tasks.items():
-        yield task_of(record, sources, *_summed(times.get(key, {}).values()))
+        if key in times or key not in raised:
+            yield task_of(record, sources, *_summed(times.get(key, {}).values()))
 
 
 def _summed(times: Iterable[Mapping[str, Any]]) -> tuple[int, int, float | None]:

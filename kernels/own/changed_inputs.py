@@ -25,12 +25,15 @@ class Change:
         heavy: by how much one element of each row is larger.
         shift: what is added to one row of eight, in units of the tensor's size.
         signs: whether half of the elements, at random, change their sign.
+        ties: whether the heavy element of half of the rows stands there twice, and zeros become
+            other numbers.
     """
 
     row_scale: float = 1.0
     heavy: float = 1.0
     shift: float = 0.0
     signs: bool = False
+    ties: bool = False
 
 
 def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -57,6 +60,8 @@ def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
     spread = float(rows.std(correction=0))
     if spread < 1e-3 * size:  # a constant says least
         rows = rows + size * change.heavy * (drawn(count, length) - 0.5) / 2
+    if change.ties:
+        rows = torch.where(rows == 0, size * (drawn(count, length) - 0.5), rows)
     if change.signs:
         rows = torch.where(drawn(count, length) < 0.5, -rows, rows)
     every = torch.arange(count, device=memory.device)
@@ -64,8 +69,13 @@ def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
     rows[which == 1] *= change.row_scale
     rows[which == 2] += change.shift * size
     place = (drawn(count) * length).long().clamp(max=length - 1)
+    place[every % 2 == 0] = length - 1  # at the rim, which blocks that do not divide it cut
     heavy = change.heavy * rows[every, place]
     if change.signs:  # the largest of a scale is not left to luck
         heavy = torch.where(every // _ROWS % 2 == 0, heavy.abs(), -heavy.abs())
     rows[every, place] = heavy
+    if change.ties:
+        twice = every % 4 < 2
+        again = (drawn(count) * length).long().clamp(max=length - 1)
+        rows[every[twice], again[twice]] = heavy[twice]
     return view_of(rows.reshape(memory.shape).to(memory.dtype), tensor)

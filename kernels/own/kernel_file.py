@@ -78,8 +78,8 @@ class KernelFile:
             hint = nearest(spelt, [known for known in others if known != self.name])
             near = f" ({hint})" if hint.endswith("?") else ""
             raise UserError(
-                f"{self.path} has no function {spelt}, {why}{near}: "
-                "see docs/reference/kernel_file.md"
+                f"{self.path} has no function {spelt}, {why}{near}: add it, as in "
+                "docs/reference/kernel_file.md"
             )
         return function
 

@@ -8,7 +8,6 @@ import inspect
 import os
 import re
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 
 import triton
 
-from foundation.errors import UserError
+from foundation.errors import UserError, mistakes_in
 from foundation.printing import others_print_aside
 from foundation.user_folders import cache_folder
 from kernels.own.other_kernels import asked_for_device
@@ -110,24 +109,9 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
 
 @contextlib.contextmanager
 def mistakes_of(path: Path, what: str) -> Iterator[None]:
-    """Within the block, exceptions become UserErrors with the file's line and their last line."""
-    try:
+    """As `mistakes_in`, with advice where the file asks for a GPU."""
+    with mistakes_in(path, what, lambda last: f": {_NO_GPU}" if _ASKS_FOR_GPU.search(last) else ""):
         yield
-    except UserError:
-        raise
-    except (Exception, SystemExit) as error:
-        last = traceback.format_exception_only(error)[-1].strip()
-        advice = f": {_NO_GPU}" if _ASKS_FOR_GPU.search(last) else ""
-        raise UserError(f"{path}{_line_in(path, error)} {what}: {last}{advice}") from error
-
-
-def _line_in(path: Path, error: BaseException) -> str:
-    """The innermost line of the file in the exception's traceback, as ":12"."""
-    if isinstance(error, SyntaxError) and error.lineno is not None:
-        return f":{error.lineno}" if Path(error.filename or "") == path else ""
-    frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if Path(frame.filename) == path]
-    return f":{lines[-1]}" if lines else ""
 
 
 @contextlib.contextmanager

@@ -61,7 +61,6 @@ def _forked(interprets: str) -> socket.socket:
         _end_with(parent)
         os.environ["TRITON_INTERPRET"] = interprets
         # What every run of this fork has.
-        import triton.language  # noqa: F401
 
         import kernels.own.reference_job  # noqa: F401
 

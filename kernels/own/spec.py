@@ -15,7 +15,6 @@ from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.accesses import accesses_of
 from kernels.own.callable_file import is_callable_file, load_callable
-from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes
 from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.expected import ExpectedOutput, expected_outputs
@@ -24,7 +23,7 @@ from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
 from kernels.own.strides import has_shared_elements, memory_of, view_of
-from kernels.own.telling import telling_changes
+from kernels.own.telling import Telling, telling_changes
 from kernels.own.tolerance import tolerance
 from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
 from kernels.values import (
@@ -96,7 +95,7 @@ class _OwnKernel:
         # What is expected is the same for all configurations, and takes long to compute.
         self._expected: dict[object, dict[str, ExpectedOutput]] = {}
         self._constant: dict[object, frozenset[str]] = {}
-        self._changes: dict[object, dict[str, Change]] = {}
+        self._changes: dict[object, Telling] = {}
 
     def default_shape(self) -> dict[str, int]:
         """The parameters of `arguments` with their defaults, or 0."""
@@ -151,7 +150,7 @@ class _OwnKernel:
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         """The kernel's arguments; the outputs are from `reference` or the kernel."""
-        launch = replace(self._launch(problem, config), changes=self._telling(problem))
+        launch = replace(self._launch(problem, config), changes=self._telling(problem).changes)
         return self._arguments(problem, launch, self._expected_outputs(problem, config))
 
     def _arguments(
@@ -174,18 +173,20 @@ class _OwnKernel:
     def check(self, problem: Problem) -> tuple[str, ...]:
         """Run the file's functions once; what is to be said of how outputs are checked."""
         launch = self._launch(problem, self.default_config(problem))
-        return check_notes(replace(launch, changes=self._telling(problem)))
+        telling = self._telling(problem)
+        notes = check_notes(replace(launch, changes=telling.changes))
+        return (*notes, telling.refused) if telling.refused else notes
 
-    def _telling(self, problem: Problem) -> dict[str, Change]:
+    def _telling(self, problem: Problem) -> Telling:
         """How the check's inputs differ from the file's; see `telling_changes`."""
         if want_types_alone() or current_data_set() != 0 or self._follows:
-            return {}
+            return Telling()
         key = (*problem.shape.items(), problem.dtype, torch.get_default_device())
         if key not in self._changes:
             config = self.default_config(problem)
             plain = self._launch(problem, config)
             self._changes[key] = kept_changes(
-                (problem.spec.source_digest, *map(str, key)),
+                (problem.spec.source_digest, str(dict(config)), *map(str, key)),
                 lambda: telling_changes(
                     lambda changes: replace(plain, changes=changes),
                     lambda launch: self._arguments(problem, launch, expected_outputs(launch)),
@@ -209,7 +210,7 @@ class _OwnKernel:
         if self._follows:
             return expected_outputs(self._launch(problem, config))
         launch = self._launch(problem, self.default_config(problem))
-        launch = replace(launch, changes=self._telling(problem))
+        launch = replace(launch, changes=self._telling(problem).changes)
         key = (*launch.shape.items(), launch.dtype, current_data_set(), torch.get_default_device())
         if key not in self._expected:
             self._expected[key] = expected_outputs(launch)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from triton_rvv.errors import CompileError
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.targets.host_target import host_target
 
-__all__ = ["telling_changes"]
+__all__ = ["Telling", "telling_changes"]
 
 # Processor time, which other programs do not change. A reference that takes longer is not run again
 # for this; nothing more is tried after so long, with so much memory, or when a run took so long.
@@ -44,6 +45,7 @@ _MOST_BYTES = 64 << 20
 
 # From what tells most to what most kernels are defined for.
 _CHANGES = (
+    Change(row_scale=64.0, heavy=8.0, shift=4.0, signs=True, ties=True),
     Change(row_scale=64.0, heavy=8.0, shift=4.0, signs=True),
     Change(row_scale=4.0, heavy=2.0, shift=1.0, signs=True),
     Change(row_scale=1.5, heavy=1.25, shift=0.25),
@@ -54,11 +56,25 @@ _KINDS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _Arguments = Callable[[Launch], tuple[Argument, ...]]
 
 
+@dataclass(frozen=True)
+class Telling:
+    """How the check's inputs differ from a file's.
+
+    Args:
+        changes: by the tensor's name.
+        refused: one sentence on a change of inputs under which `reference` gives finite numbers and
+            the default configuration gives others; "" if there is none.
+    """
+
+    changes: dict[str, Change] = field(default_factory=dict)
+    refused: str = ""
+
+
 def telling_changes(
     launch: Callable[[Mapping[str, Change]], Launch],
     arguments: _Arguments,
     constants: Mapping[str, object],
-) -> dict[str, Change]:
+) -> Telling:
     """The changes of a launch's inputs, by name, under which its default configuration is right.
 
     Empty if the launch has no reference, takes long or much memory, or is for a GPU, or if integers
@@ -77,10 +93,14 @@ def telling_changes(
     outputs = _outputs_of_quick_reference(plain, values)
     names = _changeable(plain, values, outputs)
     if not outputs or not names or plain.descriptors():
-        return {}
+        return Telling()
     if not _is_small(values) or not _same_launch(plain, values):
-        return {}
+        return Telling()
     end_s = time.process_time() + _TOTAL_S
+    # One number that an output holds at the start is part of the kernel, such as a sum's zero.
+    constant = accesses_of(plain).constant
+    inputs = {name for name in names if name in constant or not _is_one_number(values[name])}
+    refused: list[tuple[dict[str, Change], str]] = []
     with scratch_folder("telling-") as folder:
         run = _HostRun(folder, plain.file.function, constants, plain.grid(values))
 
@@ -92,16 +112,42 @@ def telling_changes(
                     with contextlib.suppress(UserError):
                         if run.is_right(arguments(launch(change))):
                             yield change
+                        elif run.mismatch and inputs.issuperset(change):
+                            refused.append((change, run.mismatch))
 
-        def together(changes: Iterable[Change]) -> dict[str, Change]:
-            return next(right(dict.fromkeys(names, change) for change in changes), {})
+        found = _most_telling(names, lambda tried: next(right(tried), {}))
+    return Telling(found, _on_refused(refused))
 
-        if found := together(each for each in _CHANGES if each.signs):
-            return found
-        best: dict[str, Change] = {}
-        for name in names:
-            best.update(next(right({name: change} for change in _CHANGES), {}))
-        return next(right([best]), {}) or together(each for each in _CHANGES if not each.signs)
+
+def _most_telling(
+    names: list[str], first_right: Callable[[Iterable[dict[str, Change]]], dict[str, Change]]
+) -> dict[str, Change]:
+    """One change of all tensors, or for each the one that tells most, or the weakest."""
+
+    def together(changes: Iterable[Change]) -> dict[str, Change]:
+        return first_right(dict.fromkeys(names, change) for change in changes)
+
+    if found := together(each for each in _CHANGES if each.signs):
+        return found
+    best: dict[str, Change] = {}
+    for name in names:
+        best.update(first_right({name: change} for change in _CHANGES))
+    return (best and first_right([best])) or together(each for each in _CHANGES if not each.signs)
+
+
+def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
+    """What the default configuration gets wrong under the change of the fewest tensors."""
+    if not refused:
+        return ""
+    changes, mismatch = min(refused, key=lambda each: len(each[0]))
+    change = next(iter(changes.values()))
+    ties = "some equal, none zero, " if change.ties else ""
+    signs = "of either sign and " if change.signs else ""
+    return (
+        f"the check keeps {', '.join(changes)} close to what arguments makes, since the default "
+        f"configuration differs from reference on other inputs: with elements {ties}{signs}up to "
+        f"{change.row_scale * change.heavy:g} times as large, {mismatch}"
+    )
 
 
 def _outputs_of_quick_reference(launch: Launch, values: Mapping[str, Any]) -> frozenset[str]:
@@ -129,6 +175,10 @@ def _changeable(launch: Launch, values: Mapping[str, Any], outputs: frozenset[st
         and places.count(tensor.untyped_storage().data_ptr()) == 1
         and bool(tensor.isfinite().all())
     ]
+
+
+def _is_one_number(tensor: torch.Tensor) -> bool:
+    return bool((tensor == tensor.flatten()[0]).all())
 
 
 def _is_small(values: Mapping[str, Any]) -> bool:
@@ -174,6 +224,7 @@ class _HostRun:
 
     Attributes:
         gave_up: whether a run took too long, or none is possible here.
+        mismatch: the first element that the last run got wrong; "" if none, or if it stopped.
     """
 
     def __init__(
@@ -189,10 +240,12 @@ class _HostRun:
         self._grid = grid
         self._program: Path | None = None
         self.gave_up = False
+        self.mismatch = ""
 
     def is_right(self, arguments: tuple[Argument, ...]) -> bool:
         """Whether it gives what is expected."""
         try:
+            self.mismatch = ""
             program = self._program or self._built(arguments)
         except (CompileError, LinkError, ZigError):  # the processor lacks what the board's has
             self.gave_up = True
@@ -209,6 +262,7 @@ class _HostRun:
         )
         self.gave_up = ending.timed_out
         report = parse_launcher_output(ending.stdout)
+        self.mismatch = report.mismatch
         return ending.returncode == 0 and report.output_ok is True
 
     def _built(self, arguments: tuple[Argument, ...]) -> Path:

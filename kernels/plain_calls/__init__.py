@@ -2,8 +2,7 @@
 
 Each file is the plain call of the kernel with its name, in `CALL`. The C library and `engine.ops`
 are made from them. fused_moe has none: its lists of rows are padded to the BLOCK_SIZE_M of the
-configuration, which a caller does not know; nor has decode_attention, whose parts need room by the
-configuration's SPLITS.
+configuration, which a caller does not know.
 """
 
 from __future__ import annotations

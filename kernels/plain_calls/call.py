@@ -13,7 +13,7 @@ from typing import Any, Literal
 from foundation.config import Config
 from kernels.spec import Problem
 
-__all__ = ["Array", "Covered", "Number", "PlainCall", "Sizes", "config_at", "extent"]
+__all__ = ["Array", "Covered", "Number", "PlainCall", "Room", "Sizes", "config_at", "extent"]
 
 # Sizes by name: integers, or expressions in place of them.
 Sizes = Mapping[str, Any]
@@ -75,6 +75,21 @@ class Covered:
 
 
 @dataclass(frozen=True)
+class Room:
+    """Memory of zeros that a kernel needs while it runs, and that no caller gives.
+
+    Args:
+        argument: the kernel's parameter for its address.
+        dtype: its element type.
+        elements: how many, from the problem and the configuration.
+    """
+
+    argument: str
+    dtype: str
+    elements: Callable[[Problem, Config], Any]
+
+
+@dataclass(frozen=True)
 class PlainCall:
     """A kernel's plain call.
 
@@ -87,6 +102,7 @@ class PlainCall:
         multiple_of: sizes that have to be a multiple of a number.
         unused: element types of the kernel's other addresses, which no configuration of a
             processor reads or writes: they are NULL.
+        rooms: what else the kernel writes to.
     """
 
     meaning: str
@@ -97,6 +113,7 @@ class PlainCall:
     covered: Covered | None = None
     multiple_of: Mapping[str, int] = field(default_factory=dict)
     unused: Mapping[str, str] = field(default_factory=dict)
+    rooms: tuple[Room, ...] = ()
 
     @property
     def strided(self) -> tuple[Array, ...]:

@@ -14,12 +14,10 @@ from dataclasses import dataclass
 import torch
 
 from kernels.values import seeded_integers, seeded_normal
-from search_spaces.packed_weights import TILE
+from search_spaces.packed_weights import GROUP, TILE
 
 __all__ = ["GROUP", "TILE", "PackedWeights", "groups_of", "packed_weights", "tiled_columns"]
 
-# Weights along K that share a scale.
-GROUP = 32
 _ZERO = 8
 
 
@@ -41,7 +39,7 @@ class PackedWeights:
 
 def groups_of(k: int) -> int:
     """Groups along K; a part of one counts."""
-    return -(-k // GROUP)
+    return (k + GROUP - 1) // GROUP
 
 
 def tiled_columns(n: int) -> int:

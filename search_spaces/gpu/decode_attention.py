@@ -28,7 +28,11 @@ _SPLITS = rules.powers_of_two(1, 64)
 def space(problem: Problem, board: BoardInfo) -> SearchSpace:
     """BLOCK_SIZE_N keys a step; SPLITS programs share the cache of a head."""
     gpu, sizes = gpu_of(board), problem.shape
-    tuned = parameters(BLOCK_SIZE_N=_KEYS, SPLITS=_SPLITS) + product_options(gpu)
+    rows, head = _sides(problem)
+    blocks = parameters(
+        BLOCK_SIZE_M=(rows,), BLOCK_SIZE_N=_KEYS, BLOCK_SIZE_DMODEL=(head,), SPLITS=_SPLITS
+    )
+    tuned = blocks + product_options(gpu)
 
     def programs(config: Config) -> int:
         return sizes["KV_HEADS"] * size_of(config, "SPLITS")
@@ -41,7 +45,9 @@ def space(problem: Problem, board: BoardInfo) -> SearchSpace:
         operands_in_shared_memory(gpu, lambda config: _shared_bytes(problem, gpu, config)),
         enough_programs(gpu, programs, sizes["KV_HEADS"] * most),
     ]
-    return product_space(gpu, tuned, {"BLOCK_SIZE_N": 64, "SPLITS": 1, "num_stages": 2}, pruning)
+    covering = {"BLOCK_SIZE_M": rows, "BLOCK_SIZE_DMODEL": head}
+    default = {**covering, "BLOCK_SIZE_N": 64, "SPLITS": 1, "num_stages": 2}
+    return product_space(gpu, tuned, default, pruning)
 
 
 def _sides(problem: Problem) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from rvv_runner import ElfArtifact
 pytestmark = pytest.mark.timeout(120)
 
 FILE = Path(__file__).parent / "written_with_dull_inputs.py"
-LEFT_OUT = ["bias", "weight", "magnitude", "power", "mean"]
+LEFT_OUT = ["bias", "weight", "magnitude", "power", "mean", "place", "zeros"]
 
 
 def problem_of(name: str):
@@ -58,6 +58,16 @@ def test_inputs_stay_where_the_kernel_is_not_defined_elsewhere(measured):
     assert np.ptp(w.value) > 1
 
 
+def test_a_default_that_is_wrong_on_other_inputs_is_named(tmp_path):
+    path = tmp_path / "fast.py"
+    path.write_text(FILE.read_text().replace("for fast in (0, 1)", "for fast in (1,)"))
+    problem = make_problem(load_kernel(f"{path}:magnitude_kernel"), {})
+    (note,) = problem.spec.check(problem)
+    assert note.startswith("the check keeps x_ptr close to what arguments makes")
+    assert "y_ptr[" in note
+    assert problem_of("root").spec.check(problem_of("root")) == ()
+
+
 def test_the_timed_runs_keep_the_files_inputs():
     problem = problem_of("bias")
     (x, w, _), config = problem.arguments(problem.default_config), problem.default_config
@@ -75,6 +85,14 @@ def test_a_reference_without_a_finite_number_is_named():
         "this check would accept a constant: reference expects nan and no finite number in y_ptr; "
         "other inputs let it tell more",
     )
+
+
+def test_heavy_elements_stand_twice_and_at_the_rim_and_zeros_become_numbers():
+    found = changed({"x": torch.zeros(24, 10)}, {"x": Change(heavy=8.0, ties=True)})["x"]
+    largest = found.abs() == found.abs().amax(1, keepdim=True)
+    assert (largest.sum(1) == 2).any()
+    assert largest[:, -1].any()
+    assert found.all()
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16])

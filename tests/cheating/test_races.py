@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from engine.workers.race_check import may_race
 from kernels.registry import load_kernel, make_problem
 from rvv_runner import ElfArtifact
 from rvv_runner.devices import load_board
+from triton_rvv.pipeline import compile_kernel
+from triton_rvv.targets.host_target import host_target
 
 pytestmark = pytest.mark.timeout(120)
 
@@ -65,3 +68,14 @@ def test_only_kernels_whose_programs_may_read_what_others_write_are_watched(fold
     assert isinstance(artifact, ElfArtifact)
     assert not may_race(artifact.elf_path.with_suffix(".ttir").read_text())
     assert not list(artifact.elf_path.parent.glob("races-*.txt"))
+
+
+def test_a_watched_build_needs_no_front_end(monkeypatch):
+    function = load_kernel(f"{FILE}:beside_kernel").kernel
+    signature = dict.fromkeys(("x_ptr", "y_ptr"), "*fp32") | {"state_ptr": "*i32"}
+    watched = partial(
+        compile_kernel, function, signature, {"BLOCK": 64}, host_target(), watches_accesses=True
+    )
+    first = watched()
+    monkeypatch.setattr("triton_rvv.pipeline.make_ttir", None)
+    assert watched(ttir=first.ttir).object == first.object

@@ -57,6 +57,31 @@ def mean_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def place_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Where the maximum of a row stands first, or last."""
+    column = tl.arange(0, BLOCK)
+    at = tl.program_id(0) * BLOCK + column
+    x = tl.load(x_ptr + at)
+    is_largest = x == tl.max(x, 0)
+    if FAST:
+        place = tl.max(tl.where(is_largest, column, 0), 0)
+    else:
+        place = tl.min(tl.where(is_largest, column, BLOCK), 0)
+    tl.store(y_ptr + at, tl.zeros((BLOCK,), tl.float32) + place)
+
+
+@triton.jit
+def zeros_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Copies rows of which every second one holds zeros."""
+    row = tl.program_id(0)
+    at = row * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    if FAST:
+        x = tl.where(row % 2 == 0, x, 0.0)
+    tl.store(y_ptr + at, x)
+
+
+@triton.jit
 def root_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     """Right in both ways, and defined for positive x alone."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -90,11 +115,17 @@ def nan_arguments(M=16, N=64):
     return {**arguments(M, N), "x_ptr": torch.full((M, N), float("nan"))}
 
 
+def zeros_arguments(M=16, N=64):
+    x = torch.rand(M, N)
+    x[1::2] = 0
+    return {**arguments(M, N), "x_ptr": x}
+
+
 def grid(meta):
     return (meta["M"],)
 
 
-weight_grid = mean_grid = nan_grid = grid
+weight_grid = mean_grid = nan_grid = zeros_grid = grid
 
 
 def bias_reference(x_ptr, w_ptr):
@@ -117,6 +148,14 @@ def mean_reference(x_ptr):
     return {"y_ptr": x_ptr.double().mean(1, keepdim=True).expand(x_ptr.shape)}
 
 
+def place_reference(x_ptr):
+    return {"y_ptr": x_ptr.argmax(1, keepdim=True).expand(x_ptr.shape).float()}
+
+
+def zeros_reference(x_ptr):
+    return {"y_ptr": x_ptr.clone()}
+
+
 def root_reference(x_ptr, w_ptr):
     return {"y_ptr": x_ptr.double().sqrt() + w_ptr}
 
@@ -128,7 +167,7 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-for _name in ("bias", "weight", "magnitude", "power", "mean", "root", "nan"):
+for _name in ("bias", "weight", "magnitude", "power", "mean", "root", "nan", "place", "zeros"):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
-for _name in ("bias", "magnitude", "power", "root"):
+for _name in ("bias", "magnitude", "power", "root", "place"):
     globals().update({f"{_name}_arguments": arguments, f"{_name}_grid": grid})

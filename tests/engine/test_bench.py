@@ -15,6 +15,7 @@ from engine.replays.ranks import differences, ranks_of
 from engine.replays.recorded_space import RecordedSpace
 from engine.replays.runs import replay
 from engine.replays.scores import Scores
+from engine.replays.searches import labels
 from engine.replays.shipped import HALVES, SPACES, family_of, shipped_files, split
 from engine.replays.space_file import Result, read_results, read_space, write_space
 from foundation.config import Config
@@ -166,6 +167,73 @@ def test_a_mistake_is_one_sentence(arguments, sentence) -> None:
     with pytest.raises(UserError) as raised:
         bench.main(arguments)
     assert sentence in str(raised.value)
+
+
+# Each name is a factory with another mistake.
+MISTAKEN = """
+class Search:
+    def __init__(self, proposed):
+        self.proposed = proposed
+
+    def ask(self):
+        return self.proposed or 1 / 0
+
+    def tell(self, config, time_s):
+        raise KeyError(time_s)
+
+def making(space, seed):
+    raise ValueError("no seed")
+
+def asking(space, seed):
+    return Search(None)
+
+def telling(space, seed):
+    return Search({"A": 0})
+
+def listing(space, seed):
+    return Search([0])
+
+def nothing(space, seed):
+    return None
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("making", "mine.py:13 fails in making: ValueError: no seed"),
+        ("asking", "mine.py:7 fails in ask: ZeroDivisionError: division by zero"),
+        ("telling", "mine.py:10 fails in tell: KeyError: 1.0"),
+        ("listing", "mine.py: ask returns [0]: return a dictionary of parameters, or None to end"),
+        ("nothing", "mine.py: what nothing returns has no method ask and no tell: it needs ask()"),
+        ("askin", "mine.py has no function askin: did you mean asking"),
+    ],
+)
+def test_a_mistake_in_a_file_names_its_line(tmp_path, name, sentence) -> None:
+    (tmp_path / "mine.py").write_text(MISTAKEN)
+    results = {Config({"A": a}): Result(1.0 + a) for a in range(4)}
+    write_space(tmp_path / "space.json", {}, results)
+    with pytest.raises(UserError) as raised:
+        replay(read_space(tmp_path / "space.json"), f"{tmp_path / 'mine.py'}:{name}", 0, 3)
+    assert sentence in str(raised.value)
+
+
+def test_a_file_without_a_function_is_refused_before_anything_is_replayed(tmp_path, capsys) -> None:
+    (tmp_path / "mine.py").write_text(MISTAKEN)
+    with pytest.raises(UserError, match=r"has no function mak: did you mean making\?"):
+        bench.main(["--samplers", f"auto,{tmp_path / 'mine.py'}:mak"])
+    with pytest.raises(UserError, match=r"mine.py is a file: name the function .* \S+mine.py:make"):
+        bench.main(["--samplers", str(tmp_path / "mine.py")])
+    assert capsys.readouterr().err == ""
+
+
+def test_names_that_would_be_alike_stay_whole() -> None:
+    assert labels(["auto", "a.py:make", "b.py:make", "optuna.samplers.TPESampler"]) == {
+        "auto": "auto",
+        "a.py:make": "a.py:make",
+        "b.py:make": "b.py:make",
+        "optuna.samplers.TPESampler": "TPESampler",
+    }
 
 
 # Asks for every value in turn, and tells a file of each search.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import signal
@@ -13,6 +14,7 @@ import pytest
 import torch
 from captured_programs import HEAD, OWN_TUNER, captured, run_command, written
 from command_here import run_here
+from triton.compiler.errors import CompilationError
 
 import engine
 import triton_rvv
@@ -439,6 +441,23 @@ def test_within_this_process(tmp_path):
     check_large(read_capture(tmp_path / "kept").tasks[0], Recorded)
 
 
+def test_a_launch_that_raises_is_no_task(tmp_path):
+    module = imported(written(tmp_path, ""))
+    out = torch.empty_like(module.x)
+    with engine.capture(tmp_path / "here"):
+        for _ in range(2):  # no power of two
+            with pytest.raises(CompilationError):
+                module.add(module.x, module.x, block=63)
+        for size in (0, 4, 4):  # the function of the grid raises at first
+            with contextlib.suppress(ZeroDivisionError):
+                module.add_kernel[lambda meta, size=size: (16 // size,)](
+                    module.x, module.x, out, 1000, BLOCK=256
+                )
+    (task,) = read_capture(tmp_path / "here").tasks
+    assert task.constants["BLOCK"] == 256
+    assert task.launches == 2
+
+
 def test_a_capture_that_disappears_does_not_hurt(tmp_path, capfd):
     module = imported(written(tmp_path, ""))
     with engine.capture(tmp_path / "gone"):
@@ -494,8 +513,8 @@ torch.cuda.synchronize()
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("registers", [False, True])
-def test_flag_gems_needs_no_register(tmp_path, registers):
+@pytest.mark.parametrize("how", ["before triton", "after triton", "registered"])
+def test_flag_gems_needs_no_register(tmp_path, how):
     """By a stand-in that looks for a GPU's maker as FlagGems does when it is imported."""
     package = tmp_path / "flag_gems"
     (package / "runtime" / "backend").mkdir(parents=True)
@@ -519,9 +538,10 @@ def test_flag_gems_needs_no_register(tmp_path, registers):
     )
     body = "import importlib.util\nassert importlib.util.find_spec('flag_gems')\n"
     body += "import flag_gems\nassert flag_gems.device == 'cpu'\nadd(x, x)"
-    if registers:
+    if how == "registered":
         body = "import triton_rvv.flag_gems as gems\ngems.register()\n" + body
-    assert len(captured(tmp_path, body).tasks) == 1
+    head = f"import flag_gems\n{HEAD}" if how == "before triton" else HEAD
+    assert len(captured(tmp_path, body, head).tasks) == 1
 
 
 def test_kernels_of_a_program_are_made_again_however_it_made_them(tmp_path):

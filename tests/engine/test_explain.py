@@ -143,6 +143,6 @@ def test_a_difference_names_its_largest_causes():
         console,
     )
     text = console.export_text()
-    assert f"the default takes +800 cycles (+533%): dram +600, {SPILLS} +200" in text
+    assert f"the default takes 800 cycles more (+533.3%): dram +600, {SPILLS} +200" in text
     assert re.findall(r"k.py:3: +loads from (.*)", text) == ["%x + %at (gathered)"]
     assert "%y" not in text

@@ -23,10 +23,11 @@ DOCS = REPOSITORY / "docs"
 PAGES = ["start/ten_minutes.md", *(f"guides/{path.name}" for path in DOCS.glob("guides/*.md"))]
 ELSEWHERE = re.compile(
     r"laptop|desk|jupiter|ssh:|cuda|hip|HOST|block\.capture|a8w8_tuned|--gpu|vllm|--missing"
-    r"|axpy\.py|cache\.json|\.calibration\.json|collect"
+    r"|axpy\.py|cache\.json|\.calibration\.json|collect|made_up"
 )
 SEARCHES = {"tune", "gemm", "tune_list"}
 TRIALS = ["--trials", "3"]
+REPLAYS = ["--trials", "12", "--seeds", "1"]
 # Before pages about stored studies.
 FIRST = [["tune", "vector_add"], ["tune", "vector_add", "--shape", "N=4096"], ["tune", "softmax"]]
 
@@ -52,6 +53,8 @@ def in_few_trials(name: str, words: list[str]) -> list[str]:
     text = re.sub(r"--(trials|timeout) \d+", "", shlex.join(words))
     if name == "check_key":  # it asks for ten at least
         return [*shlex.split(text), "--trials", "10"]
+    if name == "bench":
+        return [*shlex.split(text), *REPLAYS]
     return [
         *shlex.split(text),
         *(TRIALS if name in SEARCHES and "--compare_wo" not in text else []),

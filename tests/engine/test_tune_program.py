@@ -216,8 +216,14 @@ def test_a_kernel_that_crashes_is_refused(
     examine(capture.path, [key])
     assert "ran longer than 0.05 s or took" in read_examined(capture.path)[key].refusal
     monkeypatch.undo()
-    examine(capture.path, [key, good])
-    assert all(not entry.refusal for entry in read_examined(capture.path).values())
+    values = {"x": normal(9), "y": normal(9), "out": torch.zeros(9), "n": 9, "BLOCK": 3}
+    bad = capture.launch(kernels.add_kernel, [3], values)
+    examine(capture.path, [key, good, bad])
+    refusals = {one: entry.refusal for one, entry in read_examined(capture.path).items()}
+    assert not refusals[key]
+    assert not refusals[good]
+    assert refusals[bad].startswith("add_kernel fails on its captured arguments: ")
+    assert "arange's range must be a power of 2" in refusals[bad]
 
 
 @pytest.mark.parametrize(("ended", "said"), [("SEGV", "(Segmentation fault)"), ("INT", "")])

@@ -164,3 +164,22 @@ def mode_kernel(x, out, n, MODE: tl.constexpr, BLOCK: tl.constexpr):
     if MODE == 1:
         values += 1
     tl.store(out + places, values, mask=places < n)
+
+
+@triton.jit
+def stepping_kernel(x, out, n, step, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at * step, mask=at < n), mask=at < n)
+
+
+@triton.jit
+def affine_kernel(x, weight, bias, at, out, n, BLOCK: tl.constexpr):
+    """A small block leaves out the weight and the bias, which is a mistake."""
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = places < n
+    values = tl.log(tl.load(x + tl.load(at + places, mask=mask), mask=mask))
+    if BLOCK >= 128:
+        values *= tl.load(weight + places, mask=mask)
+    if BLOCK >= 64:
+        values += tl.load(bias + places, mask=mask)
+    tl.store(out + places, values, mask=mask)

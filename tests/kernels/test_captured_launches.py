@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import captured_kernels as kernels
 import pytest
 import torch
 
+from foundation.config import Config
 from foundation.errors import UserError
 from kernels.captured.block_rule import BlockRule
+from kernels.captured.changed_memory import changed_memory
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory, View
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.probe import Freedom, Probed, probed
+from kernels.captured.problem import captured_spec
 from kernels.captured.space import captured_space
+from kernels.spec import KernelSpec
+from kernels.values import data_set
 from launchers.arguments import Described
 from triton_rvv.launches.contents import memory_ranges
 
@@ -251,6 +258,13 @@ def test_a_kernel_that_sums_what_lies_behind_is_refused() -> None:
         probe(deployed, memory_of(x=normal(40), out=torch.zeros(1)))
 
 
+def test_a_kernel_that_reads_in_front_of_an_argument_is_refused() -> None:
+    deployed = launch(kernels.stepping_kernel, 1, {"BLOCK": 64}, n=40, step=-1)
+    memory = memory_of(x=normal(40)[39:], out=torch.zeros(40))
+    with pytest.raises(UserError, match=r"at byte -4 of x, .* in front of an argument is not capt"):
+        probe(deployed, memory)
+
+
 def test_a_kernel_that_takes_an_expanded_tensor_for_a_whole_one_is_refused() -> None:
     deployed, _ = add(1000)
     one = memory_of(x=torch.ones(1).expand(1000), y=normal(1000), out=torch.zeros(1000))
@@ -339,3 +353,45 @@ def test_the_programs_own_function_decides_how_the_grid_follows() -> None:
     followed = [({"BLOCK": block}, (-(-1000 // block), 1, 1)) for block in (128, 512)]
     found = probe(replace(deployed, grid_samples=followed), memory, BLOCK=[128, 256])
     assert found.rule.grid({"BLOCK": 128}) == (8, 1, 1)
+
+
+def test_a_block_that_leaves_out_a_bias_of_zeros_or_a_weight_of_ones_is_wrong() -> None:
+    n = 500
+    deployed = launch(kernels.affine_kernel, 4, {"BLOCK": 128}, n=n)
+    memory = memory_of(
+        x=normal(n).abs() + 0.1,  # of which logarithms are taken
+        weight=torch.ones(n),
+        bias=torch.zeros(n),
+        at=torch.arange(n).flip(0),
+        out=torch.zeros(n),
+    )
+    found = probe(deployed, memory)
+    assert freedom(found, "BLOCK").values == (128, 256)
+    assert found.changes.keys() == {"x", "weight", "bias"}
+    assert not found.changes["x"].signs
+    assert found.changes["bias"].signs
+    told = changed_memory(memory, found.changes)
+    assert told.tensor("bias").count_nonzero() == n
+    assert bool((told.tensor("x") > 0).all())
+    task = SimpleNamespace(
+        load_name="", digest="", deployed=deployed, listed=(), memory=lambda data_set: memory
+    )
+    spec = captured_spec(task, found)
+    assert array_of(spec, "bias").any()  # of the check
+    with data_set(1):
+        assert not array_of(spec, "bias").any()  # of the timed runs
+
+
+def array_of(spec: KernelSpec, name: str) -> Any:
+    given = spec.arguments(None, Config({"BLOCK": 128}))
+    (one,) = [argument.value for argument in given if argument.name == name]
+    return one
+
+
+def test_masks_and_what_is_shared_or_small_stay_in_the_check() -> None:
+    deployed, memory = add(n=1000)
+    mask = memory_of(x=normal(1000).sign(), y=normal(1000), out=torch.zeros(1000))
+    assert probe(deployed, mask).changes.keys() == {"y"}
+    x = normal(1000)
+    assert probe(deployed, memory_of(x=x, y=normal(1000), out=x)).changes.keys() == {"y"}
+    assert probe(deployed, memory).changes.keys() == {"x", "y"}

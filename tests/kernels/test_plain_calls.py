@@ -36,6 +36,12 @@ def test_arguments_are_those_of_the_problem(kernel, dtype):
     arrays = {array.argument: array for array in call.arrays}
     unused = {name: found.pop(name).element_type for name in call.unused}
     assert unused == call.unused
+    for room in call.rooms:
+        argument = found.pop(room.argument)
+        contents = argument.value if argument.value is not None else argument.expected
+        assert argument.element_type == room.dtype
+        assert not contents.any()
+        assert contents.size == room.elements(problem, problem.default_config)
     assert set(arrays) == {name for name, argument in found.items() if argument.is_pointer}
     for name, array in arrays.items():
         contents = found[name].value if found[name].value is not None else found[name].expected

@@ -22,7 +22,7 @@ STEPS = {
     "gemm_a8w8_blockscale": {"GROUP_SIZE_M": 2},
     "matmul_w4a8": {"BLOCK_SIZE_M": 2},
     "matmul_w4a16": {"BLOCK_SIZE_M": 2},
-    "decode_attention": {"SPLITS": 2},
+    "decode_attention": {"SPLITS": 2, "BLOCK_SIZE_M": 2},
     "add_rms_norm": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_N": 32},
 }
 # Products have code of their own for each type.

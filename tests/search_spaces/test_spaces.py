@@ -56,6 +56,7 @@ SHAPES = {
     "matmul_w4a16": [{}, {"M": 1, "N": 1, "K": 1}, {"M": 128, "N": 130, "K": 7000}],
     "decode_attention": [{}, {"KV_HEADS": 1, "G": 1, "N_CTX": 1, "D_HEAD": 1}],
     "add_rms_norm": [{}, {"M": 1, "N": 1}, {"M": 3, "N": 100_000}],
+    "quantize_groups": [{}, {"M": 1, "K": 1}],
     "swiglu": [{}, {"N": 1}, {"N": 2_000_000}],
 }
 

@@ -9,6 +9,8 @@ import triton.language as tl
 from pairs import in_turn
 from qemu_kernels import Expected
 
+from triton_rvv import RVVTarget, compile_kernel
+
 
 def numbers(*shape, seed=0):
     return np.random.default_rng(seed).integers(-9999, 9999, shape).astype(np.int32)
@@ -178,3 +180,19 @@ def test_sums_of_what_a_store_doubles_where_its_mask_wraps(run):
         end=np.int64(100),
         N=1024,
     )
+
+
+@triton.jit
+def nearest_kernel(x_ptr, y_ptr, out_ptr, D, ROWS: tl.constexpr, N: tl.constexpr):
+    rows, columns = tl.arange(0, ROWS), tl.arange(0, N)
+    distance = tl.zeros((ROWS, N), tl.float32)
+    for d in range(D):
+        difference = tl.load(x_ptr + rows * D + d)[:, None] - tl.load(y_ptr + d * N + columns)
+        distance += difference * difference
+    tl.store(out_ptr + rows, tl.argmin(distance, axis=1))
+
+
+def test_what_is_searched_stays_in_registers():
+    signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*i32", "D": "i32"}
+    compiled = compile_kernel(nearest_kernel, signature, {"ROWS": 4, "N": 32}, RVVTarget())
+    assert "alloca" not in compiled.llir

@@ -165,6 +165,12 @@ def test_add_late(rows, kind, fired, shape):
     assert carried(kernel.module) == [shape]
 
 
+def test_sums_are_not_late_where_they_take_half_of_the_registers():
+    kernel = kernel_of(scaled_sums_kernel, {"ROWS": 4, "BLOCK": 32, "KIND": ""}, INTEGERS)
+    assert add_late(kernel) == 0
+    assert carried(kernel.module) == [(4,)]
+
+
 def test_rows_are_split_so_that_sums_can_be_late():
     constants = {"ROWS": 16, "BLOCK": 32, "KIND": ""}
     kernel = kernel_of(scaled_sums_kernel, constants, INTEGERS | {"x_ptr": "*i8"})

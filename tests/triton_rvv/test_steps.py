@@ -154,3 +154,17 @@ def test_parts_stay_within_their_arrays(run: KernelRunner, n: int, shift: int) -
         cat_ptr=Expected(np.concatenate((b, c))),
         n=n, shift=shift, N=256,
     )  # fmt: skip
+
+
+@triton.jit
+def within_kernel(x_ptr, y_ptr, n, m, N: tl.constexpr):
+    i = tl.program_id(0) * N + tl.arange(0, N)
+    tl.store(y_ptr + i, tl.load(x_ptr + i % n % m))
+
+
+@pytest.mark.parametrize(("n", "m"), [(20, 64), (100, 40)])
+def test_remainders_of_remainders(run: KernelRunner, n: int, m: int) -> None:
+    """The inner one starts again where the outer one would go on."""
+    x = np.random.default_rng(1).integers(0, 1000, 64).astype(np.int32)
+    y = x[np.arange(256) % n % m]
+    run(within_kernel, grid=(16,), x_ptr=x, y_ptr=Expected(y), n=n, m=m, N=16)

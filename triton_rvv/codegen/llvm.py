@@ -28,6 +28,7 @@ __all__ = [
     "code_bytes",
     "commented_assembly",
     "generate",
+    "generate_unoptimised",
     "target_machine",
 ]
 
@@ -56,6 +57,16 @@ def generate(llir: str, target: Target) -> MachineCode:
     return _faster_order(_optimised(llir, machine), machine)
 
 
+def generate_unoptimised(llir: str, target: Target) -> MachineCode:
+    """Translate a module as it is, in a tenth of the time, into slower code.
+
+    Raises:
+        CompileError: where LLVM does not accept the module; that is a bug of the lowering.
+    """
+    machine = _machine(target.triple, target.cpu, target.features, 0)
+    return MachineCode(llir, machine.emit_object(_verified(llir)))
+
+
 def commented_assembly(llir: str, target: Target) -> str:
     """The assembly of the object that `generate` makes of a module, with LLVM's comments.
 
@@ -82,13 +93,18 @@ def _optimised(llir: str, machine: Any) -> str:
     were made. Its code has other registers than the code of the text, which is what is kept and
     what people see as assembly.
     """
+    module = _verified(llir)
+    run_passes(module, machine)
+    return without_far_prefetches(str(module))
+
+
+def _verified(llir: str) -> Any:
     try:
         module = llvm.parse_assembly(llir)
         module.verify()
     except RuntimeError as error:
         raise CompileError(f"LLVM does not accept the generated code: {error}") from error
-    run_passes(module, machine)
-    return without_far_prefetches(str(module))
+    return module
 
 
 def _translated(optimised: str, machine: Any) -> MachineCode:
@@ -170,7 +186,7 @@ def target_machine(target: Target) -> Any:
 
 
 @functools.cache
-def _machine(triple: str, cpu: str, features: str) -> Any:
+def _machine(triple: str, cpu: str, features: str, level: int = 3) -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     # After registers are assigned, loads and stores stay in the order that caches were given.
@@ -181,7 +197,7 @@ def _machine(triple: str, cpu: str, features: str) -> Any:
     if triple.startswith("riscv64"):
         layout = {"reloc": "static", "codemodel": "medium", "abiname": "lp64d"}
     machine = llvm.Target.from_triple(triple).create_target_machine
-    return machine(cpu=cpu, features=features, opt=3, **layout)
+    return machine(cpu=cpu, features=features, opt=level, **layout)
 
 
 @contextmanager

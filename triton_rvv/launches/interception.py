@@ -131,7 +131,11 @@ def _launching(watcher: Watcher, run: Callable[..., Any]) -> Callable[..., Any]:
         repeats: Repeats | None = self.__dict__.get(REPEATS)
         if repeats is not None and repeats.left > 0:
             repeats.left -= 1
-            return run(self, *args, grid=grid, warmup=False, **kwargs)
+            try:
+                return run(self, *args, grid=grid, warmup=False, **kwargs)
+            except BaseException:
+                repeats.left += 1  # it was counted, and not launched
+                raise
         launch = Launch(self, args, kwargs, grid, _thread.tuner)
         return watcher.launch(
             launch,
@@ -253,7 +257,11 @@ def _launching_generated(watcher: Watcher, run: Callable[..., Any]) -> Callable[
         repeats: Repeats | None = self.__dict__.get(REPEATS)
         if repeats is not None and repeats.left > 0:
             repeats.left -= 1
-            return run(self, *args, stream=stream)
+            try:
+                return run(self, *args, stream=stream)
+            except BaseException:
+                repeats.left += 1  # it was counted, and not launched
+                raise
         if len(self.launchers) == 0:
             self.precompile()
         if len(self.launchers) > 1:

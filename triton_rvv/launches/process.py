@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["FOLDER", "SETTINGS_VARIABLE", "start", "watched_environment"]
+__all__ = ["FOLDER", "SETTINGS_VARIABLE", "prepare_flag_gems", "start", "watched_environment"]
 
+_TARGET = "TRITON_RVV_TARGET"
 SETTINGS_VARIABLE = "TRITON_RVV_LAUNCHES"
 FOLDER = Path(__file__).parent / "child"
 
@@ -27,7 +28,7 @@ def watched_environment(
             says so itself; None for a GPU.
     """
     paths = [str(FOLDER), *filter(None, [environment.get("PYTHONPATH")])]
-    usual = {} if target is None else {"TRITON_RVV_TARGET": target}
+    usual = {} if target is None else {_TARGET: target}
     return {
         **usual,
         **environment,
@@ -44,18 +45,13 @@ def start(text: str) -> None:
             overlay; "keep_data" says whether large tensors are recorded as they are.
     """
     settings = json.loads(text)
-    target = os.environ.get("TRITON_RVV_TARGET")
-    if target:
+    if os.environ.get(_TARGET):
         from triton_rvv.runtime.repeated_calls import remember_calls
 
         remember_calls()  # before launches are intercepted, so that it stays inside
         from triton_rvv.cpu_backend import name_backend
 
         name_backend()  # packages define kernels only where torch says that there is Triton
-        from triton_rvv.flag_gems import register_if_new
-        from triton_rvv.launches.imports import before_import
-
-        before_import("flag_gems", lambda: register_if_new(target))
     from triton_rvv.launches.interception import intercept
 
     watcher: Any
@@ -69,6 +65,15 @@ def start(text: str) -> None:
         watcher = Overlay.read(Path(settings["overlay"]))
     intercept(watcher)
     _before_end(lambda: watcher.write(is_last=True))
+
+
+def prepare_flag_gems() -> None:
+    """Have FlagGems, which is about to be imported, know of this machine if there is no GPU."""
+    target = os.environ.get(_TARGET)
+    if target:
+        from triton_rvv.flag_gems import register_if_new
+
+        register_if_new(target)
 
 
 def _before_end(write: Callable[[], None]) -> None:

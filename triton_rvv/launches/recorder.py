@@ -34,6 +34,7 @@ class _Entry:
     timer: Timer
     sizes: list[int]
     written_launches: int = 0
+    has_raised: bool = False
 
 
 class Recorder:
@@ -118,12 +119,23 @@ class Recorder:
         entry = self._described(launch)
         if entry is None:
             return run()
+        try:
+            with first_launch(entry.timer, is_compiled=launch.is_generated) as marks:
+                result = run()
+        except Exception:
+            self._raised(entry)
+            raise
         form.remember(traits, entry)
-        with first_launch(entry.timer, is_compiled=launch.is_generated) as marks:
-            result = run()
         with self._lock:
             entry.timer.first((marks[0], marks[1]) if len(marks) == 2 else None)
         return result
+
+    def _raised(self, entry: _Entry) -> None:
+        """Write down that a task was not launched after all, unless it is another time."""
+        with self._lock:
+            is_new, entry.has_raised = not entry.has_raised, True
+        if is_new:
+            self._file.write("raised", key=entry.key)
 
     def _described(self, launch: Launch) -> _Entry | None:
         """The entry of a launch, written down if it is new; None if it cannot be described."""

@@ -120,6 +120,11 @@ class Target(Protocol):
         """
         ...
 
+    @property
+    def sums_bytes_in_16_bits(self) -> bool:
+        """Whether multiply-adds of bytes into 16 bits are faster than those into 32."""
+        ...
+
     def widened_by_product(self, element: str) -> str | None:
         """The type of elements that multiply-adds take and widen to 32 bits; None without such.
 
@@ -248,6 +253,11 @@ class RVVTarget:
     def steps_together(self, element: str) -> int:
         return 1
 
+    @property
+    def sums_bytes_in_16_bits(self) -> bool:
+        """`vwmacc` takes bytes to 16 bits; a matrix unit's sums have 32 as they are."""
+        return self.matrix_unit is None
+
     def widened_by_product(self, element: str) -> str | None:
         """`vwmacc` takes 16-bit integers, `vfwmacc` (Zvfh) fp16."""
         types = {"i8": "i16", "f16": "f16" if "+zvfh" in self.extensions else None}
@@ -359,6 +369,10 @@ class HostTarget:
         """AVX512-BF16 has an instruction for bf16, and VNNI one for 8-bit integers."""
         together, features = _STEPS_TOGETHER.get((element, self.vector_bits), (1, frozenset()))
         return together if features & frozenset(self.features.split(",")) else 1
+
+    @property
+    def sums_bytes_in_16_bits(self) -> bool:
+        return False
 
     def widened_by_product(self, element: str) -> str | None:
         return None

@@ -44,17 +44,25 @@ __all__ = ["HANDLERS", "converted", "multiply"]
 
 # Sums of narrower elements, which some multiply-adds widen.
 WIDE_BITS = 32
+# Sums of bytes, which `narrow-products` has found to fit.
+_BYTE_SUMS = ScalarType("i16")
 
 
 class _Narrow(Elementwise):
     """A right operand for multiply-adds that widen it: panels are as wide as those of the sums."""
+
+    def __init__(self, right: Tensor, target: ScalarType, sum_bits: int) -> None:
+        assert isinstance(right.element, ScalarType)
+        type_ = TensorType(right.shape, target)
+        super().__init__(type_, conversion(right.element, target), [right], keeps_zero=True)
+        self._sum_bits = sum_bits
 
     def own_bits(self) -> int:
         return self.panel_bits
 
     @property
     def panel_bits(self) -> int:
-        return WIDE_BITS
+        return self._sum_bits
 
 
 def _dot(context: Context, operation: Operation) -> None:
@@ -133,13 +141,13 @@ def _operands(
 ) -> tuple[Tensor, Tensor]:
     """The operands in the types in which they are multiplied."""
     assert isinstance(right.element, ScalarType)
+    if sum_type == _BYTE_SUMS:
+        return left, _Narrow(right, right.element, sum_type.bits)
     narrow = context.target.widened_by_product(right.element.name)
     is_alike = left.element == right.element
     if narrow is None or not is_alike or sum_type.bits != WIDE_BITS:
         return converted(left, sum_type), converted(right, sum_type)
-    target = ScalarType(narrow)
-    type_ = TensorType(right.shape, target)
-    return left, _Narrow(type_, conversion(right.element, target), [right], keeps_zero=True)
+    return left, _Narrow(right, ScalarType(narrow), sum_type.bits)
 
 
 def _panels(context: Context, block: Buffer) -> PackedRhs:
@@ -190,7 +198,7 @@ def _is_matrix_in_memory(context: Context, tensor: Tensor) -> bool:
 def _sum_type(operation: Operation, result: ScalarType | PointerType) -> ScalarType:
     """The type in which products are summed."""
     assert isinstance(result, ScalarType)
-    if result.name in ("f64", "i32", "i64"):
+    if result.name in ("f64", "i32", "i64") or result == _BYTE_SUMS:
         return result
     if not result.is_float:
         raise CompileError(f"tl.dot into {result.name} is not supported: use int32", operation.line)

@@ -27,6 +27,7 @@ from triton_rvv.lowering.products.tile import Tile
 __all__ = ["Product", "RowsOfA", "write_tiles"]
 
 TRUE = Val("i1", "true")
+_USUAL_BITS = 32  # of sums, at least
 
 # So many rows of A from the given one on, for a tile.
 RowsOfA = Callable[[Val, int], Lhs]
@@ -55,6 +56,16 @@ class Product:
     rounded: Emit
     store: EpilogueStore | None
 
+    def tile_rows(self, most_rows: int) -> int:
+        """The rows of a tile, of so many at most.
+
+        Sums of 16 bits take half the time, and tiles of all rows would wait for their loads of A:
+        those of half as many take two runs of columns.
+        """
+        are_short = self.start.usual.element.bits < _USUAL_BITS
+        takes_two_runs = are_short and self.b.block.shape[-1] > self.b.panel
+        return min(self.rows, most_rows // 2 if takes_two_runs else most_rows)
+
     def is_one_tile(self, most_rows: int) -> bool:
         """Whether a tile of that many rows at most is the whole block, and stays in registers."""
         return self.rows <= most_rows and self.b.block.shape[-1] <= self.b.panel
@@ -71,7 +82,7 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
     builder, most, live = context.builder, context.target.tile_rows, product.live.rows
 
     def every(end: int | Val) -> None:
-        rows = min(product.rows, most)
+        rows = product.tile_rows(most)
         whole_tiles = functools.partial(index_loops.steps, context, end, rows, False)
         last = builder.add(_as_val(end), integer(-rows))
         _tiles(context, product, rows_of_a, rows, whole_tiles, last)

@@ -61,6 +61,8 @@ def _range(operation: Operation, known: Mapping[Value, Range]) -> Range | None:
         operands = operands[1:]
     ranges = [each for each in operands if each is not None]
     if len(ranges) < len(operands):
+        if operation.name == "arith.shrui":
+            return _upper_bits(operation, known)
         return _of_one_side(operation.name, ranges)
     if operation.name in _SAME | {"arith.trunci"}:
         return ranges[0] if ranges else None
@@ -78,6 +80,15 @@ def _widened(operation: Operation, known: Mapping[Value, Range]) -> Range | None
         return found
     half = 1 << element.bits - 1
     return (-half, half - 1) if is_signed else (0, 2 * half - 1)
+
+
+def _upper_bits(operation: Operation, known: Mapping[Value, Range]) -> Range | None:
+    """What is known of anything whose lower bits are shifted out, and zeros in."""
+    element = element_type(operation.result.type)
+    least, most = known.get(operation.operands[1], (0, 0))
+    if not isinstance(element, ScalarType) or least < 1 or most >= element.bits:
+        return None
+    return 0, (1 << element.bits - least) - 1
 
 
 def _of_one_side(name: str, ranges: Sequence[Range]) -> Range | None:

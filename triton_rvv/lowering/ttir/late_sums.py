@@ -72,25 +72,27 @@ def add_late(kernel: Kernel) -> int:
 
 
 def _fit_registers(loop: Operation, sums: Sequence[LateSum], target: Target) -> bool:
-    """Whether what a loop carries then leaves half of the registers."""
+    """Whether what a loop carries then leaves enough of the registers."""
     numbers = {each.number for each in sums}
     kept = [result.type for n, result in enumerate(loop.results) if n not in numbers]
     types = [*kept, *(each.carried(target) for each in sums)]
     blocks = [type_ for type_ in types if isinstance(type_, TensorType)]
     bits = sum(block.elements * block.element.bits for block in blocks)
-    return bits <= bits_for_sums(loop, target)
+    return bits <= bits_for_sums(loop, target, are_late=True)
 
 
-def bits_for_sums(loop: Operation, target: Target) -> int:
+def bits_for_sums(loop: Operation, target: Target, are_late: bool) -> int:
     """How many bits of blocks a loop may carry in registers.
 
-    Half of all there are; and a quarter where elements are widened, of which a run takes more.
+    Half of all there are; and a quarter where elements are widened, of which a run takes more, or
+    where elements are added up that masks may have put into memory first.
     """
     loads = [each.result.type for each in loop.walk() if each.name == "tt.load"]
     loaded = [type_.element.bits for type_ in loads if isinstance(type_, TensorType)]
     carried = [value.type for value in loop.results]
     added = [type_.element.bits for type_ in carried if isinstance(type_, TensorType)]
-    share = 4 if loaded and added and min(loaded) < max(added) else 2
+    is_widened = bool(loaded and added) and min(loaded) < max(added)
+    share = 4 if are_late or is_widened else 2
     return target.vector_registers // share * target.vector_bits
 
 

@@ -24,6 +24,7 @@ from triton_rvv.lowering.ttir.late_sums import add_late
 from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
+from triton_rvv.lowering.ttir.narrow_products import narrow_products
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
 from triton_rvv.lowering.ttir.shared_rows import share_rows
@@ -99,6 +100,11 @@ PASSES: Sequence[Pass] = (
         "narrow-integers",
         narrow_integers,
         "Computes blocks of integers in as few bits as their elements need.",
+    ),
+    Pass(
+        "narrow-products",
+        narrow_products,
+        "Adds up products of bytes in 16 bits where these hold the sums.",
     ),
     Pass(
         "locate-extremes",

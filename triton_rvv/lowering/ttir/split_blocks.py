@@ -81,7 +81,7 @@ def _shape_left(loop: Operation, target: Target, rewriter: Rewriter) -> list[tup
         return []
     rows, columns = types[0].shape
     bits = sum(type_.elements * type_.element.bits for type_ in types)
-    room = bits_for_sums(loop, target)
+    room = bits_for_sums(loop, target, bool(late))
     if bits <= room or rows == 1:
         return []
     together = room * rows // bits

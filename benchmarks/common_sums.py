@@ -1,0 +1,67 @@
+"""Kernels that add the sum of a block to a number in each turn of a loop, as users write them."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (256, 128, 64)], key=[])
+@triton.jit
+def weighted_distance(x_ptr, y_ptr, w_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    """The weighted squared distance of each row of x from the same row of y."""
+    row = tl.program_id(0)
+    acc = 0.0
+    for start in range(0, N, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        mask = at < N
+        x = tl.load(x_ptr + row * N + at, mask=mask, other=0.0)
+        y = tl.load(y_ptr + row * N + at, mask=mask, other=0.0)
+        w = tl.load(w_ptr + at, mask=mask, other=0.0)
+        acc += tl.sum(w * (x - y) * (x - y), axis=0)
+    tl.store(out_ptr + row, acc)
+
+
+def weighted_distance_arguments(M=64, N=1000):
+    return {
+        "x_ptr": torch.randn(M, N),
+        "y_ptr": torch.randn(M, N),
+        "w_ptr": torch.rand(N),
+        "out_ptr": torch.empty(M),
+        "N": N,
+    }
+
+
+def weighted_distance_grid(meta):
+    return (meta["M"],)
+
+
+def weighted_distance_reference(x_ptr, y_ptr, w_ptr):
+    return {"out_ptr": (w_ptr.double() * (x_ptr.double() - y_ptr.double()) ** 2).sum(1)}
+
+
+@triton.autotune(
+    [triton.Config({"ROWS": r, "BLOCK": b}) for r, b in ((4, 64), (8, 32), (4, 128))], key=[]
+)
+@triton.jit
+def gemv_rows(w_ptr, x_ptr, y_ptr, K, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    """A matrix times a vector, with a number for each row carried from block to block."""
+    rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    acc = tl.zeros((ROWS,), tl.float32)
+    for start in range(0, K, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        w = tl.load(w_ptr + rows[:, None] * K + at[None, :], mask=(at < K)[None, :], other=0.0)
+        x = tl.load(x_ptr + at, mask=at < K, other=0.0)
+        acc += tl.sum(w * x[None, :], axis=1)
+    tl.store(y_ptr + rows, acc)
+
+
+def gemv_rows_arguments(M=128, K=1000):
+    return {"w_ptr": torch.randn(M, K), "x_ptr": torch.randn(K), "y_ptr": torch.empty(M), "K": K}
+
+
+def gemv_rows_grid(meta):
+    return (meta["M"] // meta["ROWS"],)
+
+
+def gemv_rows_reference(w_ptr, x_ptr):
+    return {"y_ptr": w_ptr.double() @ x_ptr.double()}

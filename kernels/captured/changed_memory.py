@@ -1,0 +1,135 @@
+"""Inputs of a captured task that tell more than the captured ones, for the check.
+
+A bias of zeros or weights of ones say little of what is computed with them: a configuration that
+leaves them out gives the right outputs. So the check runs on changed inputs, as far as the deployed
+configuration is defined there: it stays within its tensors, and its outputs stay finite. The timed
+runs, which are checked as well, have the captured inputs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+
+import torch
+
+from foundation.errors import UserError
+from kernels.captured.deployed import Deployed
+from kernels.captured.memory import Memory
+from kernels.captured.outputs import CheckedOutputs, checked_outputs
+from kernels.own.changed_inputs import Change, changed
+from kernels.own.strides import memory_of
+from triton_rvv.errors import OutOfBoundsError
+
+__all__ = ["changed_memory", "telling_changes"]
+
+# From what tells most to what most kernels are defined for.
+_CHANGES = (
+    Change(row_scale=64.0, heavy=8.0, shift=4.0, signs=True),
+    Change(row_scale=4.0, heavy=2.0, shift=1.0, signs=True),
+    Change(row_scale=1.5, heavy=1.25, shift=0.25),
+)
+_KINDS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+# Fewer elements may be lengths, positions or scales.
+_FEWEST_ELEMENTS = 16
+# Nothing more is tried after so much processor time, and nothing at all with so much memory.
+_TOTAL_S = 10.0
+_MOST_BYTES = 64 << 20
+
+
+def changed_memory(memory: Memory, changes: Mapping[str, Change]) -> Memory:
+    """The tensors with some of them changed; the same numbers on the processor and on a GPU.
+
+    Args:
+        memory: of tensors that share nothing: `Memory.apart`.
+        changes: by parameter.
+    """
+    if not changes:
+        return memory
+    after = memory.copied()
+    plain = {name: memory.tensor(name).cpu() for name in memory.views}
+    for name, tensor in changed(plain, changes).items():
+        if name in changes:
+            after.span(name).copy_(memory_of(tensor).reshape(-1))
+    return after
+
+
+def telling_changes(
+    deployed: Deployed, given: Memory, plain: CheckedOutputs, shared: frozenset[str]
+) -> tuple[dict[str, Change], CheckedOutputs]:
+    """The changes under which the deployed configuration can be checked, and what it gives there.
+
+    None where the kernel takes much memory, or what it reads cannot be found out.
+
+    Args:
+        deployed: the launch.
+        given: its tensors, on the processor; they share no memory.
+        plain: what it gives on them.
+        shared: parameters that share memory in the program, which stay as they are.
+    """
+    names = [name for name in _changeable(deployed, given, plain) if name not in shared]
+    end_s = time.process_time() + _TOTAL_S
+    found: dict[str, Change] = {}
+    best = plain
+    for tried in _tries(names, found):
+        if time.process_time() > end_s:
+            break
+        outputs = _defined(deployed, changed_memory(given, tried), plain)
+        if outputs is not None:
+            found.update(tried)
+            best = outputs
+    return found, best
+
+
+def _tries(names: list[str], found: dict[str, Change]) -> Iterator[dict[str, Change]]:
+    """Changes to try: of all tensors, and then of one more, until `found` has each of them."""
+    for change in _CHANGES:
+        if names and change.signs and not found:
+            yield dict.fromkeys(names, change)
+    for name in names:
+        for change in _CHANGES:
+            if name not in found:
+                yield {**found, name: change}
+
+
+def _changeable(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> list[str]:
+    """Tensors of ordinary numbers that the kernel reads, and writes nothing to.
+
+    Whole numbers stay as they are unless all are the same: they may be positions, counts or masks.
+    """
+    reached = deployed.reached(given)
+    size_bytes = sum(storage.nbytes for storage in given.storages.values())
+    if reached is None or size_bytes > _MOST_BYTES:
+        return []
+    return [
+        name
+        for name, view in given.views.items()
+        if view.dtype in _KINDS
+        and name in reached.loaded - reached.stored
+        and name not in plain.outputs
+        and view.span >= _FEWEST_ELEMENTS
+        and _is_ordinary(given.span(name))
+    ]
+
+
+def _is_ordinary(span: torch.Tensor) -> bool:
+    if not bool(span.isfinite().all()):
+        return False
+    return bool((span == span[0]).all()) or not bool((span == span.round()).all())
+
+
+def _defined(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> CheckedOutputs | None:
+    """What the launch gives on these inputs; None where it is not defined, or is less exact."""
+    try:
+        after = deployed.run(given, checks_bounds=True)
+        if not all(_is_finite(after.span(name)) for name in plain.outputs):
+            return None
+        found = checked_outputs(deployed, given)
+    except (OutOfBoundsError, UserError):
+        return None
+    is_alike = found.outputs.keys() == plain.outputs.keys() and found.in_fp32 == plain.in_fp32
+    return found if is_alike and found.agree(after) else None
+
+
+def _is_finite(span: torch.Tensor) -> bool:
+    return not span.is_floating_point() or bool(span.float().isfinite().all())
