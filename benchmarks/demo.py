@@ -37,12 +37,9 @@ X60, X60_WITH_UNIT = "emulated:x60", "emulated:x60-ime"
 LAYERS = 24
 SEED = 20261126
 LIMIT_S = 600.0
-# What starting a thread, and waiting for its end, takes the calling one: assumed, since neither
-# the emulator nor anything published says.
-THREAD_START_S = 30e-6
 HEADING = (
-    "| board | cores | tokens | a layer | the rest | starting threads | tokens/s (estimated) | "
-    "error | allowed |\n|---|---|---|---|---|---|---|---|---|"
+    "| board | cores | tokens | a layer | the rest | tokens/s (estimated) | error | allowed |\n"
+    "|---|---|---|---|---|---|---|---|"
 )
 SOURCE = Path(__file__).with_name("demo_decoder.c")
 _CPU = "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs+zfh+zvfh"
@@ -101,10 +98,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, nargs="+", help="numbers of the runs, from 0; all")
     arguments = parser.parse_args()
     winners = [tuned(study, arguments.trials) for study in STUDIES]
-    print(
-        "\n| board | cores | tokens | a layer | the rest | threads | tokens/s | error | allowed |"
-    )
-    print("|---|---|---|---|---|---|---|---|---|", flush=True)
+    print(f"\n{HEADING}", flush=True)
     with tempfile.TemporaryDirectory(prefix="demo-") as name:
         asked = range(len(RUNS)) if arguments.runs is None else arguments.runs
         runs = [RUNS[number] for number in asked]
@@ -206,16 +200,13 @@ def row(one: Run, program: Path, inputs: Path, expected: Expected) -> str:
     error = expected.error_of(found)
     regions = [region.cycles / board.info.frequency_hz for region in parse_report(done.report)]
     embedding_s, layer_s, end_s = regions[-3:]
-    calls = LAYERS * (found.calls - 1) + 1
-    starts_s = calls * (one.cores - 1) * THREAD_START_S
-    total_s = LAYERS * layer_s + embedding_s + end_s + starts_s
+    total_s = LAYERS * layer_s + embedding_s + end_s
     cells = (
         one.device,
         str(one.cores),
         str(one.tokens),
         f"{layer_s * 1e3:.2f} ms",
         f"{(embedding_s + end_s) * 1e3:.1f} ms",
-        f"{starts_s * 1e3:.1f} ms",
         f"{one.tokens / total_s:.1f}",
         f"{error:.1%}",
         f"{expected.tolerance:.1%}",

@@ -59,7 +59,6 @@ static struct {
     float logits[VOCABULARY];
     int32_t top[TOP]; /* tokens with the largest logits, those first */
     int32_t sampled;
-    int32_t calls_on_threads;
 } out;
 
 static float x[MOST_TOKENS * WIDTH], residual[MOST_TOKENS * WIDTH], normed[MOST_TOKENS * WIDTH];
@@ -79,13 +78,10 @@ static void require(int status) {
     exit(1);
 }
 
-/* Of a call that gains from several threads; what takes a few microseconds runs on one. */
-static int all_threads(void) {
-    out.calls_on_threads++;
-    return 0;
-}
+/* What takes a few microseconds runs on one thread; ALL_THREADS are those of TUNED_THREADS. */
+enum { ALL_THREADS = 0 };
 
-static int threads_for(int tokens) { return tokens == 1 ? 1 : all_threads(); }
+static int threads_for(int tokens) { return tokens == 1 ? 1 : ALL_THREADS; }
 
 static void quantize(int tokens, int depth, const float *from) {
     require(tuned_quantize_groups_fp32(tokens, depth, from, q8, q8_scale, q8_sum,
@@ -97,7 +93,7 @@ static void quantize(int tokens, int depth, const float *from) {
     require(tuned_matmul_w4a8_i8(tokens, columns, depth, q8, q8_scale, q8_sum,                     \
                                  (matrix).weights[first_tile][0],                                  \
                                  (const tuned_fp16 *)(matrix).scales[first_tile][0], to,           \
-                                 all_threads()))
+                                 ALL_THREADS))
 
 static void add_and_norm(int tokens, const float *added, float *to, int which) {
     require(tuned_add_rms_norm_fp32(tokens, WIDTH, added, to, in.norms[which], normed, 1e-6f,
@@ -161,7 +157,7 @@ static const tuned_fp16 *bits(const void *floats) { return (const tuned_fp16 *)f
 static void attend_one(int seen) {
     require(tuned_decode_attention_fp16(
         KV_HEADS, HEADS / KV_HEADS, seen, HEAD_SIZE, bits(q), bits(in.keys), ROOM * HEAD_SIZE,
-        bits(in.values), ROOM * HEAD_SIZE, (tuned_fp16 *)mixed, 0.125f, all_threads()));
+        bits(in.values), ROOM * HEAD_SIZE, (tuned_fp16 *)mixed, 0.125f, ALL_THREADS));
 }
 
 /* The same of a prompt, whose kernel takes as many heads of keys as of queries. */
@@ -174,7 +170,7 @@ static void attend_all(int tokens) {
     }
     require(tuned_flash_attention_fwd_causal_fp16(
         1, HEADS, tokens, HEAD_SIZE, bits(q), bits(all_keys), bits(all_values),
-        (tuned_fp16 *)mixed, logsumexp, 0.125f, all_threads()));
+        (tuned_fp16 *)mixed, logsumexp, 0.125f, ALL_THREADS));
 }
 
 static void attend(int tokens, int past) {
@@ -252,7 +248,6 @@ static void finish(int tokens) {
 }
 
 static void forward(int tokens, int past) {
-    out.calls_on_threads = 0;
     REGION_START();
     embed(tokens);
     REGION_STOP();

@@ -60,14 +60,12 @@ class Found:
         logits: of the last token.
         top: tokens with the largest logits.
         sampled: the next token.
-        calls: of library functions, for one layer and the vocabulary, on all threads.
     """
 
     hidden: npt.NDArray[np.float32]
     logits: npt.NDArray[np.float32]
     top: npt.NDArray[np.int32]
     sampled: int
-    calls: int
 
     @staticmethod
     def read(contents: bytes) -> Found:
@@ -80,7 +78,6 @@ class Found:
             floats[sizes[0] : sizes[1]],
             integers[:TOP],
             int(integers[TOP]),
-            int(integers[TOP + 1]),
         )
 
 

@@ -1,14 +1,12 @@
 /* Checks calls, chooses a variant for the sizes, and spreads its programs over threads. */
 #include "runtime.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
+#include "pool.h"
 #include "portions.h"
 
 #define MOST_ELEMENTS INT32_MAX /* kernels count elements in 32 bits */
-#define MOST_THREADS 1024
-#define STACK_BYTES ((size_t)16 << 20) /* a program's blocks take up to 4 MiB of it */
 
 /* A grid that several threads run, and whether one of them found too little memory. */
 struct job {
@@ -31,13 +29,12 @@ HIDDEN void *triton_rvv_scratch(uint64_t size_bytes) {
     return scratch.memory;
 }
 
-static void *run_programs(void *argument) {
+static void run_programs(void *argument) {
     struct job *job = argument;
     scratch.job = job;
     portions_run(&job->portions);
     free(scratch.memory);
     scratch.memory = NULL;
-    return NULL;
 }
 
 /* For an emulator, which takes what one thread runs for the work of all. */
@@ -48,29 +45,12 @@ static void run_in_turn(struct job *job) {
     scratch.memory = NULL;
 }
 
-/* Threads that cannot be started leave their share to the others. */
-static void run_on_threads(struct job *job, int threads) {
-    pthread_t started[MOST_THREADS];
-    pthread_attr_t attributes;
-    int count = 0;
-    if (threads > 1 && pthread_attr_init(&attributes) == 0) {
-        pthread_attr_setstacksize(&attributes, STACK_BYTES);
-        while (count < threads - 1 &&
-               pthread_create(&started[count], &attributes, run_programs, job) == 0)
-            count++;
-        pthread_attr_destroy(&attributes);
-    }
-    run_programs(job);
-    while (count > 0)
-        pthread_join(started[--count], NULL);
-}
-
 static int thread_count(int asked) {
     if (asked > 0)
-        return asked < MOST_THREADS ? asked : MOST_THREADS;
+        return asked < POOL_MOST_THREADS ? asked : POOL_MOST_THREADS;
     const char *text = getenv("TUNED_THREADS");
     long count = text == NULL ? 1 : strtol(text, NULL, 10);
-    return count < 1 ? 1 : count < MOST_THREADS ? (int)count : MOST_THREADS;
+    return count < 1 ? 1 : count < POOL_MOST_THREADS ? (int)count : POOL_MOST_THREADS;
 }
 
 /* The product of all sizes but the last; MOST_ELEMENTS + 1 stands for any larger one. */
@@ -168,7 +148,7 @@ static const struct tuned_variant *choose(const struct tuned_function *function,
     return best;
 }
 
-/* Runs a grid; threads that have nothing to do are not started. */
+/* Runs a grid; threads that have nothing to do are not called. */
 static int run_grid(const struct tuned_variant *variant, const uint64_t *args,
                     const uint32_t grid[3], int threads) {
     uint64_t programs = (uint64_t)grid[0] * grid[1] * grid[2];
@@ -180,7 +160,7 @@ static int run_grid(const struct tuned_variant *variant, const uint64_t *args,
     if (threads > 1 && getenv("TUNED_IN_TURN") != NULL)
         run_in_turn(&job);
     else
-        run_on_threads(&job, threads);
+        pool_run(run_programs, &job, threads);
     return job.is_out_of_memory ? TUNED_OUT_OF_MEMORY : TUNED_OK;
 }
 

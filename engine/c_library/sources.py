@@ -32,7 +32,7 @@ _C_TYPES = {
     "fp32": "float",
     "fp64": "double",
 }
-_OWN = ("runtime.h", "runtime.c", "machine.c")
+_OWN = ("runtime.h", "runtime.c", "machine.c", "pool.h", "pool.c")
 _OF_THE_LAUNCHER = ("portions.h", "portions.c", "region.h")
 # As `enum tuned_extension` of runtime.h orders them.
 _TRIED_EXTENSIONS = ("zba", "zbb", "zbs", "zfh", "zicond")
