@@ -24,7 +24,7 @@ from foundation.printing import say
 from kernels.captured.task import Descriptor, Task, Tensor, TupleValue, Value
 from kernels.captured.task_file import append_record, read_capture
 from kernels.captured.winner import Winner
-from triton_rvv.launches.process import SETTINGS_VARIABLE, watched_environment
+from triton_rvv.launches.process import watched_environment
 from triton_rvv.launches.rule import Rule
 
 __all__ = ["Applied", "CallableApply", "apply", "compare_program", "run_program"]
@@ -201,8 +201,6 @@ def _timed(command: Sequence[str], overlay: Path | None) -> float:
     """Seconds that a silent run of the program takes, with or without winners."""
     settings: dict[str, Any] = {} if overlay is None else {"overlay": str(overlay)}
     environment = watched_environment(os.environ, settings, host_target())
-    if overlay is None:
-        del environment[SETTINGS_VARIABLE]
     start = time.perf_counter()
     done = subprocess.run(
         command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-__all__ = ["FOLDER", "SETTINGS_VARIABLE", "prepare_flag_gems", "start", "watched_environment"]
+__all__ = ["FOLDER", "prepare_flag_gems", "start", "watched_environment"]
 
 _TARGET = "TRITON_RVV_TARGET"
-SETTINGS_VARIABLE = "TRITON_RVV_LAUNCHES"
+_SETTINGS = "TRITON_RVV_LAUNCHES"
 FOLDER = Path(__file__).parent / "child"
 
 
@@ -33,7 +33,7 @@ def watched_environment(
         **usual,
         **environment,
         "PYTHONPATH": os.pathsep.join(paths),
-        SETTINGS_VARIABLE: json.dumps(settings),
+        _SETTINGS: json.dumps(settings),
     }
 
 
@@ -42,7 +42,8 @@ def start(text: str) -> None:
 
     Args:
         text: JSON of the settings: "record" or "overlay" is the path of a capture's file or of an
-            overlay; "keep_data" says whether large tensors are recorded as they are.
+            overlay; "keep_data" says whether large tensors are recorded as they are. Without any,
+            packages are prepared as in runs that are watched, and nothing else is done.
     """
     settings = json.loads(text)
     if os.environ.get(_TARGET):
@@ -52,6 +53,8 @@ def start(text: str) -> None:
         from triton_rvv.cpu_backend import name_backend
 
         name_backend()  # packages define kernels only where torch says that there is Triton
+    if not settings:
+        return
     from triton_rvv.launches.interception import intercept
 
     watcher: Any
