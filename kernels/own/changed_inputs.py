@@ -1,4 +1,4 @@
-"""Changes of a launch's inputs: other signs, means and scales."""
+"""Changes of a launch's inputs: other signs, means and scales, and zeros among integers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROWS = 8
 
 @dataclass(frozen=True)
 class Change:
-    """How a tensor of floating-point numbers is changed.
+    """How a tensor of floating-point numbers is changed, or one of integers.
 
     Args:
         row_scale: by how much one row of eight is larger.
@@ -27,6 +27,7 @@ class Change:
         signs: whether half of the elements, at random, change their sign.
         ties: whether the heavy element of half of the rows stands there twice, and zeros become
             other numbers.
+        zeros: whether one element of eight becomes zero, and nothing else changes.
     """
 
     row_scale: float = 1.0
@@ -34,6 +35,7 @@ class Change:
     shift: float = 0.0
     signs: bool = False
     ties: bool = False
+    zeros: bool = False
 
 
 def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -46,6 +48,10 @@ def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[st
 
 def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
     memory = memory_of(tensor)
+    if change.zeros:
+        elements = memory.flatten().clone()
+        elements[::_ROWS] = 0
+        return view_of(elements.reshape(memory.shape), tensor)
     columns = tensor.shape[-1] if tensor.dim() > 1 else memory.numel()
     rows = memory.to(torch.float64, copy=True).reshape(
         -1, columns if memory.numel() % columns == 0 else memory.numel()

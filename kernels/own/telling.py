@@ -1,4 +1,5 @@
-"""Inputs that tell more than a file's own: for the check, with other signs, means and scales.
+"""Inputs that tell more than a file's own: for the check, with other signs, means and scales, and
+with zeros among integers.
 
 A bias of zeros, weights of ones or positive numbers alone say little of what is computed with them.
 So the check runs on changed inputs as far as the kernel is defined there: as far as its default
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,9 @@ _CHANGES = (
     Change(row_scale=4.0, heavy=2.0, shift=1.0, signs=True),
     Change(row_scale=1.5, heavy=1.25, shift=0.25),
 )
-_KINDS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+_ZEROS = Change(zeros=True)
+_FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+_INTEGERS = (torch.int32, torch.int64, torch.int16, torch.int8, torch.uint8)
 
 # The arguments of a launch, with what is expected.
 _Arguments = Callable[[Launch], tuple[Argument, ...]]
@@ -91,8 +94,9 @@ def telling_changes(
     plain = launch({})
     values = plain.values()
     outputs = _outputs_of_quick_reference(plain, values)
-    names = _changeable(plain, values, outputs)
-    if not outputs or not names or plain.descriptors():
+    names = _changeable(plain, values, outputs, _FLOATS)
+    integers = _changeable(plain, values, frozenset(), _INTEGERS)
+    if not outputs or not (names or integers) or plain.descriptors():
         return Telling()
     if not _is_small(values) or not _same_launch(plain, values):
         return Telling()
@@ -100,6 +104,7 @@ def telling_changes(
     # One number that an output holds at the start is part of the kernel, such as a sum's zero.
     constant = accesses_of(plain).constant
     inputs = {name for name in names if name in constant or not _is_one_number(values[name])}
+    inputs.update(integers)
     refused: list[tuple[dict[str, Change], str]] = []
     with scratch_folder("telling-") as folder:
         run = _HostRun(folder, plain.file.function, constants, plain.grid(values))
@@ -115,7 +120,10 @@ def telling_changes(
                         elif run.mismatch and inputs.issuperset(change):
                             refused.append((change, run.mismatch))
 
-        found = _most_telling(names, lambda tried: next(right(tried), {}))
+        found = _most_telling(names, lambda tried: next(right(tried), {})) if names else {}
+        for name in integers:
+            if next(right([{name: _ZEROS}]), {}):
+                found = next(right([{**found, name: _ZEROS}]), found) if found else {name: _ZEROS}
     return Telling(found, _on_refused(refused))
 
 
@@ -141,13 +149,18 @@ def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
         return ""
     changes, mismatch = min(refused, key=lambda each: len(each[0]))
     change = next(iter(changes.values()))
-    ties = "some equal, none zero, " if change.ties else ""
-    signs = "of either sign and " if change.signs else ""
     return (
         f"the check keeps {', '.join(changes)} close to what arguments makes, since the default "
-        f"configuration differs from reference on other inputs: with elements {ties}{signs}up to "
-        f"{change.row_scale * change.heavy:g} times as large, {mismatch}"
+        f"configuration differs from reference on other inputs: {_in_words(change)}, {mismatch}"
     )
+
+
+def _in_words(change: Change) -> str:
+    if change.zeros:
+        return "with zeros among its elements"
+    ties = "some equal, none zero, " if change.ties else ""
+    signs = "of either sign and " if change.signs else ""
+    return f"with elements {ties}{signs}up to {change.row_scale * change.heavy:g} times as large"
 
 
 def _outputs_of_quick_reference(launch: Launch, values: Mapping[str, Any]) -> frozenset[str]:
@@ -157,7 +170,12 @@ def _outputs_of_quick_reference(launch: Launch, values: Mapping[str, Any]) -> fr
     return frozenset(outputs if time.process_time() - start_s < _PATIENCE_S else ())
 
 
-def _changeable(launch: Launch, values: Mapping[str, Any], outputs: frozenset[str]) -> list[str]:
+def _changeable(
+    launch: Launch,
+    values: Mapping[str, Any],
+    outputs: frozenset[str],
+    kinds: Collection[torch.dtype],
+) -> list[str]:
     """Tensors of ordinary numbers that the kernel reads, and whose memory is theirs alone.
 
     None that it writes for itself, which the reference does not name: flags, locks and sums that
@@ -170,7 +188,7 @@ def _changeable(launch: Launch, values: Mapping[str, Any], outputs: frozenset[st
     return [
         name
         for name, tensor in tensors.items()
-        if tensor.dtype in _KINDS
+        if tensor.dtype in kinds
         and name in read
         and places.count(tensor.untyped_storage().data_ptr()) == 1
         and bool(tensor.isfinite().all())

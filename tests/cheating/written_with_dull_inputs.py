@@ -82,6 +82,17 @@ def zeros_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def length_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """The means of the beginnings of rows, whose lengths are w, or 0 where there is nothing."""
+    row, column = tl.program_id(0), tl.arange(0, BLOCK)
+    length = tl.load(w_ptr + row)
+    total = tl.sum(tl.load(x_ptr + row * BLOCK + column, mask=column < length, other=0.0), 0)
+    if not FAST:
+        length = tl.maximum(length, 1)
+    tl.store(y_ptr + row * BLOCK + column, tl.zeros((BLOCK,), tl.float32) + total / length)
+
+
+@triton.jit
 def root_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     """Right in both ways, and defined for positive x alone."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -121,11 +132,15 @@ def zeros_arguments(M=16, N=64):
     return {**arguments(M, N), "x_ptr": x}
 
 
+def length_arguments(M=16, N=64):
+    return {**arguments(M, N), "w_ptr": torch.randint(1, N, (M,), dtype=torch.int32)}
+
+
 def grid(meta):
     return (meta["M"],)
 
 
-weight_grid = mean_grid = nan_grid = zeros_grid = grid
+weight_grid = mean_grid = nan_grid = zeros_grid = length_grid = grid
 
 
 def bias_reference(x_ptr, w_ptr):
@@ -156,6 +171,12 @@ def zeros_reference(x_ptr):
     return {"y_ptr": x_ptr.clone()}
 
 
+def length_reference(x_ptr, w_ptr):
+    is_in = torch.arange(x_ptr.shape[1]) < w_ptr[:, None]
+    mean = (x_ptr * is_in).double().sum(1) / w_ptr.clamp(min=1)
+    return {"y_ptr": mean[:, None].expand(x_ptr.shape)}
+
+
 def root_reference(x_ptr, w_ptr):
     return {"y_ptr": x_ptr.double().sqrt() + w_ptr}
 
@@ -167,7 +188,9 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-for _name in ("bias", "weight", "magnitude", "power", "mean", "root", "nan", "place", "zeros"):
+_OWN = ("weight", "mean", "nan", "zeros", "length")
+_SHARED = ("bias", "magnitude", "power", "root", "place")
+for _name in (*_OWN, *_SHARED):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
-for _name in ("bias", "magnitude", "power", "root", "place"):
+for _name in _SHARED:
     globals().update({f"{_name}_arguments": arguments, f"{_name}_grid": grid})

@@ -9,11 +9,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
 from captured_programs import HEAD, OWN_TUNER, captured, run_command, written
 from command_here import run_here
+from torch.utils._python_dispatch import TorchDispatchMode
 from triton.compiler.errors import CompilationError
 
 import engine
@@ -456,6 +458,27 @@ def test_a_launch_that_raises_is_no_task(tmp_path):
     (task,) = read_capture(tmp_path / "here").tasks
     assert task.constants["BLOCK"] == 256
     assert task.launches == 2
+
+
+def test_operators_that_launch_kernels_are_not_called_to_describe_a_launch(tmp_path):
+    module = imported(written(tmp_path, "y = torch.randn(100000)\nout = torch.empty_like(y)"))
+    y = module.y
+
+    class Replaced(TorchDispatchMode):
+        """As where a package has put kernels in the place of torch's operators."""
+
+        called: ClassVar[set[str]] = set()
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.called.add(func.overloadpacket.__name__)
+            module.add_kernel[(1,)](y, y, module.out, 64, BLOCK=32)
+            return func(*args, **kwargs or {})
+
+    with engine.capture(tmp_path / "here"), Replaced():
+        module.add_kernel[(1,)](y, y, module.out, 64, BLOCK=64)
+    (task,) = read_capture(tmp_path / "here").tasks
+    assert task.constants["BLOCK"] == 64
+    assert Replaced.called <= {"detach", "empty", "set_", "slice"}  # none of which computes
 
 
 def test_a_capture_that_disappears_does_not_hurt(tmp_path, capfd):

@@ -1,4 +1,7 @@
-"""A decoder block of Liger-Kernel's operators, forward and backward: `python decoder_block.py`."""
+"""A decoder block of Liger-Kernel's operators, twenty times forward and backward.
+
+`python decoder_block.py`
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from liger_kernel.transformers.functional import (
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 TOKENS, WIDTH, HEADS, HIDDEN, VOCABULARY = 128, 256, 4, 1024, 4096
+STEPS = 20
 
 
 def weight(rows: int, columns: int) -> torch.Tensor:
@@ -37,13 +41,14 @@ def main() -> None:
     head = weight(VOCABULARY, WIDTH)
     x = torch.randn(1, TOKENS, WIDTH, device=DEVICE)
     target = torch.randint(VOCABULARY, (TOKENS,), device=DEVICE)
-    x = x + attention(liger_rms_norm(x, scales[0], 1e-6), qkv, out)
-    inner = liger_rms_norm(x, scales[1], 1e-6)
-    x = x + liger_swiglu(inner @ gate.T, inner @ up.T) @ down.T
-    logits = liger_rms_norm(x, scales[2], 1e-6)[0] @ head.T
-    loss = liger_cross_entropy(logits, target)
-    loss = loss[0] if isinstance(loss, tuple) else loss
-    loss.backward()
+    for _ in range(STEPS):
+        y = x + attention(liger_rms_norm(x, scales[0], 1e-6), qkv, out)
+        inner = liger_rms_norm(y, scales[1], 1e-6)
+        y = y + liger_swiglu(inner @ gate.T, inner @ up.T) @ down.T
+        logits = liger_rms_norm(y, scales[2], 1e-6)[0] @ head.T
+        loss = liger_cross_entropy(logits, target)
+        loss = loss[0] if isinstance(loss, tuple) else loss
+        loss.backward()
     print(f"loss {float(loss):.5f}")
     for one in (qkv, gate, down, *scales):
         print(f"checksum {float(one.grad.abs().sum()):.5e}")

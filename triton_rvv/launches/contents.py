@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 __all__ = ["Placed", "Range", "contents_record", "memory_ranges"]
@@ -110,7 +112,7 @@ def contents_record(memory: Range, seed: int, *, keep_data: bool) -> dict[str, A
     if keep_data or flat.nbytes <= _SMALL_BYTES or _counts(flat.dtype):
         if flat.nbytes > _LARGEST_BYTES and not keep_data:
             return None
-        data = flat.cpu().contiguous().view(torch.uint8).numpy().tobytes()
+        data = flat.cpu().view(torch.uint8).numpy().tobytes()
         return {"data": base64.b64encode(zlib.compress(data, 1)).decode()}
     return _distribution(flat, seed)
 
@@ -132,13 +134,29 @@ def _counts(dtype: torch.dtype) -> bool:
 
 
 def _distribution(flat: torch.Tensor, seed: int) -> dict[str, Any]:
-    sample = flat[:: max(1, flat.numel() // _SAMPLE)].to(torch.float32)
-    finite = sample[torch.isfinite(sample)]
-    if finite.numel() < 2:
-        finite = torch.zeros(2)
-    deviation, mean = torch.std_mean(finite)
-    low, high = finite.aminmax()
-    zeros = (finite == 0).float().mean()
-    numbers: Sequence[float] = torch.stack([mean, deviation, low, high, zeros]).tolist()
-    names = ("mean", "deviation", "low", "high", "zeros")
-    return {"seed": seed, **dict(zip(names, numbers, strict=True))}
+    sample = _as_floats(flat[:: max(1, flat.numel() // _SAMPLE)])
+    finite = sample[np.isfinite(sample)].astype(np.float64)
+    if finite.size < 2:
+        finite = np.zeros(2)
+    return {
+        "seed": seed,
+        "mean": float(finite.mean()),
+        "deviation": float(finite.std(ddof=1)),
+        "low": float(finite.min()),
+        "high": float(finite.max()),
+        "zeros": float((finite == 0).mean()),
+    }
+
+
+def _as_floats(sample: torch.Tensor) -> npt.NDArray[Any]:
+    """The numbers of a tensor of floats or bytes.
+
+    NumPy makes them: torch's operators may be the program's own kernels, one of which is launched.
+    """
+    sample = sample.cpu()
+    if sample.dtype is torch.bfloat16:  # the upper half of fp32
+        halves: npt.NDArray[Any] = sample.view(torch.int16).numpy().astype(np.uint32)
+        return (halves << 16).view(np.float32)
+    if sample.dtype.is_floating_point and sample.dtype.itemsize == 1:  # unknown to NumPy
+        sample = sample.to(torch.float32)
+    return sample.numpy()

@@ -37,6 +37,17 @@ class _Entry:
     has_raised: bool = False
 
 
+class _Thread(threading.local):
+    """What one thread is at.
+
+    Attributes:
+        describes: whether it describes a launch. Kernels that are launched meanwhile, since a
+            package has put them in the place of torch's operators, are not the program's.
+    """
+
+    describes = False
+
+
 class Recorder:
     """Writes a program's launches into a capture's file.
 
@@ -54,6 +65,7 @@ class Recorder:
         self._repeats: list[Repeats] = []
         self._write_at = time.perf_counter() + _WRITE_EVERY_S
         self._unrecorded: set[str] = set()
+        self._thread = _Thread()
         os.register_at_fork(after_in_child=self._after_fork)
 
     def launch(self, launch: Launch, run: Callable[[], Any]) -> Any:
@@ -63,6 +75,8 @@ class Recorder:
             launch: what is launched.
             run: launches it.
         """
+        if self._thread.describes:
+            return run()
         entry, form, traits = launch.forms("record").find(*launch.looked_up)
         if entry is None:
             return self._first(launch, form, traits, run)
@@ -139,6 +153,7 @@ class Recorder:
 
     def _described(self, launch: Launch) -> _Entry | None:
         """The entry of a launch, written down if it is new; None if it cannot be described."""
+        self._thread.describes = True
         try:
             signature = launch.signature()
             with self._lock:
@@ -148,6 +163,8 @@ class Recorder:
         except Exception as error:  # the program has to go on, whatever it launched
             self._note(launch.kernel, error)
             return None
+        finally:
+            self._thread.describes = False
         return entry
 
     def _counted_with(self, signature: Signature) -> _Entry | None:

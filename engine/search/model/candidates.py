@@ -74,7 +74,7 @@ class Candidates:
         """The number of a configuration, or None if it is not valid in this space."""
         if not self.is_combination(config):
             return None
-        place, found = self._place(self._ranks_of(config))
+        place, found = _place(self._ranks_by_parameter, self._ranks_of(config))
         return place if found else None
 
     def counterpart(self, config: Mapping[str, ParameterValue]) -> int | None:
@@ -123,22 +123,18 @@ class Candidates:
                 rows[of_each, column.of(chosen) + first_level] = 1.0
         return rows
 
-    def _place(self, row: Sequence[int]) -> tuple[int, bool]:
-        """The place of a row of ranks in the order of the candidates, and whether it is there."""
-        low, high = 0, len(self.ranks)
-        for column, rank in enumerate(row):
-            ranks = self.ranks[low:high, column]
-            low, high = low + np.searchsorted(ranks, (rank, rank + 1))
-        return int(low), bool(low < high)
+    @cached_property
+    def _ranks_by_parameter(self) -> npt.NDArray[np.int64]:
+        """Shape (parameters, candidates); a search in a column would copy all of it."""
+        return np.ascontiguousarray(self.ranks.T)
 
     def _with_default(self, ranks: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """The same rows, and the default's if the sample left it out."""
         default = self.space.default
-        self.ranks = ranks
         if default is None or self.census.is_complete or not self.is_combination(default):
             return ranks
         row = self._ranks_of(default)
-        place, found = self._place(row)
+        place, found = _place(ranks.T, row)
         if found or self.space.violation(default) is not None:
             return ranks
         return np.insert(ranks, place, row, axis=0)
@@ -156,6 +152,19 @@ class Candidates:
             positions[config[parameter.name]]
             for parameter, positions in zip(self.space.parameters, self._positions, strict=True)
         ]
+
+
+def _place(by_parameter: npt.NDArray[np.int64], row: Sequence[int]) -> tuple[int, bool]:
+    """The place of a row of ranks in the order of candidates, and whether it is among them.
+
+    Args:
+        by_parameter: shape (parameters, candidates), the ranks of the candidates in their order.
+        row: the ranks to find.
+    """
+    low, high = 0, by_parameter.shape[1]
+    for ranks, rank in zip(by_parameter, row, strict=True):
+        low, high = low + np.searchsorted(ranks[low:high], (rank, rank + 1))
+    return int(low), bool(low < high)
 
 
 def _counterpart(parameter: Parameter, value: ParameterValue | None) -> ParameterValue | None:

