@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pool.c"
 #include "portions.c"
 #include "runtime.c"
 
@@ -28,15 +29,17 @@ static void large(const int64_t *sizes, int64_t grid[3]) {
 }
 
 static const struct tuned_variant variants[] = {
-    {kernel, one, 128, 1 << 20, {1, 1}, 1},   {kernel, large, 256, 256, {16, 256}, 1},
-    {kernel, one, 256, 256, {1024, 256}, 1},  {kernel, one, 256, 64, {16, 64}, 1},
-    {kernel, large, 256, 64, {1024, 64}, 1},
+    {kernel, one, NULL, 128, 1 << 20, {1, 1}, 1},
+    {kernel, large, NULL, 256, 256, {16, 256}, 1},
+    {kernel, one, NULL, 256, 256, {1024, 256}, 1},
+    {kernel, one, NULL, 256, 64, {16, 64}, 1},
+    {kernel, large, NULL, 256, 64, {1024, 64}, 1},
 };
 static const struct tuned_function function = {variants, 5, 2, 1};
 
 static const struct tuned_variant of_cores[] = {
-    {kernel, one, 256, 0, {64, 64}, 1},
-    {kernel, large, 256, 0, {64, 64}, 4},
+    {kernel, one, NULL, 256, 0, {64, 64}, 1},
+    {kernel, large, NULL, 256, 0, {64, 64}, 4},
 };
 static const struct tuned_function tuned_on_cores = {of_cores, 2, 2, -1};
 
