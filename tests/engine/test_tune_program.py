@@ -226,11 +226,11 @@ def test_a_kernel_that_crashes_is_refused(
     assert "arange's range must be a power of 2" in refusals[bad]
 
 
-@pytest.mark.parametrize(("ended", "said"), [("SEGV", "(Segmentation fault)"), ("INT", "")])
+@pytest.mark.parametrize(("ended", "said"), [("SEGV", "(Segmentation fault)"), ("TERM", "")])
 def test_only_what_a_task_does_to_the_process_is_kept(
     capture: CaptureFile, monkeypatch: pytest.MonkeyPatch, ended: str, said: str
 ) -> None:
-    """Ctrl-C reaches the process that examines, too."""
+    """What ends the command reaches the process that examines, too."""
     key = add_to(capture)
     python = capture.path.with_name("python")
     python.write_text(f"#!/bin/sh\necho {key}\nkill -{ended} $$\n")
