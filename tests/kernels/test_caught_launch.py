@@ -222,7 +222,7 @@ def test_kernels_before_the_caught_one_run(problem_of, tmp_path, monkeypatch):
     """A gradient follows the kernels of the value, and a program may ask for Triton's device."""
     monkeypatch.setattr(driver, "_active", None)  # whatever this process ran before
     problem = problem_of(GRADIENT, ":gradient")
-    x, norm, given, out = problem.arguments({"BLOCK": 16})[:4]
+    x, norm, given, out = problem.timed_arguments({"BLOCK": 16})[:4]
     assert norm.value == pytest.approx(float((x.value**2).sum()), rel=1e-5)
     assert given.value == 2
     assert out.expected == pytest.approx(2 * x.value / float((x.value**2).sum()) ** 0.5, rel=1e-5)
