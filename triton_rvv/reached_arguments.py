@@ -22,10 +22,12 @@ class ReachedArguments:
     Args:
         loaded: those that a load may read, atomic operations included.
         stored: those that a store may write, atomic operations included.
+        has_while: whether a loop runs until a condition ends it, which data may never do.
     """
 
     loaded: frozenset[int]
     stored: frozenset[int]
+    has_while: bool
 
 
 def reached_arguments(ttir: str) -> ReachedArguments | None:
@@ -40,7 +42,9 @@ def reached_arguments(ttir: str) -> ReachedArguments | None:
         return None  # pointers may be passed on to the others
     aliases = Aliases(functions[0], arguments_are_disjoint=True)
     loaded, stored = set[int](), set[int]()
+    has_while = False
     for operation in functions[0].walk():
+        has_while |= operation.name == "scf.while"
         if operation.name not in _LOADS | _STORES | _ATOMICS:
             continue
         reached = aliases.arguments_of(operation.operands[0])
@@ -50,4 +54,4 @@ def reached_arguments(ttir: str) -> ReachedArguments | None:
             loaded |= reached
         if operation.name in _STORES | _ATOMICS:
             stored |= reached
-    return ReachedArguments(frozenset(loaded), frozenset(stored))
+    return ReachedArguments(frozenset(loaded), frozenset(stored), has_while)

@@ -59,7 +59,8 @@ def telling_changes(
 ) -> tuple[dict[str, Change], CheckedOutputs]:
     """The changes under which the deployed configuration can be checked, and what it gives there.
 
-    None where the kernel takes much memory, or what it reads cannot be found out.
+    No changes where the kernel takes much memory, where what it reads cannot be found out, and
+    where a loop of it ends by a condition: with other inputs it may never end.
 
     Args:
         deployed: the launch.
@@ -99,7 +100,7 @@ def _changeable(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> lis
     """
     reached = deployed.reached(given)
     size_bytes = sum(storage.nbytes for storage in given.storages.values())
-    if reached is None or size_bytes > _MOST_BYTES:
+    if reached is None or reached.has_while or size_bytes > _MOST_BYTES:
         return []
     return [
         name

@@ -32,10 +32,12 @@ class Reached:
 
     Args:
         loaded, stored: those that it may read, and may write; atomic operations do both.
+        has_while: whether a loop runs until a condition ends it, which data may never do.
     """
 
     loaded: frozenset[str]
     stored: frozenset[str]
+    has_while: bool = False
 
 
 @dataclass(frozen=True)
@@ -125,4 +127,4 @@ class Deployed:
             frozenset(passed[number] for number in numbers) & pointers.keys()
             for numbers in (found.loaded, found.stored)
         )
-        return Reached(loaded, stored)
+        return Reached(loaded, stored, found.has_while)

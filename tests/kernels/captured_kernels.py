@@ -183,3 +183,13 @@ def affine_kernel(x, weight, bias, at, out, n, BLOCK: tl.constexpr):
     if BLOCK >= 64:
         values += tl.load(bias + places, mask=mask)
     tl.store(out + places, values, mask=mask)
+
+
+@triton.jit
+def halving_kernel(x, out, n, BLOCK: tl.constexpr):
+    """Halves until all numbers are below 1; infinite ones never are."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    number = tl.load(x + at, mask=at < n, other=0.0)
+    while tl.max(number) >= 1:
+        number = number / 2
+    tl.store(out + at, number, mask=at < n)

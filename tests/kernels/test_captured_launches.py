@@ -395,3 +395,9 @@ def test_masks_and_what_is_shared_or_small_stay_in_the_check() -> None:
     x = normal(1000)
     assert probe(deployed, memory_of(x=x, y=normal(1000), out=x)).changes.keys() == {"y"}
     assert probe(deployed, memory).changes.keys() == {"x", "y"}
+
+
+def test_inputs_stay_where_a_loop_might_never_end_with_others() -> None:
+    deployed = launch(kernels.halving_kernel, 4, {"BLOCK": 128}, n=500)
+    memory = memory_of(x=normal(500), out=torch.zeros(500))
+    assert probe(deployed, memory).changes == {}

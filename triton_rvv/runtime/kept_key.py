@@ -48,7 +48,7 @@ def _kept(read: Any, package: Path) -> Any:
             return file.read_text(encoding="utf-8")
         return str(read())
 
-    triton_key.is_kept = True  # type: ignore[attr-defined]
+    triton_key.is_kept = True  # type: ignore[attr-defined]  # a mark on a function
     return triton_key
 
 

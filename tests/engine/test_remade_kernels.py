@@ -1,0 +1,112 @@
+"""Kernels of captured programs that are made again from the capture, without the program."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+from captured_programs import written
+
+from engine.programs.captured import capture_program
+from kernels.captured.recorded import load_task
+from kernels.captured.task_file import read_capture
+
+
+def test_kernels_of_a_program_are_made_again_however_it_made_them(tmp_path):
+    # A package that can be imported in the program alone, whose module needs another of its own.
+    (tmp_path / "apart").mkdir()
+    (tmp_path / "apart" / "__init__.py").write_text("import sys\nsys.modules['made_by_program']\n")
+    other = "import triton\n@triton.jit\ndef third(x):\n    return x / 3\n"
+    (tmp_path / "apart" / "other.py").write_text(other)
+    (tmp_path / "apart" / "module.py").write_text(
+        """
+import triton
+import triton.language as tl
+from .other import third
+
+@triton.jit
+def of_module(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, third(tl.load(x + at, mask=at < n)), mask=at < n)
+"""
+    )
+    (tmp_path / "helper.py").write_text(other)
+    body = """
+sys.modules["made_by_program"] = sys
+from apart.module import of_module
+from .helper import third
+
+def computed(): return 3 if torch.ones(1).sum() > 0 else 4
+SHIFT = tl.constexpr(computed())
+
+@triton.jit
+def with_globals(x, out, n, TYPE: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, third(tl.load(x + at, mask=at < n)) + SHIFT, mask=at < n)
+
+@triton.jit
+def half(x):
+    return x / 2
+
+@triton.jit
+def with_function(x, out, n, ACT: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, ACT(tl.load(x + at, mask=at < n)), mask=at < n)
+
+def plain(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+handed_over = triton.jit(plain)
+
+def made(factor):
+    FACTOR = tl.constexpr(factor)
+    @triton.jit
+    def closed(x, out, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + at, FACTOR * tl.load(x + at, mask=at < n), mask=at < n)
+    return closed
+
+class Holder:
+    def __init__(self, kernel): self.kernel = kernel
+    def __getitem__(self, grid): return self.kernel[grid]
+
+def launched(kernel):
+    return lambda *values, **options: kernel[(16,)](*values, **options)
+
+@Holder
+@triton.jit
+def held(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+
+@launched
+@triton.jit
+def called(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, half(tl.load(x + at, mask=at < n)), mask=at < n)
+
+out = torch.empty_like(x)
+of_module[(16,)](x, out, 1000, BLOCK=64)
+held[(16,)](x, out, 1000, BLOCK=64)
+called(x, out, 1000, BLOCK=64)
+with_function[(16,)](x, out, 1000, half, BLOCK=64)
+handed_over[(16,)](x, out, 1000, BLOCK=64)
+made(float("inf"))[(16,)](x, out, 1000, BLOCK=64)
+with_globals[(16,)](x, out, 1000, torch.float32, BLOCK=64)
+"""
+    written(tmp_path, body)
+    capture = tmp_path / "program.capture"
+    command = [sys.executable, "-m", f"{tmp_path.name}.program"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (tmp_path, tmp_path.parent))))
+        assert capture_program(command, capture, keep_data=False) == 0
+    tasks = read_capture(capture).tasks
+    names = ["called", "closed", "held", "of_module", "plain"]
+    names += ["with_function", "with_globals"]
+    assert sorted(task.kernel.name for task in tasks) == names
+    for task in tasks:
+        deployed = load_task(capture, task.key).deployed
+        assert deployed.function.fn.__name__ == task.kernel.name
+        assert deployed.constants["BLOCK"] == 64
