@@ -19,7 +19,6 @@ import left_to_do
 from tests_conftest import *
 
 end_of_tests.GRACE_S = 1
-end_of_tests.OUTSIDE_S = 20
 left_to_do.INTERVAL_S = 0.1
 """
 SLEEPING = """
@@ -88,6 +87,9 @@ def test_without_other_processes_the_run_ends_and_says_where_it_was(
     folder: Path, limit: tuple[str, ...]
 ) -> None:
     (folder / "test_deaf.py").write_text(DEAF if limit else f"{DEAF}\ntest_deaf()")
+    if not limit:
+        with (folder / "conftest.py").open("a") as conftest:
+            conftest.write("end_of_tests.OUTSIDE_S = 20\n")
     done = run_tests(folder, *limit)
     assert done.returncode == 1
     assert "in test_deaf\n" in done.stderr
