@@ -233,7 +233,7 @@ def test_only_what_a_task_does_to_the_process_is_kept(
     """What ends the command reaches the process that examines, too."""
     key = add_to(capture)
     python = capture.path.with_name("python")
-    python.write_text(f"#!/bin/sh\necho {key}\nkill -{ended} $$\n")
+    python.write_text(f"#!/bin/sh\nread key\nkill -{ended} $$\n")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
     assert examine_new(capture.path, lambda task: None) == ([] if said else [key])
@@ -277,9 +277,31 @@ def test_the_budget_covers_the_examination(
     assert tune_command.main(command) == 1
     (task,) = json.loads(capsys.readouterr().out)["tasks"]
     assert task["tried"] == 0
-    assert task["refusal"].endswith("before its turn to be examined: run the command again")
+    assert task["not_reached"] == (
+        "the budget was over before it was examined: run the command again"
+    )
     assert not read_examined(capture.path)
     assert not read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_the_heaviest_task_gets_trials_before_others_are_examined(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little of the budget is left for examinations, as on a busy machine."""
+    light, heavy = add_to(capture), add_to(capture, n=8192, launches=1000)
+    monkeypatch.setattr(tuning, "_EXAMINED_PART", 0.0)
+    record, (left, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "2")
+    assert [task["key"] for task in record["tasks"]] == [heavy, light]
+    assert tuned["tried"] == 2
+    assert left["not_reached"] == (
+        "the budget was over before it was examined: run the command again"
+    )
+    assert read_examined(capture.path).keys() == {heavy}
+    monkeypatch.undo()
+    _, (_, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "8")
+    assert tuned["tried"] >= 7
+    assert read_examined(capture.path).keys() == {heavy, light}
 
 
 @pytest.mark.long
