@@ -32,7 +32,7 @@ class _ConfigOfProblem(Config):
         super().__init__(values)
         self.problem, self.make_builder = problem, make_builder
 
-    def __reduce__(self) -> tuple[type[_ConfigOfProblem], tuple[Any, ...]]:  # type: ignore[override]
+    def __reduce__(self) -> tuple[type[_ConfigOfProblem], tuple[Any, ...]]:
         return _ConfigOfProblem, (self._values, self.problem, self.make_builder)
 
 
