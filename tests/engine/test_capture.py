@@ -91,6 +91,16 @@ def numbers_kernel(x, out, n, step, factor, BLOCK: tl.constexpr):
 
 numbers_kernel[(16,)](x, torch.empty_like(x), n, step, factor, BLOCK=64)
 """
+# Other integers each time, as seeds are.
+SEEDS = """
+@triton.jit
+def noise_kernel(out, seed, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.rand(seed, at))
+
+out = torch.empty(64)
+for seed in range(41): noise_kernel[(1,)](out, seed, BLOCK=64)
+"""
 MANY = "for _ in range(2_000): add(x[:8], x[:8], block=16)\n"
 # In its environment and beside it is what may be in the way, and it fails in the end.
 SURROUNDED = "import kernels, engine, foundation\nassert kernels.mine and engine.mine\n"
@@ -107,7 +117,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sitecustomize.py").write_text("import os\nos.environ['SEEN'] = 'yes'\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(folder))
-        body = SURROUNDED + PLAIN + OWN_TUNER + AUTOTUNED + ENTRY + NUMPY + MANY + FAILING
+        body = SURROUNDED + PLAIN + OWN_TUNER + AUTOTUNED + ENTRY + NUMPY + SEEDS + MANY + FAILING
         captured(folder, body, status=1)
     return folder / "program.capture"
 
@@ -268,6 +278,14 @@ def test_a_launch_with_ever_new_numbers_stays_a_few_tasks(tmp_path):
     held = captured(tmp_path, "for n in range(1, 200): add(x[:n], x[:n])")
     assert len(held.tasks) == 32
     assert sum(task.launches for task in held.tasks) == 199
+
+
+def test_seeds_and_steps_are_a_few_tasks(plain):
+    """One for each time that the number has doubled, and one each for 0 and 1."""
+    tasks = [one for one in read_capture(plain).tasks if one.kernel.name == "noise_kernel"]
+    seeds = {task.arguments["seed"].value: task.launches for task in tasks}
+    assert seeds == {0: 1, 1: 1, 2: 3, 5: 6, 11: 12, 23: 18}
+    assert all(task.timed_launches for task in tasks)
 
 
 def test_autotuners_benchmarks_do_not_count(plain):
