@@ -79,7 +79,7 @@ def compile_kernel(
     Args:
         function: the `@triton.jit` function.
         signature: Triton's type name for each parameter that is passed at run time, in the
-            kernel's order.
+            kernel's order; of a tuple for each part (`triton_rvv.frontend.tuples`).
         constants: the value of every constexpr parameter that has no default, and of any other.
         target: what code is made for.
         known: values of integer parameters, and of what stands for descriptors (`part_names`), that
@@ -112,10 +112,7 @@ def compile_kernel(
     defaults = {p.name: p.default for p in function.params if p.is_constexpr and p.has_default}
     constants = {**defaults, **constants}
     ones = {name: 1 for name, value in known.items() if value == 1 and name in signature}
-    types = {
-        name: "constexpr" if name in constants or name in ones else signature[name]
-        for name in function.arg_names
-    }
+    types = {**signature, **dict.fromkeys([*constants, *ones], "constexpr")}
     multiples = frozenset(
         name
         for name, value in known.items()

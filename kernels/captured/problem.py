@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import torch
 
 from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
 from kernels.captured.changed_memory import changed_memory
 from kernels.captured.deployed import Deployed
 from kernels.captured.examination import current_examined
@@ -30,6 +31,7 @@ from kernels.values import (
 from launchers.arguments import Argument
 from rvv_runner.board import BoardInfo
 from search_spaces.space import SearchSpace
+from triton_rvv.frontend.tuples import in_order
 
 __all__ = ["LaunchedTask", "captured_spec", "load_captured"]
 
@@ -128,7 +130,7 @@ class _CapturedKernel:
     def shape(self) -> dict[str, int]:
         """Sizes of the tensors by parameter and axis; those of one kernel have the same names."""
         return {
-            f"{name}_{axis}": max(size, 1)
+            f"{_identifier(name)}_{axis}": max(size, 1)
             for name, view in self._views.items()
             for axis, size in zip(_AXES, view.shape, strict=False)
         }
@@ -148,9 +150,20 @@ class _CapturedKernel:
         )
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
-        """The configurations to try."""
+        """The configurations to try.
+
+        Raises:
+            UserError: for a tuple among the arguments on a GPU.
+        """
+        if board.gpu is not None and any("[" in name for name in self._parts()):
+            raise UserError(
+                f"{problem.name} takes a tuple: kernels that do are tuned on processors only"
+            )
         listed, options = self._task.listed, self._deployed.options
         return captured_space(self._probed, options, listed, board.gpu, is_wide=self._is_wide)
+
+    def _parts(self) -> list[str]:
+        return [*self._views, *self._deployed.scalars, *self._deployed.constants]
 
     def constants(self, problem: Problem, config: Config) -> Constants:
         """The deployed values, and those that follow from the configuration."""
@@ -175,11 +188,11 @@ class _CapturedKernel:
         given = self._deployed.scalars.items()
         scalars = {name: Argument(name, type_, value) for name, (type_, value) in given}
         arrays = self._inputs() if want_types_alone() else self._arrays()
-        names = self._deployed.function.arg_names
         every = {**scalars, **arrays}
         for name, over in self._deployed.descriptors.items():
             every[name] = dataclasses.replace(every[name], described=over)
-        return tuple(every[name] for name in names if name in every)
+        ordered = in_order(every, self._deployed.function.arg_names)
+        return tuple(every[name] for name in ordered)
 
     def _inputs(self) -> dict[str, Argument]:
         """Types and sizes alone."""
@@ -208,6 +221,11 @@ class _CapturedKernel:
             memory = self._memory(current_data_set())
             self._checked[key] = checked_outputs(self._deployed, memory)
         return self._checked[key]
+
+
+def _identifier(part: str) -> str:
+    """The name of a parameter or of a tuple's part, as the name of a study may hold it."""
+    return part.replace("[", "_").replace("]", "")
 
 
 def _output(name: str, output: Output) -> Argument:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -101,10 +101,10 @@ class Descriptor:
 class TupleValue:
     """A tuple argument."""
 
-    values: tuple[Value, ...]
+    values: tuple[Value | Constant, ...]
 
 
-# None is a pointer that was not passed; Constant appears only inside a tuple.
+# None is a pointer that was not passed.
 Value = Scalar | Tensor | Descriptor | TupleValue | Named | None
 
 
@@ -275,10 +275,15 @@ class Task:
     target: str
 
     @property
+    def parts(self) -> dict[str, Value | Constant]:
+        """The arguments, of each tuple its parts: `xs[0]`, `xs[1]` and so on."""
+        return dict(part for name, value in self.arguments.items() for part in _parts(name, value))
+
+    @property
     def tensors(self) -> dict[str, Tensor]:
-        """The tensor arguments by parameter, those under descriptors among them."""
+        """The tensors among the parts, those under descriptors among them."""
         found: dict[str, Tensor] = {}
-        for name, value in self.arguments.items():
+        for name, value in self.parts.items():
             if isinstance(value, Tensor):
                 found[name] = value
             elif isinstance(value, Descriptor):
@@ -319,7 +324,15 @@ class Task:
         return {**self.constants, **made}
 
 
-def _made(value: Value, memory: list[torch.Tensor]) -> Any:
+def _parts(name: str, value: Value | Constant) -> Iterator[tuple[str, Value | Constant]]:
+    if not isinstance(value, TupleValue) or not value.values:
+        yield name, value
+        return
+    for number, part in enumerate(value.values):
+        yield from _parts(f"{name}[{number}]", part)
+
+
+def _made(value: Value | Constant, memory: list[torch.Tensor]) -> Any:
     if isinstance(value, Scalar):
         return value.value
     if isinstance(value, Tensor):

@@ -113,8 +113,13 @@ def _value(value: Any) -> Value:
         sizes = {name: tuple(parts[name]) for name in ("shape", "strides", "block_shape")}
         return Descriptor(_tensor(parts["base"]), **sizes, padding=parts["padding"])
     if kind == "tuple":
-        return TupleValue(tuple(map(_value, parts)))
+        return TupleValue(tuple(map(_part, parts)))
     return Named(kind, parts)
+
+
+def _part(value: Any) -> Value | Constant:
+    """An element of a tuple, which may be a constant."""
+    return _value(value) if isinstance(value, dict) else _constant(value)
 
 
 def _tensor(parts: Mapping[str, Any]) -> Tensor:

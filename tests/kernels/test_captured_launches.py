@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import captured_kernels as kernels
+import numpy as np
 import pytest
 import torch
 
@@ -25,6 +26,9 @@ from kernels.spec import KernelSpec
 from kernels.values import data_set
 from launchers.arguments import Described
 from triton_rvv.launches.contents import memory_ranges
+from triton_rvv.launches.grid_text import evaluated
+from triton_rvv.pipeline import compile_kernel
+from triton_rvv.targets.target_names import named_target
 
 
 def memory_of(**tensors: torch.Tensor) -> Memory:
@@ -380,6 +384,32 @@ def test_a_block_that_leaves_out_a_bias_of_zeros_or_a_weight_of_ones_is_wrong() 
     assert array_of(spec, "bias").any()  # of the check
     with data_set(1):
         assert not array_of(spec, "bias").any()  # of the timed runs
+
+
+def test_tuples_are_taken_apart() -> None:
+    """Each part is an argument, as compiled kernels have them; what is None is a constant."""
+    numbers = {"sizes[0]": ("i32", 1000), "sizes[1][0]": ("fp32", 0.5), "sizes[1][2]": ("fp32", 3)}
+    constants = {"xs[1]": None, "sizes[1][1]": None, "BLOCK": 256}
+    deployed = Deployed(kernels.weighted_kernel, numbers, constants, {}, (4, 1, 1))  # type: ignore[arg-type]
+    x, y = normal(1000), torch.linspace(1, 2, 1000)
+    memory = memory_of(**{"xs[0]": x, "xs[2]": y, "out": torch.zeros(1000)})
+    found = probe(deployed, memory)
+    assert freedom(found, "BLOCK").values == (32, 64, 128, 256, 512, 1024)
+    assert found.rule.text("BLOCK") == "cdiv(sizes[0], BLOCK)"
+    assert evaluated("cdiv(sizes[0], BLOCK)", {"sizes": (1000, ()), "BLOCK": 128}) == 8
+    task = SimpleNamespace(
+        load_name="", digest="", deployed=deployed, listed=(), memory=lambda data_set: memory
+    )
+    spec = captured_spec(task, found)
+    given = spec.arguments(None, Config({"BLOCK": 128}))
+    names = ["xs[0]", "xs[2]", "out", "sizes[0]", "sizes[1][0]", "sizes[1][2]"]
+    assert [argument.name for argument in given] == names
+    first, second, out = (given[number] for number in range(3))
+    assert np.allclose(out.expected, 0.5 * first.value + 3 * second.value, rtol=1e-4)  # type: ignore[arg-type, operator]
+    signature = {argument.name: argument.type for argument in given}
+    target = named_target("rvv256")
+    compiled = compile_kernel(spec.kernel, signature, constants, target, {"sizes[0]": 1000})
+    assert compiled.ttir.count("!tt.ptr<f32>") >= 3
 
 
 def array_of(spec: KernelSpec, name: str) -> Any:
