@@ -283,7 +283,7 @@ def test_a_launch_with_ever_new_numbers_stays_a_few_tasks(tmp_path):
 def test_seeds_and_steps_are_a_few_tasks(plain):
     """One for each time that the number has doubled, and one each for 0 and 1."""
     tasks = [one for one in read_capture(plain).tasks if one.kernel.name == "noise_kernel"]
-    seeds = {task.arguments["seed"].value: task.launches for task in tasks}
+    seeds = {task.values()["seed"]: task.launches for task in tasks}
     assert seeds == {0: 1, 1: 1, 2: 3, 5: 6, 11: 12, 23: 18}
     assert all(task.timed_launches for task in tasks)
 

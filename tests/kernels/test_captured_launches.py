@@ -390,7 +390,7 @@ def test_tuples_are_taken_apart() -> None:
     """Each part is an argument, as compiled kernels have them; what is None is a constant."""
     numbers = {"sizes[0]": ("i32", 1000), "sizes[1][0]": ("fp32", 0.5), "sizes[1][2]": ("fp32", 3)}
     constants = {"xs[1]": None, "sizes[1][1]": None, "BLOCK": 256}
-    deployed = Deployed(kernels.weighted_kernel, numbers, constants, {}, (4, 1, 1))  # type: ignore[arg-type]
+    deployed = Deployed(kernels.weighted_kernel, numbers, constants, {}, (4, 1, 1))
     x, y = normal(1000), torch.linspace(1, 2, 1000)
     memory = memory_of(**{"xs[0]": x, "xs[2]": y, "out": torch.zeros(1000)})
     found = probe(deployed, memory)
@@ -405,7 +405,7 @@ def test_tuples_are_taken_apart() -> None:
     names = ["xs[0]", "xs[2]", "out", "sizes[0]", "sizes[1][0]", "sizes[1][2]"]
     assert [argument.name for argument in given] == names
     first, second, out = (given[number] for number in range(3))
-    assert np.allclose(out.expected, 0.5 * first.value + 3 * second.value, rtol=1e-4)  # type: ignore[arg-type, operator]
+    assert np.allclose(out.expected, 0.5 * first.value + 3 * second.value, rtol=1e-4)
     signature = {argument.name: argument.type for argument in given}
     target = named_target("rvv256")
     compiled = compile_kernel(spec.kernel, signature, constants, target, {"sizes[0]": 1000})
