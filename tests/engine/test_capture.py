@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -99,7 +100,7 @@ def noise_kernel(out, seed, BLOCK: tl.constexpr):
     tl.store(out + at, tl.rand(seed, at))
 
 out = torch.empty(64)
-for seed in range(41): noise_kernel[(1,)](out, seed, BLOCK=64)
+for seed in range(6): noise_kernel[(1,)](out, seed, BLOCK=64)
 """
 MANY = "for _ in range(2_000): add(x[:8], x[:8], block=16)\n"
 # In its environment and beside it is what may be in the way, and it fails in the end.
@@ -284,7 +285,7 @@ def test_seeds_and_steps_are_a_few_tasks(plain):
     """One for each time that the number has doubled, and one each for 0 and 1."""
     tasks = [one for one in read_capture(plain).tasks if one.kernel.name == "noise_kernel"]
     seeds = {task.values()["seed"]: task.launches for task in tasks}
-    assert seeds == {0: 1, 1: 1, 2: 3, 5: 6, 11: 12, 23: 18}
+    assert seeds == {0: 1, 1: 1, 2: 3, 5: 1}
     assert all(task.timed_launches for task in tasks)
 
 
@@ -426,6 +427,7 @@ def test_tasks_are_listed(plain, tmp_path):
     listed = run_here(tmp_path, "tasks", str(plain)).stdout
     assert "add_kernel" in listed
     assert "BLOCK=64" in listed
+    assert re.search(r"Of the time of these kernels: in [\d.]+% there is something to try", listed)
 
 
 @pytest.mark.long
