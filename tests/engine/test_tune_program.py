@@ -17,16 +17,19 @@ import pytest
 import torch
 from capture_files import CaptureFile
 
+import engine.find as find_command
 import engine.tune as tune_command
 from engine.programs import tuning
 from engine.programs.captured_program import examine_new
 from engine.run.request import TuningRequest
 from engine.run.tuning import tune as tune_one
 from engine.study.storage import read_studies
+from foundation.config import Config
 from foundation.errors import UserError
 from kernels.captured.examined import read_examined
 from kernels.captured.names import task_name
-from kernels.captured.task_file import read_capture
+from kernels.captured.task_file import append_winner, read_capture
+from kernels.captured.winner import Winner
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import BoardError
 
@@ -111,6 +114,25 @@ def test_the_same_command_resumes(capture: CaptureFile, capsys: pytest.CaptureFi
     assert sum(trial.has_outcome for trial in study.changes()) == 2
     assert more["time_s"] <= first["time_s"]
     assert read_capture(capture.path).winners[more["key"]].time_s == more["time_s"]
+
+
+def test_winners_are_found_with_the_command_that_uses_them(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = add_to(capture)
+    assert find_command.main([str(capture.path), "--device", "host"]) == 1
+    out = capsys.readouterr().out
+    assert f"no winner for host: tune them by `rvv-tune tune {capture.path} --device host`" in out
+    winner = Winner(key, Config({"BLOCK": 128}), None, 2e-5, 1e-5, False, "host", "host", "study")
+    append_winner(capture.path, winner)
+    assert find_command.main([str(capture.path), "--device", "host"]) == 0
+    out = capsys.readouterr().out
+    assert "add 4096 fp32: BLOCK=128, 2.00x the deployed speed" in out
+    assert f"to use them, run: rvv-tune run --with {capture.path} -- COMMAND" in out
+    assert find_command.main([str(capture.path), "--json"]) == 1  # of the default board
+    assert json.loads(capsys.readouterr().out) == {"winners": []}
+    with pytest.raises(UserError, match="have their own shapes"):
+        find_command.main([str(capture.path), "--shape", "n=8"])
 
 
 @pytest.mark.usefixtures("ray_for_tests")
