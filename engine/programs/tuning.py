@@ -195,7 +195,9 @@ class _ProgramRun:
             self._examiner.close()
             return False
         keys = [self.standings[number].task.key for number in numbers]
-        examined = self._examiner.examine(keys, self._budget.end_s(part))
+        # Else a command with a short budget would examine the same task anew each time.
+        is_first = not self._measured
+        examined = self._examiner.examine(keys, self._budget.end_s(part), finishes=is_first)
         self._take_up([n for n in numbers if self.standings[n].task.key in examined])
         if examined and self._request.work.ray_address is not None:
             self._close_bench()  # its machines get what is kept of the tasks when it opens

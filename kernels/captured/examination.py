@@ -110,12 +110,15 @@ class Examiner:
             with self._idle.pop() as child:
                 child.kill()
 
-    def examine(self, keys: Sequence[str], end_s: float = math.inf) -> list[str]:
+    def examine(
+        self, keys: Sequence[str], end_s: float = math.inf, *, finishes: bool = False
+    ) -> list[str]:
         """Find out about tasks, and keep it beside the capture.
 
         Args:
             keys: of the tasks, which are begun in this order, on every core.
             end_s: when to leave the rest, as `time.monotonic` gives it; of those, nothing is kept.
+            finishes: whether those that were begun by then come to their end.
 
         Returns:
             The keys of those that were examined.
@@ -128,13 +131,18 @@ class Examiner:
         # To start a process takes as long as an easy task, so each gets two or more.
         processes = max(1, min(cores(), len(keys) // 2))
         with ThreadPoolExecutor(processes) as pool:
-            running = [pool.submit(self._examine_in_turn, waiting, end_s) for _ in range(processes)]
+            running = [
+                pool.submit(self._examine_in_turn, waiting, end_s, finishes=finishes)
+                for _ in range(processes)
+            ]
             for ended in running:
                 ended.result()
         found = read_examined(self._capture)
         return [key for key in keys if key in found]
 
-    def _examine_in_turn(self, waiting: collections.deque[str], end_s: float) -> None:
+    def _examine_in_turn(
+        self, waiting: collections.deque[str], end_s: float, *, finishes: bool
+    ) -> None:
         """Take tasks that wait, one after another; a process that one of them ends is replaced."""
         while time.monotonic() < end_s:
             try:
@@ -143,11 +151,12 @@ class Examiner:
                 return
             self._begun(key)
             try:
-                self._examine_in_child(key, end_s)
+                self._examine_in_child(key, math.inf if finishes else end_s)
             except _StoppedError:
                 return
             except _EndedError as error:
-                if time.monotonic() < end_s and key not in read_examined(self._capture):
+                is_cut_off = time.monotonic() >= end_s and not finishes
+                if not is_cut_off and key not in read_examined(self._capture):
                     _refuse(self._capture, key, str(error))
 
     def _examine_in_child(self, key: str, end_s: float) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import captured_kernels as kernels
@@ -26,6 +28,7 @@ from engine.run.tuning import tune as tune_one
 from engine.study.storage import read_studies
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.captured.examination import Examiner
 from kernels.captured.examined import read_examined
 from kernels.captured.names import task_name
 from kernels.captured.task_file import append_winner, read_capture
@@ -304,6 +307,21 @@ def test_the_budget_covers_the_examination(
     )
     assert not read_examined(capture.path)
     assert not read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
+
+
+@pytest.mark.parametrize("finishes", [False, True])
+def test_the_first_examination_is_not_cut_off(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch, finishes: bool
+) -> None:
+    """Or a command with a budget that is too short would begin it anew each time."""
+    times_s = itertools.chain([0.0], itertools.repeat(2.0))
+    clock = SimpleNamespace(monotonic=lambda: next(times_s))
+    monkeypatch.setattr("kernels.captured.examination.time", clock)
+    keys = [add_to(capture), add_to(capture, n=8192)]
+    with Examiner(capture.path) as examiner:
+        examined = examiner.examine(keys, end_s=1.0, finishes=finishes)
+    assert examined == (keys[:1] if finishes else [])
+    assert [*read_examined(capture.path)] == examined
 
 
 @pytest.mark.usefixtures("ray_for_tests")
