@@ -73,6 +73,7 @@ def compile_kernel(
     counted_clock: bool = False,
     watches_accesses: bool = False,
     ttir: str | None = None,
+    leads: Mapping[str, int] | None = None,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -104,6 +105,8 @@ def compile_kernel(
             rather than fast.
         ttir: Triton's IR of the same kernel for the same arguments, where it was made before; then
             the front end does not run.
+        leads: of pointers, how many bytes behind the address that the launcher passes lies the one
+            that the kernel gets.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -142,6 +145,7 @@ def compile_kernel(
             marks,
             disjoint_arguments,
             values=values,
+            leads=[(leads or {}).get(name, 0) for name in passed],
             grid=grid,
             watch=watch,
             skipped_passes=skipped_passes,

@@ -155,10 +155,10 @@ class _CapturedKernel:
         Raises:
             UserError: for a tuple among the arguments on a GPU.
         """
-        if board.gpu is not None and any("[" in name for name in self._parts()):
-            raise UserError(
-                f"{problem.name} takes a tuple: kernels that do are tuned on processors only"
-            )
+        has_tuples = any("[" in name for name in self._parts())
+        if board.gpu is not None and (has_tuples or self._probed.fronts):
+            what = "takes a tuple" if has_tuples else "reads what lies in front of its arguments"
+            raise UserError(f"{problem.name} {what}: such kernels are tuned on processors only")
         listed, options = self._task.listed, self._deployed.options
         return captured_space(self._probed, options, listed, board.gpu, is_wide=self._is_wide)
 
@@ -197,20 +197,21 @@ class _CapturedKernel:
     def _inputs(self) -> dict[str, Argument]:
         """Types and sizes alone."""
         memory = self._memory(0)
-        return {name: input_array(name, memory.reach(name)) for name in memory.views}
+        return {name: _input(memory, name) for name in memory.views}
 
     def _arrays(self) -> dict[str, Argument]:
         checked = self._checked_outputs()
         return {
-            name: _output(name, checked.outputs[name])
+            name: _output(checked.given, name, checked.outputs[name])
             if name in checked.outputs
             # What the deployed configuration does not write stays as it is.
-            else dataclasses.replace(input_array(name, checked.given.reach(name)), constant=True)
+            else dataclasses.replace(_input(checked.given, name), constant=True)
             for name in checked.given.views
         }
 
     def _memory(self, data_set: int) -> Memory:
-        memory, tail = self._task.memory(data_set).apart(), self._probed.tail
+        given, tail = self._task.memory(data_set), self._probed.tail
+        memory = given.apart(with_fronts=self._probed.fronts)
         if data_set == 0:  # of the check; the timed runs have what was captured
             memory = changed_memory(memory, self._probed.changes)
         return memory.with_tails(tail) if tail else memory
@@ -228,9 +229,18 @@ def _identifier(part: str) -> str:
     return part.replace("[", "_").replace("]", "")
 
 
-def _output(name: str, output: Output) -> Argument:
+def _input(memory: Memory, name: str) -> Argument:
+    """Of tensors that share nothing, one that the kernel reads, and what lies around it."""
+    array = input_array(name, memory.reach(name, with_front=True))
+    return dataclasses.replace(array, lead=memory.views[name].offset)
+
+
+def _output(given: Memory, name: str, output: Output) -> Argument:
+    lead = given.views[name].offset
+    output = output.behind(given.reach(name, with_front=True)[:lead])
     near = tolerance(output.expected.dtype)
     made = output_array(name, output.expected, near, start=output.start)
+    made = dataclasses.replace(made, lead=lead)
     if output.slack is None:
         return made
     return dataclasses.replace(made, slack=output.slack.contiguous().cpu().numpy())

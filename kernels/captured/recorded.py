@@ -19,13 +19,13 @@ from foundation.errors import UserError
 from foundation.torch_types import TORCH_TYPES
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
+from kernels.captured.drawn import Drawn
 from kernels.captured.kernel_source import loaded_kernel
 from kernels.captured.memory import Memory, View
 from kernels.captured.names import task_name
 from kernels.captured.task import (
     Constant,
     Descriptor,
-    Drawn,
     Named,
     Recorded,
     Scalar,
@@ -201,12 +201,13 @@ def _other(storage: Storage, data_set: int) -> Storage:
 
 def _view(task: Task, name: str, tensor: Tensor) -> View:
     dtype = TORCH_TYPES[tensor.dtype]
-    if tensor.offset % dtype.itemsize:
+    offset_bytes = task.storages[tensor.storage].front_bytes + tensor.offset
+    if offset_bytes % dtype.itemsize:
         raise UserError(
             f"{name} of {task.kernel.name} does not begin at a whole element of its memory: such "
             "arguments cannot be tuned"
         )
-    offset = tensor.offset // dtype.itemsize
+    offset = offset_bytes // dtype.itemsize
     return View(tensor.storage, offset, tensor.shape, tensor.strides, dtype)
 
 

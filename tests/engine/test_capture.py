@@ -23,7 +23,8 @@ import engine
 import triton_rvv
 from engine.programs.captured import capture_program
 from foundation.errors import UserError
-from kernels.captured.task import Drawn, Recorded, Scalar, Task
+from kernels.captured.drawn import Drawn
+from kernels.captured.task import Recorded, Scalar, Task
 from kernels.captured.task_file import is_capture_file, read_capture
 from triton_rvv.launches.process import watched_environment
 
@@ -168,11 +169,14 @@ def test_arguments_that_share_memory_do_so_again(plain):
 @pytest.mark.long
 def test_slices_of_one_tensor_keep_their_places(tmp_path):
     body = "z = torch.arange(64.0).reshape(8, 8)\nadd_kernel[(1,)](z[0], z[2:, 1], z, 6, BLOCK=8)"
-    (task,) = captured(tmp_path, body).tasks
+    body += "\nadd_kernel[(1,)](z[1], torch.ones(8), torch.ones(8), 6, BLOCK=8)"
+    task, alone = sorted(captured(tmp_path, body).tasks, key=lambda task: len(task.storages))
     values = task.values()
     assert torch.equal(values["y"], torch.arange(64.0).reshape(8, 8)[2:, 1])
     assert values["y"].stride() == (8,)
     assert not task.is_grid_callable
+    assert (alone.storages[0].front, alone.storages[0].elements) == (8, 64)
+    assert torch.equal(alone.values()["x"], torch.arange(8.0, 16.0))
 
 
 def test_large_tensors_are_drawn(plain):

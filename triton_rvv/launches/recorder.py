@@ -189,6 +189,7 @@ class Recorder:
             {
                 "dtype": signature.dtype_name(memory.first),
                 "elements": memory.elements,
+                "front": memory.front,
                 "contents": contents_record(
                     memory, _seed(signature.key, number), keep_data=self._keep_data
                 ),
