@@ -74,13 +74,14 @@ def compile_kernel(
     counted_clock: bool = False,
     watches_accesses: bool = False,
     parsed: Operation | None = None,
+    leads: Mapping[str, int] | None = None,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
     Args:
         function: the `@triton.jit` function.
         signature: Triton's type name for each parameter that is passed at run time, in the
-            kernel's order.
+            kernel's order; of a tuple for each part (`triton_rvv.frontend.tuples`).
         constants: the value of every constexpr parameter that has no default, and of any other.
         target: what code is made for.
         known: values of integer parameters, and of what stands for descriptors (`part_names`), that
@@ -105,6 +106,8 @@ def compile_kernel(
             made soon rather than fast.
         parsed: Triton's IR of the same kernel for the same arguments, where it was made before;
             then the front end does not run. Passes change it.
+        leads: of pointers, how many bytes behind the address that the launcher passes lies the one
+            that the kernel gets.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -113,10 +116,7 @@ def compile_kernel(
     defaults = {p.name: p.default for p in function.params if p.is_constexpr and p.has_default}
     constants = {**defaults, **constants}
     ones = {name: 1 for name, value in known.items() if value == 1 and name in signature}
-    types = {
-        name: "constexpr" if name in constants or name in ones else signature[name]
-        for name in function.arg_names
-    }
+    types = {**signature, **dict.fromkeys([*constants, *ones], "constexpr")}
     multiples = frozenset(
         name
         for name, value in known.items()
@@ -147,6 +147,7 @@ def compile_kernel(
             marks,
             disjoint_arguments,
             values=values,
+            leads=[(leads or {}).get(name, 0) for name in passed],
             grid=grid,
             watch=watch,
             skipped_passes=skipped_passes,

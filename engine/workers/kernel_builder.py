@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
@@ -79,6 +79,8 @@ class _Job:
     constants: Mapping[str, object]
     known: Mapping[str, int]
     grid: Grid
+    # Apart from what the store's keys are made of, since few kernels have any.
+    leads: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @property
     def label(self) -> str:
@@ -177,9 +179,10 @@ class KernelBuilder:
             constants=self._problem.constants(config),
             known=inputs.known,
             grid=spec.grid(self._problem, config),
+            leads={a.name: a.lead_bytes for a in inputs.arguments if a.lead},
         )
-        lines = ("with lines",) if self._with_lines else ()
-        key = digest(spec.kernel.cache_key, job, str(self._target), self._tools, *lines)
+        more = [*(["with lines"] if self._with_lines else []), *([job.leads] if job.leads else [])]
+        key = digest(spec.kernel.cache_key, job, str(self._target), self._tools, *more)
         found = self._store.find(spec.name, job.label, key)
         if found is None:
             self._compile_and_link(job, key)
@@ -230,6 +233,7 @@ class KernelBuilder:
             counted_clock=True,
             watches_accesses=watched is not None,
             parsed=watched,
+            leads=job.leads,
         )
 
     def _race(self, job: _Job, elf: Path, inputs: _Inputs) -> str:

@@ -112,6 +112,7 @@ def lower_module(
     disjoint_arguments: bool = False,
     checks_bounds: bool = False,
     values: Sequence[int | None] = (),
+    leads: Sequence[int] = (),
     grid: Sequence[int] | None = None,
     watch: Watch | None = None,
     skipped_passes: Collection[str] = (),
@@ -129,6 +130,8 @@ def lower_module(
         disjoint_arguments: whether different pointer arguments lead to different memory.
         checks_bounds: whether each access to memory is checked (see `lowering.bounds`).
         values: for each argument of the function its value, where that is the same in every run.
+        leads: for each argument of the function, how many bytes lie between the address that is
+            passed and the one that the kernel gets; none where it is not given.
         grid: programs along x, y and z, where they are the same in every run.
         watch: told of each pass over `module` that has run.
         skipped_passes: the names of passes that do not run.
@@ -156,7 +159,7 @@ def lower_module(
     if grid is not None:
         for place, known in zip(places, [*program_places(grid), *map(exactly, grid)], strict=True):
             context.builder.intervals.note(place, known)
-    _load_arguments(context, arguments, slots or range(len(arguments)), values)
+    _load_arguments(context, arguments, slots or range(len(arguments)), values, leads)
     calls.lower_body(context, blocks)
     llir = _module_text(kernel, context, source_lines)
     checked = accesses(module, kernel.aliases) if checks_bounds else ()
@@ -175,12 +178,15 @@ def _load_arguments(
     arguments: Sequence[Value],
     slots: Sequence[int],
     values: Sequence[int | None],
+    leads: Sequence[int],
 ) -> None:
     builder = context.builder
-    for argument, slot, value in itertools.zip_longest(arguments, slots, values):
+    for argument, slot, value, lead in itertools.zip_longest(arguments, slots, values, leads):
         assert not isinstance(argument.type, TensorType)
         address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
         loaded = builder.load(argument.type.llvm, address, 8)
+        if lead:
+            loaded = builder.element_pointer("i8", loaded, integer(lead))
         builder.intervals.note(loaded, None if value is None else exactly(value))
         context.bind(argument, loaded)
 
