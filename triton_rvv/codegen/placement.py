@@ -166,7 +166,7 @@ class _Kernel:
 
     def _relocate(self) -> None:
         by_machine = {_RISCV: self._relocate_riscv, _X86_64: self._relocate_x86}
-        relocate = by_machine.get(self._elf.header()[2])
+        relocate = by_machine.get(int(self._elf.header()[2]))
         if relocate is None:
             raise _NeedsLinkerError
         for table in self._all:
