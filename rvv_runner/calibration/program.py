@@ -30,9 +30,9 @@ __all__ = ["build_program", "with_data"]
 _COMPILE_LIMIT_S = 300.0
 _SAVED = [f"s{number}" for number in range(12)]
 
-# The arena has a section of its own, behind all others: what stands in for a matrix unit in emulators
-# has to be near the code. The kernel's first argument says which micro-kernel runs. The others are loaded into a1 to a6, and
-# the program's number into a0.
+# The kernel's first argument says which micro-kernel runs. The others are loaded into a1 to a6, and
+# the program's number into a0. The arena has a section of its own, behind all others: what stands
+# in for a matrix unit in emulators has to be near the code.
 _NAME = "micro_kernels"
 _PROGRAM = """
 .option arch, +v, +zba
