@@ -38,15 +38,18 @@ class MatrixOperand:
 
     Args:
         pointer: where it begins.
-        depth: its steps along K, in elements.
+        depth: its steps along K, in elements, at most.
+        stride: those that count, as whole turns of a tile's loop. Behind a panel lies the next one,
+            so that what is asked for ahead is of use.
     """
 
     pointer: Val
     depth: int
+    stride: Val
 
     def panel(self, builder: Builder, first: Val) -> Val:
         """Where the row of A, or the column of B, with that number begins that begins a panel."""
-        return builder.element_pointer("i8", self.pointer, builder.mul(first, integer(self.depth)))
+        return builder.element_pointer("i8", self.pointer, builder.mul(first, self.stride))
 
     def plane(self, builder: Builder, position: Val, lines: int) -> MatrixOperand:
         """That of one position in a batch, of so many rows or columns each."""
@@ -92,7 +95,7 @@ def packed_rows(
     builder = context.builder
     materialise.prepare(context, [left])
     *batch, rows, depth = left.shape
-    packed = operand_room(context, left.type.elements, depth, unit)
+    packed = operand_room(context, left.type.elements, depth, unit, live)
 
     def pack(source: Buffer | Load) -> None:
         for plane in index_loops.positions(context, batch, unrolled=False):
@@ -192,7 +195,11 @@ def _pack_tiles(
                     builder.store(words, to, unit.depth)
 
 
-def operand_room(context: Context, elements: int, depth: int, unit: MatrixUnit) -> MatrixOperand:
+def operand_room(
+    context: Context, elements: int, depth: int, unit: MatrixUnit, live: DotExtents
+) -> MatrixOperand:
     """An array for an operand, and for what loads ahead of the last step read."""
     line = TensorType((elements + OPERANDS_AHEAD * unit.register_bytes,), ScalarType("i8"))
-    return MatrixOperand(context.buffer(line).pointer, depth)
+    stride = live.padded_depth(context.builder, unit.turn_depth)
+    pointer = context.buffer(line).pointer
+    return MatrixOperand(pointer, depth, integer(depth) if stride is None else stride)
