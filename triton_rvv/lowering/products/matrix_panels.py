@@ -153,8 +153,16 @@ class _Rows:
                 self.builder.prefetch(address)
                 address = self.builder.element_pointer("i8", address, stride)
 
-    def words(self, row: Val, k: Val, count: int, depth: int) -> Val:
-        """So many rows' elements from `k` on, `depth` of each, as 64-bit integers."""
+    def words(self, row: Val, k: Val, count: int, depth: int, end: Val | None) -> Val:
+        """So many rows' elements from `k` on, `depth` of each, as 64-bit integers.
+
+        Rows from `end` on are not read, and hold anything.
+        """
+        there = integer(count)
+        if end is not None:
+            there = self.builder.binary("sub", end, row)
+            there = self.builder.intrinsic("llvm.smin", [there, integer(count)])
+            there = self.builder.intrinsic("llvm.smax", [there, integer(0)])
         builder = self.builder
         if isinstance(self.source, Load):
             start, stride = self.source.rows_in_place(builder, row)
@@ -164,7 +172,7 @@ class _Rows:
             address = self.source.address(builder, (*self.plane, row, k))
             distance = integer(self.source.panel)
         type_ = f"<{count} x i{8 * depth}>"
-        return load_first_by_stride(builder, type_, address, distance, integer(count), depth)
+        return load_first_by_stride(builder, type_, address, distance, there, depth)
 
 
 def _pack_tiles(
@@ -178,21 +186,33 @@ def _pack_tiles(
     line = min(depth, unit.turn_depth if live.depth else context.target.machine.line_bytes)
     for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
         rows.prefetch(integer(tiles.first), begin, height)
-    with builder.loop(integer(tiles.first), tiles.last(builder, live), integer(height)) as row:
-        panel = packed.panel(builder, row)
-        below = builder.add(row, integer(pairs))
-        third = packed.panel(builder, below)
-        for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
-            rows.prefetch(builder.add(row, integer(height)), begin, height)
-            for offset in range(0, line, unit.depth):
-                k = builder.add(begin, integer(offset))
-                words = rows.words(row, k, pairs, unit.depth)
-                to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
-                builder.store(words, to, unit.depth)
-                if height > pairs:
-                    words = rows.words(below, k, unit.side, unit.depth)
-                    to = builder.element_pointer("i8", third, builder.mul(k, integer(unit.side)))
+
+    def pack(first: Val, end: Val, cut: Val | None) -> None:
+        with builder.loop(first, end, integer(height)) as row:
+            panel = packed.panel(builder, row)
+            below = builder.add(row, integer(pairs))
+            third = packed.panel(builder, below)
+            for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
+                rows.prefetch(builder.add(row, integer(height)), begin, height)
+                for offset in range(0, line, unit.depth):
+                    k = builder.add(begin, integer(offset))
+                    words = rows.words(row, k, pairs, unit.depth, cut)
+                    to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
                     builder.store(words, to, unit.depth)
+                    if height > pairs:
+                        words = rows.words(below, k, unit.side, unit.depth, cut)
+                        at = builder.mul(k, integer(unit.side))
+                        to = builder.element_pointer("i8", third, at)
+                        builder.store(words, to, unit.depth)
+
+    first, end = integer(tiles.first), tiles.last(builder, live)
+    whole = end
+    if live.rows is not None and isinstance(rows.source, Load):
+        count = builder.intrinsic("llvm.smax", [builder.binary("sub", end, first), integer(0)])
+        whole = builder.binary("sub", end, builder.binary("urem", count, integer(height)))
+    pack(first, whole, None)
+    if whole is not end:
+        pack(whole, end, end)
 
 
 def operand_room(
