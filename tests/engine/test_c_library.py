@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import ziglang
 from pairs import in_turn
 
 from engine.c_library.expressions import Expression, c_text
@@ -26,7 +25,7 @@ from kernels.spec import KernelSpec
 from rvv_runner.board_file import user_board_folder
 from rvv_runner.devices import known_board, load_board
 from search_spaces.space import SearchSpace
-from triton_rvv.codegen.zig import run_zig_cc, zig_target_flags
+from triton_rvv.codegen.zig import run_zig_cc, zig_program, zig_target_flags
 from triton_rvv.runtime.qemu import cpu_option, find_qemu
 from triton_rvv.targets.cores import DEFAULT_EXTENSIONS
 from triton_rvv.targets.target import RVVTarget
@@ -82,9 +81,9 @@ def library(tmp_path_factory):
         "matmul",
         {"M": 64, "N": 64, "K": 64},
         infos()[0],
-        BLOCK_SIZE_M=32,
+        BLOCK_SIZE_M=16,
         BLOCK_SIZE_N=32,
-        BLOCK_SIZE_K=32,
+        BLOCK_SIZE_K=16,
         GROUP_SIZE_M=1,
     )
     assert export(storage, folder) == 0
@@ -215,7 +214,7 @@ def test_a_program_says_where_its_kernels_are_from(programs):
     # The digest is that of the C908's caches and latencies.
     derived = (
         "matmul fp32, generic-rv64-vlen128-[0-9a-f]{8}: "
-        "BLOCK_SIZE_M=32,BLOCK_SIZE_N=32,BLOCK_SIZE_K=32,GROUP_SIZE_M=1; not measured"
+        "BLOCK_SIZE_M=16,BLOCK_SIZE_N=32,BLOCK_SIZE_K=16,GROUP_SIZE_M=1; not measured"
     )
     assert re.search(derived, done.stdout)
     assert "study softmax-M64-N128-fp32-c908-random-" in done.stdout
@@ -243,7 +242,7 @@ def test_build_systems_find_it(library, tmp_path):
     )
     compiler = tmp_path / "cc"
     zig = shlex.join(["./zig", "cc", *zig_target_flags("rvv"), "-static"])
-    compiler.write_text(ZIG_IN_ITS_FOLDER.format(folder=Path(ziglang.__file__).parent, zig=zig))
+    compiler.write_text(ZIG_IN_ITS_FOLDER.format(folder=zig_program().parent, zig=zig))
     compiler.chmod(0o755)
     build = tmp_path / "build"
     settings = [f"-DCMAKE_C_COMPILER={compiler}", "-DCMAKE_SYSTEM_NAME=Linux"]
