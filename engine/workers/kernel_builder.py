@@ -34,8 +34,9 @@ from triton_rvv.codegen.link import LinkError, link_elf, warm_up
 from triton_rvv.codegen.llvm import code_bytes
 from triton_rvv.codegen.zig import ZigError, ZigStopped
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.pipeline import CompiledKernel, compile_kernel
-from triton_rvv.targets.host_target import host_target
+from triton_rvv.targets.host_target import plain_host_target
 from triton_rvv.targets.machine import PREFETCHES
 from triton_rvv.targets.target import Target, with_prefetch
 
@@ -216,7 +217,9 @@ class KernelBuilder:
         alone = tuple(map(_without_contents, arguments))
         return _Inputs(alone, _integers(taken_apart(alone)), data_path)
 
-    def _compiled(self, job: _Job, target: Target, watched: str | None = None) -> CompiledKernel:
+    def _compiled(
+        self, job: _Job, target: Target, watched: Operation | None = None
+    ) -> CompiledKernel:
         """Compile it; where `watched` is its IR, so that every access to memory is seen."""
         return compile_kernel(
             self._problem.spec.kernel,
@@ -229,7 +232,7 @@ class KernelBuilder:
             grid=job.grid,
             counted_clock=True,
             watches_accesses=watched is not None,
-            ttir=watched,
+            parsed=watched,
             leads=job.leads,
         )
 
@@ -239,13 +242,14 @@ class KernelBuilder:
         if self._problem.spec.ordered or is_alone:
             return ""
         ttir = elf.with_suffix(".ttir").read_text()
-        if not may_race(ttir):
+        module = parse_module(ttir)
+        if not may_race(ttir, module):
             return ""
         return race_found(
             elf.parent,
             inputs.data_path,
             job.grid,
-            lambda: self._compiled(job, host_target(), watched=ttir),
+            lambda: self._compiled(job, plain_host_target(), watched=module),
         )
 
     def _compile_and_link(self, job: _Job, key: str) -> None:

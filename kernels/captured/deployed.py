@@ -17,6 +17,7 @@ from kernels.spec import Grid
 from launchers.arguments import Argument, Described
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.descriptors import part_names
+from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.frontend.tuples import in_order, nested
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
@@ -125,7 +126,7 @@ class Deployed:
             if type_ != "constexpr"
             for part in part_names(name, type_)
         ]
-        found = reached_arguments(ttir)
+        found = reached_arguments(parse_module(ttir))
         if found is None:
             return None
         loaded, stored = (

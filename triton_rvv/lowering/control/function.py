@@ -117,6 +117,7 @@ def lower_module(
     watch: Watch | None = None,
     skipped_passes: Collection[str] = (),
     watches_accesses: bool = False,
+    unwritten: Collection[int] = (),
 ) -> LoweredKernel:
     """Write a kernel as LLVM IR.
 
@@ -136,6 +137,7 @@ def lower_module(
         skipped_passes: the names of passes that do not run.
         watches_accesses: whether each access to memory goes through functions of the program around
             the kernel (`launchers/history.h`), in the kernel's order; then no pass runs.
+        unwritten: arguments whose loads are not watched, by number: no program writes to them.
 
     Raises:
         CompileError: where the kernel uses what is not supported.
@@ -148,12 +150,12 @@ def lower_module(
     places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}
     if watches_accesses:
-        handlers.update(watched.HANDLERS)
+        handlers.update(watched.handlers(unwritten, handlers["tt.load"]))
     blocks = kernel.function.regions[0].blocks
     arguments = blocks[0].arguments
     if checks_bounds:
         handlers = with_bounds_checked(handlers, module, len(arguments))
-    context = Context(kernel, handlers, places[:3], places[3:], source_lines)
+    context = Context(kernel, handlers, places[:3], places[3:], source_lines, watches_accesses)
     if grid is not None:
         for place, known in zip(places, [*program_places(grid), *map(exactly, grid)], strict=True):
             context.builder.intervals.note(place, known)
