@@ -139,5 +139,6 @@ def _probed(entry: Mapping[str, Any]) -> Probed:
         entry["in_fp32"],
         BlockRule({n: tuple(sizes) for n, sizes in entry["blocks"]["sizes"].items()}),
         entry["tail"],
+        entry.get("fronts", False),
         {name: Change(**change) for name, change in entry["changes"].items()},
     )

@@ -213,7 +213,10 @@ def where_sums_fit(
     def of_arrays() -> None:
         sink([copied_exactly(context, tensor) for tensor in tensors])
 
-    context.builder.branches(all_fit(context, tensors), lambda: sink(tensors), of_arrays)
+    if context.runs_once:
+        of_arrays()
+    else:
+        context.builder.branches(all_fit(context, tensors), lambda: sink(tensors), of_arrays)
 
 
 def copied_exactly(context: Context, tensor: Tensor) -> Buffer:

@@ -61,13 +61,15 @@ def spanning_width(context: Context, tensors: Sequence[Tensor]) -> int:
     return lanes if may_span else 0
 
 
-def group_of_runs(tensors: Sequence[Tensor], shape: Sequence[int], width: int) -> tuple[int, int]:
+def group_of_runs(
+    context: Context, tensors: Sequence[Tensor], shape: Sequence[int], width: int
+) -> tuple[int, int]:
     """How many rows, and runs in each of them, are best computed side by side.
 
     Cheap recipes need few registers, so that more of them fit.
     """
-    together = runs_together(tensors)
-    if len(shape) > 1 and _share_rows(tensors):
+    together = runs_together(context, tensors)
+    if len(shape) > 1 and together > 1 and _share_rows(tensors):
         return min(ROWS_TOGETHER, shape[-2]), 1
     runs = min(together, shape[-1] // width)
     rows = min(together // runs, shape[-2]) if len(shape) > 1 else 1
@@ -81,6 +83,8 @@ def _share_rows(tensors: Sequence[Tensor]) -> bool:
     return not is_costly and any(tensor.own_shares_rows for tensor in below)
 
 
-def runs_together(tensors: Sequence[Tensor]) -> int:
+def runs_together(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many runs are computed side by side, whether in one row or in several."""
+    if context.runs_once:
+        return 1
     return 4 if sum(tensor.cost for tensor in tensors) <= EXPENSIVE else 2

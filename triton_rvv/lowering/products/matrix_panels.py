@@ -8,17 +8,14 @@ another, those of its first two groups of rows, and that of the third apart (see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import ANY_VERSION, PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.llvm.vectors import in_turn
 from triton_rvv.lowering.llvm.vp_memory import load_first_by_stride
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
@@ -27,13 +24,11 @@ from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
 __all__ = [
-    "ColumnPanels",
     "MatrixOperand",
     "RowTiles",
-    "column_panels",
+    "operand_room",
     "packed_rows",
     "row_tiles",
-    "with_columns",
 ]
 
 
@@ -97,7 +92,7 @@ def packed_rows(
     builder = context.builder
     materialise.prepare(context, [left])
     *batch, rows, depth = left.shape
-    packed = _room(context, left.type.elements, depth, unit)
+    packed = operand_room(context, left.type.elements, depth, unit)
 
     def pack(source: Buffer | Load) -> None:
         for plane in index_loops.positions(context, batch, unrolled=False):
@@ -178,6 +173,8 @@ def _pack_tiles(
     pairs = min(tiles.operands, 2) * unit.side
     # Where rows end somewhere, nothing is read behind a turn of a tile's loop.
     line = min(depth, unit.turn_depth if live.depth else context.target.machine.line_bytes)
+    for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
+        rows.prefetch(integer(tiles.first), begin, height)
     with builder.loop(integer(tiles.first), tiles.last(builder, live), integer(height)) as row:
         panel = packed.panel(builder, row)
         below = builder.add(row, integer(pairs))
@@ -195,111 +192,7 @@ def _pack_tiles(
                     builder.store(words, to, unit.depth)
 
 
-def with_columns(
-    context: Context,
-    unit: MatrixUnit,
-    right: Tensor,
-    live: DotExtents,
-    use: Callable[[Tensor], None],
-) -> None:
-    """Call `use` with B: where it lies if its rows are read there in runs, and otherwise a copy of
-    what counts."""
-    materialise.prepare(context, [right])
-
-    def by_a_copy() -> None:
-        extents = [*[None for _ in right.shape[:-2]], live.depth, live.columns]
-        with context.region():
-            use(pack_part(context, right, extents, whole_rows=unit.turn_depth))
-
-    def where_it_lies() -> None:
-        with context.region():
-            use(right)
-
-    guards = None
-    if not isinstance(right, Buffer) and right.materialised is None and right.uses <= 1:
-        guards = right.plain_guards(context.builder)
-    if guards is None:
-        by_a_copy()
-        return
-    in_place = loop_versioning.all_of(context, guards)
-    context.builder.branches(in_place, where_it_lies, by_a_copy, likely=True)
-
-
-@dataclass(frozen=True)
-class ColumnPanels:
-    """A few of B's columns in the unit's order, in panels of the columns of a tile.
-
-    They stay in a cache near the core: all columns of B take the same room, some after others.
-
-    Args:
-        unit: whose operands they are.
-        source: B.
-        plane: a position in a batch, or nothing.
-        columns: how many there is room for; a multiple of `panel`, or fewer in a narrow block.
-        panel: columns of a tile.
-        packed: where they go.
-    """
-
-    unit: MatrixUnit
-    source: Tensor
-    plane: tuple[Val, ...]
-    columns: int
-    panel: int
-    packed: MatrixOperand
-
-    def pack(self, context: Context, first: Val, count: Val, depth: Val) -> None:
-        """Put so many columns from that one on in order, so many steps along K of them."""
-        builder, source = context.builder, self.source
-        version, width = PLAIN_VERSION, min(self.columns, context.target.lanes(8))
-        if isinstance(source, Buffer):
-            version, width = ANY_VERSION, min(width, source.panel)
-        for k in index_loops.steps(context, depth, self.unit.depth, unrolled=False):
-            for column in index_loops.steps(context, count, width, unrolled=False):
-                at = builder.add(first, column)
-                steps = [builder.add(k, integer(step)) for step in range(self.unit.depth)]
-                points = [VectorIndex((*self.plane, s), at, width, version) for s in steps]
-                rows = [source.at(builder, point) for point in points]
-                _store_columns(builder, self.packed, rows, (k, column), self.panel)
-
-
-def column_panels(context: Context, unit: MatrixUnit, source: Tensor, panel: int) -> ColumnPanels:
-    """Room for as many columns of B as stay in the L1 cache, all of its depth."""
-    depth, columns = source.shape[-2:]
-    resident = context.target.machine.l1d_bytes // depth
-    some = min(columns, max(panel, resident // panel * panel))
-    packed = _room(context, depth * max(some, panel), depth, unit)
-    return ColumnPanels(unit, source, (), some, panel, packed)
-
-
-def _store_columns(
-    builder: Builder, packed: MatrixOperand, rows: Sequence[Val], place: tuple[Val, Val], panel: int
-) -> None:
-    """A few rows of B, as whole columns of operands."""
-    k, column = place
-    words = _columns_of(builder, rows)
-    width, at_once = rows[0].width, min(rows[0].width, panel)
-    for first in range(0, width, at_once):
-        part = words if at_once == width else builder.lanes(words, first, at_once)
-        start, within = builder.split(builder.add(column, integer(first)), panel)
-        offset = builder.mul(k, integer(panel))
-        offset = builder.add(offset, builder.mul(within, integer(len(rows))))
-        to = builder.element_pointer("i8", packed.panel(builder, start), offset)
-        builder.store(part, to, len(rows))
-
-
-def _columns_of(builder: Builder, rows: Sequence[Val]) -> Val:
-    """The columns of a few rows of bytes, as one integer each."""
-    parts = list(rows)
-    while len(parts) > 1:
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        joined = [in_turn(builder, pair) for pair in pairs]
-        bits = 2 * int(parts[0].element[1:])
-        type_ = f"<{rows[0].width} x i{bits}>"
-        parts = [builder.emit(type_, f"bitcast {each} to {type_}") for each in joined]
-    return parts[0]
-
-
-def _room(context: Context, elements: int, depth: int, unit: MatrixUnit) -> MatrixOperand:
+def operand_room(context: Context, elements: int, depth: int, unit: MatrixUnit) -> MatrixOperand:
     """An array for an operand, and for what loads ahead of the last step read."""
     line = TensorType((elements + OPERANDS_AHEAD * unit.register_bytes,), ScalarType("i8"))
     return MatrixOperand(context.buffer(line).pointer, depth)
