@@ -539,6 +539,7 @@ print(time.process_time() - start)
     command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
     plain, watched = (min(time_s(*words) for _ in range(5)) for words in ([], command))
     assert watched < 1.1 * plain
+    assert [task.launches for task in read_capture(tmp_path / "c").tasks] == [101_001]
 
 
 @pytest.mark.gpu
