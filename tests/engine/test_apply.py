@@ -282,7 +282,7 @@ def test_what_was_used_is_stored(tmp_path):
 
 
 def test_within_this_process(shown, tmp_path):
-    """With a source that has moved in its file."""
+    """With a source that has moved in its file; and nothing of it waits for Ray."""
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})
     body = """
@@ -292,10 +292,12 @@ import pathlib
 with engine.apply(pathlib.Path(__file__).with_name("program.capture")):
     print(show(1000))
 print(show(1000))
+engine.lookup, engine.tuned
+print("ray" in sys.modules)
 """
     path = written(tmp_path, body, SHOWN.replace("@triton.jit", "# moved\n\n@triton.jit"))
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout == "[256]\n[64]\n"
+    assert done.stdout == "[256]\n[64]\nFalse\n"
 
 
 def test_formulas_of_a_grid():
