@@ -199,6 +199,64 @@ def random_failures(seed: int, part: float = 0.95) -> Table:
     }
 
 
+def spike(seed: int) -> Table:
+    """A gentle slope, and elsewhere one narrow spike: the optimum's neighbours do not show it."""
+    rng = np.random.default_rng(seed)
+    counts = (7, 7, 6, 5, 3)
+    ranks = np.array(list(itertools.product(*map(range, counts))))
+    places = ranks / (np.array(counts) - 1)
+    best, steep = rng.uniform(0, 1, 5), rng.uniform(0.1, 0.6, 5)
+    peak = ranks[rng.integers(len(ranks))]
+    steps = np.abs(ranks - peak).sum(axis=1)
+    logarithms = (steep * (places - best) ** 2).sum(axis=1)
+    logarithms -= np.select([steps == 0, steps == 1], [0.9, 0.45])
+    logarithms += rng.normal(0, 0.02, len(ranks))
+    return {
+        Config({f"P{p}": 2**rank for p, rank in enumerate(row)}): math.exp(value)
+        for row, value in zip(ranks.tolist(), logarithms.tolist(), strict=True)
+    }
+
+
+def mirrored(seed: int) -> Table:
+    """Two valleys, each the other's mirror image, and one of them is up to a fifth slower."""
+    rng = np.random.default_rng(seed)
+    low, high = rng.uniform(0.5, 2.5), rng.uniform(5, 7.5)
+    slower, height = rng.uniform(0.05, 0.2), rng.uniform(0.15, 0.4)
+    best, steep = rng.uniform(0, 1, 2), rng.uniform(0.3, 1.0, 2)
+    table: dict[Config, float | None] = {}
+    for x, y, unroll, stages in itertools.product(range(9), range(9), range(6), range(4)):
+        one = height * (abs(x - low) + abs(y - high))
+        other = height * (abs(x - high) + abs(y - low)) + slower
+        place = np.array([unroll / 5, stages / 3])
+        off = min(one, other) + (steep * (place - best) ** 2).sum()
+        config = Config({"X": 2**x, "Y": 2**y, "UNROLL": unroll + 1, "STAGES": stages})
+        table[config] = math.exp(off + rng.normal(0, 0.02))
+    return table
+
+
+def named(seed: int) -> Table:
+    """Mostly named values, in tens of thousands of combinations, and pairs of them interact."""
+    rng = np.random.default_rng(seed)
+    counts = (6, 5, 4, 3, 2)
+    alone = [rng.gamma(2, 0.12) * rng.normal(size=count) for count in counts]
+    pairs = {
+        pair: 0.15 * rng.normal(size=(counts[pair[0]], counts[pair[1]]))
+        for pair in itertools.combinations(range(len(counts)), 2)
+        if rng.random() < 0.5
+    }
+    optimum = rng.uniform(0, 9, counts[0])  # the best block size depends on the first name
+    table: dict[Config, float | None] = {}
+    for row in itertools.product(*map(range, counts)):
+        sums = sum(effect[rank] for effect, rank in zip(alone, row, strict=True))
+        sums += sum(effect[row[a], row[b]] for (a, b), effect in pairs.items())
+        names = {f"P{p}": f"v{rank}" for p, rank in enumerate(row)}
+        for block, tile in itertools.product(range(10), range(4)):
+            off = 0.02 * (block - optimum[row[0]]) ** 2 + 0.1 * abs(tile - 1.5)
+            config = Config({**names, "BLOCK": 32 * (block + 1), "TILE": tile + 1})
+            table[config] = math.exp(sums + off + rng.normal(0, 0.03))
+    return table
+
+
 # A family is a function from a seed to a table.
 FAMILIES: Mapping[str, Callable[[int], Table]] = {
     "products_fp16": partial(product_table, element_bytes=2),
@@ -211,6 +269,9 @@ FAMILIES: Mapping[str, Callable[[int], Table]] = {
     "conditional": conditional,
     "a_third_fails": a_third_fails,
     "one_region": one_region,
+    "spike": spike,
+    "mirrored": mirrored,
+    "named": named,
     "half_fails": partial(random_failures, part=0.5),
     "most_fails": partial(random_failures, part=0.8),
     "random_failures": random_failures,

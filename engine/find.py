@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.arguments.options import add_storage_argument
@@ -18,7 +19,9 @@ from foundation.command_line import (
     percentage,
     run_command,
 )
+from foundation.errors import UserError
 from foundation.printing import say
+from kernels.captured.names import is_capture
 
 if TYPE_CHECKING:
     from engine.winners.lookup import Found, NotTunedError
@@ -26,7 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.find"
-_DESCRIPTION = "Prints the stored winner for a shape, why it serves, and how far away it was tuned."
+_DESCRIPTION = (
+    "Prints the stored winner for a shape, why it serves, and how far away it was tuned; of a "
+    "capture's file its winners, and how to run the program with them."
+)
 _EPILOG = "Exit status: 0 if there is a winner, 1 if not, 2 for a mistake in the command."
 
 
@@ -37,6 +43,8 @@ def main(argv: Sequence[str] | None) -> int:
         UserError, BoardError: for a mistake in the arguments or an unreadable storage.
     """
     arguments = _parse(argv)
+    if is_capture(arguments.kernel):
+        return _find_in_capture(arguments)
     # Triton and Optuna take seconds to import: --help and mistyped names do not wait for them.
     from engine.results.json import json_text
     from engine.winners.lookup import NotTunedError, lookup
@@ -69,9 +77,32 @@ def main(argv: Sequence[str] | None) -> int:
     return EXIT_FOUND
 
 
+def _find_in_capture(arguments: argparse.Namespace) -> int:
+    """Print the winners in the file of a capture, and how to use them.
+
+    Raises:
+        UserError: for options of a single kernel.
+    """
+    if arguments.shape or arguments.dtype or arguments.autotune_cache:
+        raise UserError(
+            "the tasks of a capture have their own shapes and types: leave out --shape, --dtype "
+            "and --autotune-cache"
+        )
+    from engine.programs.found import winner_records, winners_text
+    from engine.results.json import json_text
+
+    capture = Path(arguments.kernel)
+    records = winner_records(capture, arguments.device)
+    if arguments.json:
+        say(json_text({"winners": records}))
+    else:
+        say(winners_text(capture, arguments.device))
+    return EXIT_FOUND if records else EXIT_NOTHING_VALID
+
+
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    add_problem_arguments(parser)
+    add_problem_arguments(parser, captures=True)
     add_device_argument(parser)
     add_storage_argument(parser)
     parser.add_argument(

@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None) -> int:
 
     from engine.programs.spaces import spaces_in
     from engine.programs.task_page import task_page
-    from engine.programs.task_table import HEADS, cells, task_rows
+    from engine.programs.task_table import HEADS, cells, coverage_text, task_rows
     from foundation.console import EscapingConsole
     from kernels.captured.task_file import read_capture
 
@@ -58,6 +58,7 @@ def main(argv: Sequence[str] | None) -> int:
                 varies = "varies" if note.varies else "stays"
                 what = f"{note.name} {varies}" if note.name else "is not tuned"
                 say(f"{row.task.key[:8]} {what}: {note.why}")
+        say(coverage_text(rows))
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID
 
 

@@ -57,6 +57,7 @@ class Argument:
         expected: what the array must hold after one run of the grid; None for an input.
         atol, rtol: right where |output - expected| <= atol + slack + rtol * |expected|.
         slack: fp32, as many as elements: how far each may be off besides; None for 0.
+        lead: how many elements of an array lie in front of the one whose address the kernel gets.
         constant: of an array without `expected`: whether the kernel may not change it.
         described: of an array that the kernel gets as a tensor descriptor; None for a pointer.
     """
@@ -70,6 +71,12 @@ class Argument:
     slack: npt.NDArray[np.float32] | None = None
     described: Described | None = None
     constant: bool = False
+    lead: int = 0
+
+    @property
+    def lead_bytes(self) -> int:
+        """The same in bytes."""
+        return self.lead * np.dtype(STORAGE_TYPES[self.element_type]).itemsize if self.lead else 0
 
     @property
     def is_pointer(self) -> bool:

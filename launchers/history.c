@@ -12,20 +12,22 @@
 #define MOST_CALLS (UINT64_C(30) << 20)
 #define MOST_WRITES (UINT32_C(8) << 20)
 
-/* One element's contents, from a write on. */
+/* One element's contents, from a write on. Number 0 is what was there before the run. */
 struct write {
-    uint64_t value;
-    uint32_t program; /* NOBODY: what was there before the run */
+    uint64_t value;   /* of number 0: in the array's copy */
+    uint32_t program; /* of number 0: NOBODY */
     uint32_t epoch;   /* how many releases its program had made */
-    uint32_t before;  /* the write before it; 0: none */
+    uint32_t before;  /* the number of the write before it */
     uint16_t order;   /* of an atomic operation; 0: it was a store */
 };
 
-/* An array, and the number of the last write to each of its elements, 0 for none. */
+/* An array, and the number of the last write to each of its elements. */
 struct array {
     const struct data_argument *argument;
     uintptr_t start, end;
+    char *before; /* what it held before the run; NULL as long as nothing was written */
     uint32_t element_bytes;
+    uint32_t shift; /* the element's size is 1 << shift */
     uint32_t *last;
 };
 
@@ -51,7 +53,7 @@ static void undecided(void) { _exit(EXIT_UNDECIDED); }
 
 static void forget(void) {
     for (uint32_t i = 0; i < array_count; i++)
-        free(arrays[i].last);
+        free(arrays[i].last), free(arrays[i].before);
     for (uint32_t i = 0; known != NULL && i < programs; i++)
         free(known[i]);
     array_count = 0;
@@ -80,10 +82,15 @@ bool history_begin(const struct data *data, const uint64_t *args, uint32_t count
         if (argument->kind == KIND_SCALAR)
             continue;
         struct array *array = &arrays[array_count++];
-        *array = (struct array){argument, (uintptr_t)args[i], (uintptr_t)args[i],
-                                (uint32_t)data_type_size(argument->type),
-                                calloc(argument->element_count + 1, sizeof(uint32_t))};
-        array->end += data_array_bytes(argument);
+        uint64_t element_bytes = data_type_size(argument->type);
+        *array = (struct array){
+            .argument = argument,
+            .start = (uintptr_t)args[i],
+            .end = (uintptr_t)args[i] + data_array_bytes(argument),
+            .element_bytes = (uint32_t)element_bytes,
+            .shift = (uint32_t)__builtin_ctzll(element_bytes),
+            .last = calloc(argument->element_count + 1, sizeof(uint32_t)),
+        };
         if (array->last == NULL)
             return false;
     }
@@ -95,16 +102,16 @@ void history_program(uint32_t program) { own = program; }
 struct history_race history_race(void) { return race; }
 
 /* The array of an address; NULL where that is none's. */
-static const struct array *array_at(uintptr_t address, uint32_t size_bytes) {
+static struct array *array_at(uintptr_t address, uint32_t size_bytes) {
     static uint32_t found;
     if (++calls > MOST_CALLS)
         undecided();
     for (uint32_t i = 0; i < array_count; i++) {
         uint32_t number = found + i < array_count ? found + i : found + i - array_count;
-        const struct array *array = &arrays[number];
+        struct array *array = &arrays[number];
         if (address < array->start || address >= array->end)
             continue;
-        if (array->element_bytes != size_bytes || (address - array->start) % size_bytes != 0)
+        if (array->element_bytes != size_bytes || ((address - array->start) & (size_bytes - 1)) != 0)
             undecided();
         found = number;
         return array;
@@ -113,7 +120,7 @@ static const struct array *array_at(uintptr_t address, uint32_t size_bytes) {
 }
 
 static uint32_t *last_of(const struct array *array, uintptr_t address) {
-    return &array->last[(address - array->start) / array->element_bytes];
+    return &array->last[(address - array->start) >> array->shift];
 }
 
 static bool knows(const struct write *write) {
@@ -146,20 +153,46 @@ static void learn(const struct write *write) {
 static void add(uint32_t *last, uint64_t value, uint32_t program, uint32_t order) {
     if (write_count == MOST_WRITES)
         undecided();
-    uint32_t epoch = program == NOBODY ? 0 : epochs[program];
-    writes[write_count] = (struct write){value, program, epoch, *last, (uint16_t)order};
+    writes[write_count] = (struct write){value, program, epochs[program], *last, (uint16_t)order};
     *last = write_count++;
+}
+
+/* An element, by instructions for the sizes that there are. */
+static void copy(void *to, const void *from, uint32_t size_bytes) {
+    switch (size_bytes) {
+    case 1:
+        memcpy(to, from, 1);
+        break;
+    case 2:
+        memcpy(to, from, 2);
+        break;
+    case 4:
+        memcpy(to, from, 4);
+        break;
+    case 8:
+        memcpy(to, from, 8);
+        break;
+    default:
+        memcpy(to, from, size_bytes);
+    }
 }
 
 static uint64_t value_at(const void *address, uint32_t size_bytes) {
     uint64_t value = 0;
-    memcpy(&value, address, size_bytes);
+    copy(&value, address, size_bytes);
     return value;
 }
 
-static void remember_first(uint32_t *last, const void *at, uint32_t size_bytes) {
-    if (*last == 0)
-        add(last, value_at(at, size_bytes), NOBODY, 0);
+/* Before the first write to an array. */
+static void keep(struct array *array) {
+    size_t size_bytes = array->end - array->start;
+    if ((array->before = malloc(size_bytes)) == NULL)
+        undecided();
+    memcpy(array->before, (const void *)array->start, size_bytes);
+}
+
+static const void *before_the_run(const struct array *array, uintptr_t address) {
+    return array->before + (address - array->start);
 }
 
 /* Half of the pairs of an element and a program. */
@@ -170,9 +203,11 @@ static bool coin(uintptr_t address) {
 }
 
 void history_load(void *to, const void *from, uint32_t size_bytes, uint32_t is_volatile) {
-    memcpy(to, from, size_bytes);
+    copy(to, from, size_bytes);
     const struct array *array = array_at((uintptr_t)from, size_bytes);
-    uint32_t number = array == NULL ? 0 : *last_of(array, (uintptr_t)from);
+    if (array == NULL || array->before == NULL)
+        return;
+    uint32_t number = *last_of(array, (uintptr_t)from);
     if (number == 0 || is_volatile) {
         for (; is_volatile && writes[number].order >= 3; number = writes[number].before)
             learn(&writes[number]);
@@ -187,35 +222,36 @@ void history_load(void *to, const void *from, uint32_t size_bytes, uint32_t is_v
                                      write->program};
     if (mode == HISTORY_LATEST || (mode == HISTORY_EITHER && coin((uintptr_t)from)))
         return;
-    while (!knows(write))
-        write = &writes[write->before];
-    memcpy(to, &write->value, size_bytes);
+    for (; !knows(write); write = &writes[number])
+        number = write->before;
+    copy(to, number == 0 ? before_the_run(array, (uintptr_t)from) : &write->value, size_bytes);
 }
 
 void history_store(void *to, const void *from, uint32_t size_bytes) {
-    const struct array *array = array_at((uintptr_t)to, size_bytes);
+    struct array *array = array_at((uintptr_t)to, size_bytes);
     if (array != NULL) {
+        if (array->before == NULL)
+            keep(array);
         uint32_t *last = last_of(array, (uintptr_t)to);
-        remember_first(last, to, size_bytes);
         struct write *write = &writes[*last];
         if (write->program == own && write->epoch == epochs[own] && write->order == 0)
             write->value = value_at(from, size_bytes);
         else
             add(last, value_at(from, size_bytes), own, 0);
     }
-    memcpy(to, from, size_bytes);
+    copy(to, from, size_bytes);
 }
 
 void history_before_atomic(const void *at, uint32_t size_bytes, uint32_t order) {
-    const struct array *array = array_at((uintptr_t)at, size_bytes);
+    struct array *array = array_at((uintptr_t)at, size_bytes);
     if (array == NULL)
         return;
-    uint32_t *last = last_of(array, (uintptr_t)at);
-    remember_first(last, at, size_bytes);
+    if (array->before == NULL)
+        keep(array);
     if (!ACQUIRES(order))
         return;
     /* Updates that follow a release pass it on, until a store. One that acquired knows those before. */
-    for (const struct write *write = &writes[*last]; write->order != 0;
+    for (const struct write *write = &writes[*last_of(array, (uintptr_t)at)]; write->order != 0;
          write = &writes[write->before]) {
         if (RELEASES(write->order))
             learn(write);
@@ -230,7 +266,9 @@ void history_after_atomic(const void *at, uint32_t size_bytes, uint32_t order, u
         return;
     uint32_t *last = last_of(array, (uintptr_t)at);
     uint64_t value = value_at(at, size_bytes);
-    if (is_swap && value == writes[*last].value)
+    uint64_t before = *last == 0 ? value_at(before_the_run(array, (uintptr_t)at), size_bytes)
+                                 : writes[*last].value;
+    if (is_swap && value == before)
         return; /* it found something else, and wrote nothing */
     add(last, value, own, order);
     if (RELEASES(order))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from foundation.errors import UserError
@@ -14,8 +15,16 @@ from rvv_runner.board_file import BoardFile
 from rvv_runner.calibrate import plain_name
 from rvv_runner.calibration.family_page import Page, measure_page, models_on_page
 from rvv_runner.calibration.nearest_model import core_text, findings, surprises
-from rvv_runner.devices import board_file_of, emulated_board_file, is_emulated, load_board
+from rvv_runner.calibration.shared_probes import CORE_COUNTS
+from rvv_runner.devices import (
+    board_file_of,
+    emulated_board_file,
+    is_emulated,
+    load_board,
+    on_cores,
+)
 from rvv_runner.new_board_file import check_new_name, write_text
+from rvv_runner.usage import cores_text
 
 __all__ = ["checked_name", "full_check", "import_page"]
 
@@ -50,9 +59,31 @@ def full_check(device: str, core: str | None, out: Path | None, say: Callable[[s
             page = measure_page(board, _kind(device), folder, say)
     finally:
         board.close()
+    page = _on_several_cores(page, device, board.info.cores, say)
     page.write(out)
     say(f"written: {out}, measured in {time.monotonic() - started_s:.0f} s")
     import_page(page, core, None, say)
+
+
+def _on_several_cores(page: Page, device: str, cores: int, say: Callable[[str], None]) -> Page:
+    """The page with what the board's cores take when some of them run at once.
+
+    Where they cannot, the page says why, and what was measured of one core stands.
+    """
+    for count in CORE_COUNTS:
+        if not 1 < count <= cores:
+            continue
+        board = load_board(on_cores(device, count))
+        try:
+            board.open()
+            with scratch_folder("full-check-") as folder:
+                page = measure_page(board, page.name, folder, say, page)
+        except BoardError as error:
+            say(f"note    {cores_text(count)}: {error}")
+            return replace(page, reasons={**page.reasons, cores_text(count): str(error)})
+        finally:
+            board.close()
+    return page
 
 
 def import_page(page: Page, core: str | None, like: str | None, say: Callable[[str], None]) -> None:
@@ -70,13 +101,7 @@ def import_page(page: Page, core: str | None, like: str | None, say: Callable[[s
     core = core or checked_name(page)
     check_new_name(core)
     stand_in = _stand_in(like or page.name, say)
-    board = load_board(f"emulated:{stand_in.name}")
-    try:
-        board.open()
-        with scratch_folder("full-check-") as folder:
-            estimated = models_on_page(board, folder)
-    finally:
-        board.close()
+    estimated = _estimated(page, stand_in)
     found = findings(page, estimated)
     if not found:
         raise BoardError(
@@ -90,6 +115,29 @@ def import_page(page: Page, core: str | None, like: str | None, say: Callable[[s
     text = core_text(stand_in.name, stand_in.emulation.cost_table, found)
     say(f"written: {write_text(core, text)}")
     say(f"next: {python_command('engine.tune')} KERNEL --device emulated:{core}")
+
+
+def _estimated(page: Page, stand_in: BoardFile) -> Mapping[str, Mapping[str, float]]:
+    """Cycles by model of all that a page has, by the probe's name.
+
+    Some of the board's cores may have a matrix unit: those are a model of their own.
+    """
+    estimated: dict[str, Mapping[str, float]] = {}
+    for name in filter(None, (stand_in.name, stand_in.matrix_cpu)):
+        device = f"emulated:{name}"
+        cores = load_board(device).info.cores
+        for count in CORE_COUNTS:
+            missing = page.cycles.keys() - estimated.keys()
+            if count > cores or not missing:
+                continue
+            board = load_board(on_cores(device, count))
+            try:
+                board.open()
+                with scratch_folder("full-check-") as folder:
+                    estimated |= models_on_page(board, folder, missing)
+            finally:
+                board.close()
+    return estimated
 
 
 def checked_name(page: Page) -> str:

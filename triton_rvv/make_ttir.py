@@ -15,6 +15,7 @@ from triton.compiler.errors import CompilationError
 from triton_rvv.compiler import RVVBackend
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir_passes import generic_text, optimise
+from triton_rvv.frontend.tuples import nested, path_of
 from triton_rvv.targets.target import Target
 
 __all__ = ["make_ttir"]
@@ -36,7 +37,8 @@ def make_ttir(
 
     Args:
         function: the `@triton.jit` function.
-        signature: Triton's type name for every parameter, "constexpr" for constants.
+        signature: Triton's type name for every parameter, "constexpr" for constants; of a tuple
+            for each part (`triton_rvv.frontend.tuples`).
         constants: the value of every constexpr.
         divisible_by_16: integers and pointers known to be multiples of 16.
         target: what code is made for.
@@ -50,8 +52,10 @@ def make_ttir(
         OSError, MemoryError: where this machine does not let Triton read it.
     """
     names = list(function.arg_names)
-    attributes = {(names.index(name),): [["tt.divisibility", 16]] for name in divisible_by_16}
-    source = ASTSource(function, dict(signature), dict(constants), attributes)
+    attributes = {path_of(name, names): [["tt.divisibility", 16]] for name in divisible_by_16}
+    types = {name: nested(name, signature) for name in names}
+    values = {path_of(name, names): value for name, value in constants.items()}
+    source = ASTSource(function, types, values, attributes)
     gpu_target = GPUTarget(target.backend, target.cpu, target.vector_bits)
     backend = RVVBackend(gpu_target)
     # As in Triton's own JIT: what tl.device_assert needs to have an effect.

@@ -13,10 +13,11 @@ from triton_rvv.codegen.embedding import embedded
 from triton_rvv.codegen.llvm import assemble, commented_assembly, generate, generate_unoptimised
 from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.source_lines import SourceLines, for_people, with_source_comments
-from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.lowering import Fired, Watch, lower_module
 from triton_rvv.lowering.elementwise.special_registers import with_counted_clock
 from triton_rvv.make_ttir import make_ttir
+from triton_rvv.reached_arguments import unwritten_arguments
 from triton_rvv.targets.target import Target
 
 __all__ = ["CompiledKernel", "compile_kernel"]
@@ -28,7 +29,7 @@ class CompiledKernel:
 
     Args:
         name: the kernel function's name.
-        ttir: Triton's IR in MLIR's generic form.
+        ttir: Triton's IR in MLIR's generic form; "" where it was given.
         llir: LLVM's IR after optimisation.
         object: an ELF relocatable object that exports `triton_rvv_kernel`; for the host also a loop
             over programs, `triton_rvv_run_programs`.
@@ -72,14 +73,15 @@ def compile_kernel(
     skipped_passes: Collection[str] = (),
     counted_clock: bool = False,
     watches_accesses: bool = False,
-    ttir: str | None = None,
+    parsed: Operation | None = None,
+    leads: Mapping[str, int] | None = None,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
     Args:
         function: the `@triton.jit` function.
         signature: Triton's type name for each parameter that is passed at run time, in the
-            kernel's order.
+            kernel's order; of a tuple for each part (`triton_rvv.frontend.tuples`).
         constants: the value of every constexpr parameter that has no default, and of any other.
         target: what code is made for.
         known: values of integer parameters, and of what stands for descriptors (`part_names`), that
@@ -99,11 +101,13 @@ def compile_kernel(
             wrong or slow.
         counted_clock: whether the kernel reads the launcher's clock and core, which are the same on
             every machine, in place of the machine's (`launchers/clock.h`).
-        watches_accesses: whether every access to memory goes through functions of the program
-            around the kernel (`launchers/history.h`). Such code runs once, so it is made soon
-            rather than fast.
-        ttir: Triton's IR of the same kernel for the same arguments, where it was made before; then
-            the front end does not run.
+        watches_accesses: whether accesses to arrays that programs write go through functions of
+            the program around the kernel (`launchers/history.h`). Such code runs once, so it is
+            made soon rather than fast.
+        parsed: Triton's IR of the same kernel for the same arguments, where it was made before;
+            then the front end does not run. Passes change it.
+        leads: of pointers, how many bytes behind the address that the launcher passes lies the one
+            that the kernel gets.
 
     Raises:
         CompileError: where the kernel cannot be compiled.
@@ -112,10 +116,7 @@ def compile_kernel(
     defaults = {p.name: p.default for p in function.params if p.is_constexpr and p.has_default}
     constants = {**defaults, **constants}
     ones = {name: 1 for name, value in known.items() if value == 1 and name in signature}
-    types = {
-        name: "constexpr" if name in constants or name in ones else signature[name]
-        for name in function.arg_names
-    }
+    types = {**signature, **dict.fromkeys([*constants, *ones], "constexpr")}
     multiples = frozenset(
         name
         for name, value in known.items()
@@ -133,22 +134,25 @@ def compile_kernel(
     }
     stages_s: dict[str, float] = {}
     with _timed(stages_s, "front end"):
-        ttir = ttir or make_ttir(
-            function, types, {**constants, **ones}, multiples, target, described
-        )
+        text = ""
+        if parsed is None:
+            text = make_ttir(function, types, {**constants, **ones}, multiples, target, described)
     with _timed(stages_s, "lowering"):
+        module = parsed or parse_module(text)
         marks = SourceLines() if source_lines else None
         lowered = lower_module(
-            parse_module(ttir),
+            module,
             target,
             slots,
             marks,
             disjoint_arguments,
             values=values,
+            leads=[(leads or {}).get(name, 0) for name in passed],
             grid=grid,
             watch=watch,
             skipped_passes=skipped_passes,
             watches_accesses=watches_accesses,
+            unwritten=unwritten_arguments(module) if watches_accesses else (),
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir
@@ -156,7 +160,7 @@ def compile_kernel(
         code = generate_unoptimised(llir, target) if watches_accesses else generate(llir, target)
     return CompiledKernel(
         function.__name__,
-        ttir,
+        text,
         code.llir,
         code.object,
         stages_s,

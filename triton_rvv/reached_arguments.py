@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.ttir.aliasing import Aliases
 
-__all__ = ["ReachedArguments", "reached_arguments"]
+__all__ = ["ReachedArguments", "reached_arguments", "unwritten_arguments"]
 
 # By operation, the operands that lead to memory.
 _LOADS = frozenset({"tt.load", "tt.descriptor_load", "tt.descriptor_gather"})
@@ -30,13 +30,13 @@ class ReachedArguments:
     has_while: bool
 
 
-def reached_arguments(ttir: str) -> ReachedArguments | None:
+def reached_arguments(module: Operation) -> ReachedArguments | None:
     """What a kernel's loads and stores may reach; None where that cannot be followed.
 
     Args:
-        ttir: the kernel in MLIR's generic form.
+        module: the kernel's TTIR, parsed.
     """
-    (block,) = parse_module(ttir).regions[0].blocks
+    (block,) = module.regions[0].blocks
     functions = [op for op in block.operations if op.name == "tt.func"]
     if len(functions) != 1:
         return None  # pointers may be passed on to the others
@@ -55,3 +55,9 @@ def reached_arguments(ttir: str) -> ReachedArguments | None:
         if operation.name in _STORES | _ATOMICS:
             stored |= reached
     return ReachedArguments(frozenset(loaded), frozenset(stored), has_while)
+
+
+def unwritten_arguments(module: Operation) -> frozenset[int]:
+    """The arguments that surely no store or atomic operation writes through."""
+    reached = reached_arguments(module)
+    return frozenset() if reached is None else reached.loaded - reached.stored

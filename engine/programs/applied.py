@@ -21,7 +21,7 @@ from engine.programs.watched import host_target, program_words, run_watched
 from engine.results.units import time_text
 from foundation.errors import UserError
 from foundation.printing import say
-from kernels.captured.task import Descriptor, Task, Tensor, TupleValue, Value
+from kernels.captured.task import Constant, Descriptor, Task, Tensor, TupleValue, Value
 from kernels.captured.task_file import append_record, read_capture
 from kernels.captured.winner import Winner
 from triton_rvv.launches.process import watched_environment
@@ -168,7 +168,7 @@ def _rule(task: Task, winner: Winner) -> Rule:
     )
 
 
-def _dimensions(value: Value) -> tuple[int, ...]:
+def _dimensions(value: Value | Constant) -> tuple[int, ...]:
     """The sizes of the tensors of an argument."""
     if isinstance(value, TupleValue):
         return tuple(size for part in value.values for size in _dimensions(part))

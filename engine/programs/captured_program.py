@@ -17,7 +17,7 @@ from kernels.captured.task_file import append_winner, read_capture
 from kernels.captured.winner import Winner
 from rvv_runner.board import BoardInfo
 
-__all__ = ["examine_new", "keep_winner", "program_tasks"]
+__all__ = ["examine_new", "keep_winner", "program_tasks", "unexamined"]
 
 
 def program_tasks(capture: Path) -> list[ProgramTask]:
@@ -42,31 +42,19 @@ def program_tasks(capture: Path) -> list[ProgramTask]:
     ]
 
 
-def examine_new(
-    capture: Path,
-    begun: Callable[[ProgramTask], None],
-    end_s: float = math.inf,
-    *,
-    widens: bool = False,
-) -> list[str]:
-    """Find out about the tasks of which nothing is kept, or something that no longer holds.
+def unexamined(capture: Path, *, widens: bool = False) -> list[str]:
+    """The keys of tasks of which nothing is kept, or something that no longer holds.
 
     Args:
         capture: the file.
-        begun: called with each task when its turn comes.
-        end_s: when to leave the rest, as `time.monotonic` gives it.
         widens: whether more may vary from now on than the kernels' autotuners list.
 
     Returns:
-        The keys of the tasks that were left.
-
-    Raises:
-        UserError: if what was found cannot be kept.
+        Those of the tasks that took the longest first.
     """
-    tasks = {task.key: task for task in program_tasks(capture)}
     kept = read_examined(capture)
     new = []
-    for key in tasks:
+    for key in (task.key for task in program_tasks(capture)):
         try:
             task = load_task(capture, key)
         except UserError:
@@ -74,10 +62,28 @@ def examine_new(
         is_current = key in kept and kept[key].digest == digest_of(task)
         if not is_current or (widens and task.listed and not kept[key].is_wide):
             new.append(key)
-    if not new:
-        return []
-    examine(capture, new, lambda key: begun(tasks[key]), end_s, widens=widens)
-    found = read_examined(capture)
+    return new
+
+
+def examine_new(
+    capture: Path, begun: Callable[[ProgramTask], None], *, widens: bool = False
+) -> list[str]:
+    """Find out about the tasks of which nothing is kept, or something that no longer holds.
+
+    Args:
+        capture: the file.
+        begun: called with each task when its turn comes.
+        widens: as in `unexamined`.
+
+    Returns:
+        The keys of the tasks that were left, since the command was stopped.
+
+    Raises:
+        UserError: if what was found cannot be kept.
+    """
+    tasks = {task.key: task for task in program_tasks(capture)}
+    new = unexamined(capture, widens=widens)
+    found = examine(capture, new, lambda key: begun(tasks[key]), widens=widens) if new else []
     return [key for key in new if key not in found]
 
 

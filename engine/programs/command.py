@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
-from engine.programs.captured_program import examine_new, keep_winner, program_tasks
+from engine.programs.captured_program import keep_winner, program_tasks, unexamined
 from engine.programs.printed import print_change, print_program, program_record
 from engine.programs.standing import TaskStanding
 from engine.programs.tuning import ProgramBudget, tune_program
@@ -19,14 +19,11 @@ from engine.run.request import TuningRequest
 from engine.workers.board_events import BoardBack, BoardNote, BoardTakenOut
 from engine.workers.devices import board_info
 from foundation.printing import say
+from kernels.captured.examination import Examiner
 
 __all__ = ["tune_capture"]
 
 _TRIALS_PER_TASK = 20  # if the user gives no budget
-
-# Of the time of a budget: what is found out is kept, so the same command finds out about the rest.
-_EXAMINED_PART = 0.5
-_NOT_EXAMINED = "half of the budget was over before its turn to be examined: run the command again"
 
 
 def tune_capture(
@@ -50,25 +47,29 @@ def tune_capture(
         UserError, BoardError: as `tune_program`, and if the file is no capture.
     """
     stream = sys.stderr if as_json or sys.stdout.isatty() else sys.stdout
-    tasks = program_tasks(capture)
+    new = set(unexamined(capture, widens=widens))
+    tasks = [replace(task, is_examined=task.key not in new) for task in program_tasks(capture)]
     if budget.trials is None and budget.time_s is None:
         budget = replace(budget, trials=_TRIALS_PER_TASK * len(tasks))
     info = board_info(request.devices[0], request.work.ray_address)
-    left = examine_new(
-        capture,
-        lambda task: say(f"stage=examining {task.label}", file=sys.stderr),
-        budget.end_s(_EXAMINED_PART),
-        widens=widens,
-    )
-    tasks = [replace(task, refusal=_NOT_EXAMINED) if task.key in left else task for task in tasks]
+    labels = {task.key: task.label for task in tasks}
+
+    def begun(key: str) -> None:
+        say(f"stage=examining {labels[key]}", file=sys.stderr)
 
     def changed(standings: Sequence[TaskStanding], number: int) -> None:
         keep_winner(standings[number], info)
         print_change(standings, number, stream)
 
-    standings = tune_program(
-        tasks, request, budget, listener_of=lambda task: _boards_only(stream), changed=changed
-    )
+    with Examiner(capture, begun, widens=widens) as examiner:
+        standings = tune_program(
+            tasks,
+            request,
+            budget,
+            listener_of=lambda task: _boards_only(stream),
+            changed=changed,
+            examiner=examiner,
+        )
     if as_json:
         say(json_text(program_record(standings)))
     else:

@@ -9,7 +9,7 @@ from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
-from engine.programs.standing import TaskStanding, program_times_s
+from engine.programs.standing import TaskStanding, program_times_s, states_of
 from engine.results.units import counted, short_config, speedup_text, time_text
 from foundation.console import EscapingConsole
 from foundation.printing import say
@@ -57,6 +57,17 @@ def print_program(standings: Sequence[TaskStanding], stream: TextIO) -> None:
         if _reason(standing):
             how = "not tuned" if standing.best_s is None else "tuned in part"
             say(f"{how}: {standing.task.label}: {_reason(standing)}", file=stream)
+    _print_unreached(standings, stream)
+
+
+def _print_unreached(standings: Sequence[TaskStanding], stream: TextIO) -> None:
+    """Name the tasks to which the budget did not come, with their share of the program's time."""
+    times_s = [state.launches * state.best_s for state in states_of(standings)]
+    for why in dict.fromkeys(filter(None, map(_not_reached, standings))):
+        numbers = [n for n, standing in enumerate(standings) if _not_reached(standing) == why]
+        share = sum(times_s[number] for number in numbers) / (sum(times_s) or 1.0)
+        labels = ", ".join(standings[number].task.label for number in numbers)
+        say(f"not reached, {share:.1%} of the time: {labels}: {why}", file=stream)
 
 
 def program_record(standings: Sequence[TaskStanding]) -> dict[str, object]:
@@ -97,6 +108,7 @@ def _fields(standing: TaskStanding) -> dict[str, object]:
         "estimated": _is_estimated(standing),
         "config": _config(standing) or None,
         "refusal": _reason(standing) or None,
+        "not_reached": _not_reached(standing) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -111,6 +123,14 @@ def _reason(standing: TaskStanding) -> str:
         return standing.refusal
     reasons = standing.result.summary.first_reasons
     return "; ".join(f"{status}: {reason}" for status, reason in reasons.items())
+
+
+def _not_reached(standing: TaskStanding) -> str:
+    """Why a task that can be tuned has no trial; "" if it has one, or cannot be tuned."""
+    if standing.refusal or standing.tried:
+        return ""
+    what = "it was examined" if standing.waits else "its first trial"
+    return f"the budget was over before {what}: run the command again"
 
 
 def _times(standing: TaskStanding) -> str:

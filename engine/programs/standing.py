@@ -27,7 +27,7 @@ class ProgramTask:
         label: for people, such as "softmax 256x512 fp32".
         launches: in one run of the program.
         captured_s: time of a launch in the captured run, in seconds; None if it was not measured.
-        refusal: why it cannot be tuned, in one sentence; "" if nothing speaks against it.
+        is_examined: whether it is known what varies in it.
     """
 
     key: str
@@ -36,7 +36,7 @@ class ProgramTask:
     label: str
     launches: int
     captured_s: float | None
-    refusal: str = ""
+    is_examined: bool = True
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class TaskStanding:
         quiet: runs in a row after which little more was expected.
         refusal: why it cannot be tuned, in one sentence; "" if it can.
         exhausted: whether there is nothing left to try.
+        waits: whether it is not known yet what varies in it.
     """
 
     task: ProgramTask
@@ -62,11 +63,13 @@ class TaskStanding:
     quiet: int = 0
     refusal: str = ""
     exhausted: bool = False
+    waits: bool = False
 
     @property
     def is_done(self) -> bool:
         """Whether it gets no more trials."""
-        return bool(self.refusal) or self.exhausted or self.quiet >= _QUIET_IN_A_ROW
+        is_left = self.waits or bool(self.refusal) or self.exhausted
+        return is_left or self.quiet >= _QUIET_IN_A_ROW
 
     @property
     def tried(self) -> int:

@@ -10,7 +10,15 @@ from foundation.config import Config
 from kernels.captured.task import Scalar, Task
 from kernels.captured.task_file import Capture
 
-__all__ = ["HEADS", "ParameterNote", "TaskRow", "TaskSpace", "cells", "task_rows"]
+__all__ = [
+    "HEADS",
+    "ParameterNote",
+    "TaskRow",
+    "TaskSpace",
+    "cells",
+    "coverage_text",
+    "task_rows",
+]
 
 HEADS = (
     "task",
@@ -86,6 +94,21 @@ def task_rows(
         gain = None if winner is None else winner.deployed_time_s / winner.time_s
         rows.append(TaskRow(task, captured.share(task), space_of(task), gain))
     return tuple(rows)
+
+
+def coverage_text(rows: Sequence[TaskRow]) -> str:
+    """How much of the program's time tuning can reach, in one sentence; "" if none was timed."""
+    can, stays, cannot = "there is something to try", "nothing varies", "tasks are not tuned"
+    shares = dict.fromkeys((can, stays, cannot), 0.0)
+    for row in rows:
+        space = row.space
+        is_tuned = space is not None and all(note.name for note in space.parameters)
+        kind = cannot if not is_tuned else can if space and space.configurations > 1 else stays
+        shares[kind] += row.share or 0.0
+    if not sum(shares.values()):
+        return ""
+    parts = [f"in {share:.1%} {kind}" for kind, share in shares.items() if share]
+    return f"Of the time of these kernels: {', '.join(parts)}."
 
 
 def cells(row: TaskRow) -> Sequence[str]:

@@ -21,12 +21,17 @@ from engine.workers.devices import board_info
 from engine.workers.ray_session import ray_session
 from engine.workers.workbench import Workbench, shared_workbench
 from foundation.errors import UserError
+from kernels.captured.examination import Examiner
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.board import BoardError
 from search_spaces.enumeration import take_census
 
 __all__ = ["ProgramBudget", "ProgramListener", "tune_program"]
+
+# Of the time of a budget, while other tasks can be tuned. What is found out is kept, so the same
+# command finds out about the rest.
+_EXAMINED_PART = 0.5
 
 # Called after each change with all standings, and the position of the task that changed.
 ProgramListener = Callable[[Sequence[TaskStanding], int], None]
@@ -68,6 +73,7 @@ def tune_program(
     *,
     listener_of: Callable[[ProgramTask], Listener],
     changed: ProgramListener,
+    examiner: Examiner,
 ) -> list[TaskStanding]:
     """Tune the tasks; resumes their studies. Ctrl-C ends the run early, with a result.
 
@@ -77,6 +83,7 @@ def tune_program(
         budget: for all of them.
         listener_of: makes what gets the events of a task's run.
         changed: called after each run of a task.
+        examiner: of the tasks of which it is not known yet what varies.
 
     Returns:
         The standings, in the order of the tasks.
@@ -87,13 +94,13 @@ def tune_program(
         UserError: if the storage or this machine cannot be used.
         BoardError: if the board cannot be used, or failed on each task that it was given.
     """
-    run = _ProgramRun(tasks, request, budget, listener_of, changed)
+    run = _ProgramRun(tasks, request, budget, listener_of, changed, examiner)
     with ray_session(request.work.jobs, request.work.ray_address), run.benches:
         try:
             run.resume()
             run.spend()
             run.compare()
-        except _StoppedError:
+        except (_StoppedError, KeyboardInterrupt):
             return run.standings
     run.check_board()
     return run.standings
@@ -109,12 +116,14 @@ class _ProgramRun:
         budget: ProgramBudget,
         listener_of: Callable[[ProgramTask], Listener],
         changed: ProgramListener,
+        examiner: Examiner,
     ) -> None:
-        self.standings = [TaskStanding(task, refusal=task.refusal) for task in tasks]
+        self.standings = [TaskStanding(task, waits=not task.is_examined) for task in tasks]
         self._request = request
         self._budget = budget
         self._listener_of = listener_of
         self._changed = changed
+        self._examiner = examiner
         self._info = board_info(request.devices[0], request.work.ray_address)
         self._problems: dict[str, Problem] = {}
         self._bench_of: Callable[[Problem], Workbench] | None = None
@@ -124,11 +133,13 @@ class _ProgramRun:
 
     def resume(self) -> None:
         """Read what earlier runs have stored; starts no trial."""
+        self._take_up([n for n, standing in enumerate(self.standings) if not standing.waits])
+
+    def _take_up(self, numbers: Sequence[int]) -> None:
+        """Read what is stored of tasks that have been examined."""
         stored = {study.study_name for study in read_studies(self._request.study.storage)}
-        for number, standing in enumerate(self.standings):
-            if standing.refusal:
-                self._changed(self.standings, number)
-                continue
+        for number in numbers:
+            standing = self.standings[number]
             try:
                 problem = make_problem(load_kernel(standing.task.load_name), {})
                 size = take_census(problem.space(self._info)).valid
@@ -136,21 +147,61 @@ class _ProgramRun:
                 self._refuse(number, error)
                 continue
             self._problems[standing.task.load_name] = problem
-            self.standings[number] = replace(standing, size=size)
+            self.standings[number] = replace(standing, size=size, waits=False)
             identity = identity_of(problem, self._info, self._request.search.sampler)
             if identity.name_among(stored) in stored:
                 self._run(number, trials=0)
 
     def spend(self) -> None:
         """Give slices of the budget to the tasks from which the program gains most."""
-        part = 1.0 if self._info.deterministic else 1.0 - COMPARED_PART
-        while self._trials_left() > 0 and self._budget.left_s(part) != 0.0:
+        while self._trials_left() > 0:
+            part = self._trials_part()
+            if self._budget.left_s(part) == 0.0:
+                break
+            if self._examine_more(part):
+                continue
             number = next_task(states_of(self.standings), self._part_left(part))
             if number is None:
                 return
             tried = self.standings[number].tried
             trials = tried + min(SLICE_TRIALS, self._trials_left())
             self._run(number, trials, self._budget.left_s(part))
+
+    def _trials_part(self) -> float:
+        """The part of the time that is for trials; all of it until one was made."""
+        return 1.0 if self._info.deterministic or not self._measured else 1.0 - COMPARED_PART
+
+    def _examine_more(self, part: float) -> bool:
+        """Examine tasks if it is their turn; return whether any was examined.
+
+        In a limited time, the first that has something to try gets trials before others are
+        examined. They get half of the time, and more where nothing else is left to do.
+        """
+        waiting = [number for number, standing in enumerate(self.standings) if standing.waits]
+        if self._budget.time_s is None:
+            return self._examine(waiting, 1.0)
+        has_work = any(not one.is_done and one.size > 1 for one in self.standings)
+        if self._measured and self._budget.left_s(_EXAMINED_PART) != 0.0:
+            return self._examine(waiting, _EXAMINED_PART)
+        if not has_work:
+            return self._examine(waiting[:1], part)
+        if self._measured:
+            self._examiner.close()
+        return False
+
+    def _examine(self, numbers: Sequence[int], part: float) -> bool:
+        """Examine tasks until a part of the time is over; return whether any was examined."""
+        if not numbers:
+            self._examiner.close()
+            return False
+        keys = [self.standings[number].task.key for number in numbers]
+        # Else a command with a short budget would examine the same task anew each time.
+        is_first = not self._measured
+        examined = self._examiner.examine(keys, self._budget.end_s(part), finishes=is_first)
+        self._take_up([n for n in numbers if self.standings[n].task.key in examined])
+        if examined and self._request.work.ray_address is not None:
+            self._close_bench()  # its machines get what is kept of the tasks when it opens
+        return bool(examined)
 
     def compare(self) -> None:
         """Compare the leaders of tasks whose trials leave open which one wins, in the time left."""
@@ -215,7 +266,7 @@ class _ProgramRun:
         if self._bench_of is None:
             self._bench_of = self.benches.enter_context(
                 shared_workbench(
-                    list(self._problems.values()),
+                    self._problems[task.load_name],
                     self._request.devices,
                     self._info,
                     jobs=self._request.work.jobs,
@@ -230,7 +281,8 @@ class _ProgramRun:
         self.benches.close()
 
     def _refuse(self, number: int, error: UserError) -> None:
-        self.standings[number] = replace(self.standings[number], refusal=str(error))
+        standing = self.standings[number]
+        self.standings[number] = replace(standing, refusal=str(error), waits=False)
         self._changed(self.standings, number)
 
     def _part_left(self, part: float) -> float:

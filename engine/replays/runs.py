@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import signal
 import time
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from functools import cache
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from pathlib import Path
 
 from engine.replays.kernel_tuner_strategies import tried_by_kernel_tuner
@@ -103,7 +104,8 @@ def run_all(
         tell: called with how many of the jobs are done, and how many there are.
 
     Raises:
-        UserError: for a search that does not exist or a space that cannot be read.
+        UserError: for a search that does not exist or a space that cannot be read. This, Ctrl-C and
+            SIGTERM end the searches under way at once; those that had ended are in the file.
     """
     kept = _kept(file)
     keys = {job: _key(job) for job in jobs}
@@ -113,21 +115,40 @@ def run_all(
     if not left:
         return found
     file.parent.mkdir(parents=True, exist_ok=True)
-    with (
-        file.open("a", encoding="utf-8") as lines,
-        ProcessPoolExecutor(min(processes, len(left)), get_context("spawn")) as pool,
-    ):
-        futures = {pool.submit(_replayed, job): job for job in left}
-        try:
-            for future in as_completed(futures):
-                job = futures[future]
-                found[job] = future.result()
-                lines.write(_line(keys[job], job, found[job]))
-                lines.flush()
-                tell(len(found), len(jobs))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+    with file.open("a", encoding="utf-8") as lines, _pool(min(processes, len(left))) as pool:
+        with _without_interrupts():
+            futures = {pool.submit(_replayed, job): job for job in left}
+        for future in as_completed(futures):
+            job = futures[future]
+            found[job] = future.result()
+            lines.write(_line(keys[job], job, found[job]))
+            lines.flush()
+            tell(len(found), len(jobs))
     return found
+
+
+@contextlib.contextmanager
+def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that are killed where the block does not come to its end."""
+    others = active_children()
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        try:
+            yield pool
+        except BaseException:
+            for process in active_children():
+                if process not in others:
+                    process.kill()
+            raise
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Processes that are started here never see Ctrl-C, which a terminal sends to them too."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _replayed(job: Job) -> Run:

@@ -11,7 +11,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure, digest, write_provenance
@@ -34,8 +34,9 @@ from triton_rvv.codegen.link import LinkError, link_elf, warm_up
 from triton_rvv.codegen.llvm import code_bytes
 from triton_rvv.codegen.zig import ZigError, ZigStopped
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.pipeline import CompiledKernel, compile_kernel
-from triton_rvv.targets.host_target import host_target
+from triton_rvv.targets.host_target import plain_host_target
 from triton_rvv.targets.machine import PREFETCHES
 from triton_rvv.targets.target import Target, with_prefetch
 
@@ -78,6 +79,8 @@ class _Job:
     constants: Mapping[str, object]
     known: Mapping[str, int]
     grid: Grid
+    # Apart from what the store's keys are made of, since few kernels have any.
+    leads: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @property
     def label(self) -> str:
@@ -176,9 +179,10 @@ class KernelBuilder:
             constants=self._problem.constants(config),
             known=inputs.known,
             grid=spec.grid(self._problem, config),
+            leads={a.name: a.lead_bytes for a in inputs.arguments if a.lead},
         )
-        lines = ("with lines",) if self._with_lines else ()
-        key = digest(spec.kernel.cache_key, job, str(self._target), self._tools, *lines)
+        more = [*(["with lines"] if self._with_lines else []), *([job.leads] if job.leads else [])]
+        key = digest(spec.kernel.cache_key, job, str(self._target), self._tools, *more)
         found = self._store.find(spec.name, job.label, key)
         if found is None:
             self._compile_and_link(job, key)
@@ -213,7 +217,9 @@ class KernelBuilder:
         alone = tuple(map(_without_contents, arguments))
         return _Inputs(alone, _integers(taken_apart(alone)), data_path)
 
-    def _compiled(self, job: _Job, target: Target, watched: str | None = None) -> CompiledKernel:
+    def _compiled(
+        self, job: _Job, target: Target, watched: Operation | None = None
+    ) -> CompiledKernel:
         """Compile it; where `watched` is its IR, so that every access to memory is seen."""
         return compile_kernel(
             self._problem.spec.kernel,
@@ -226,7 +232,8 @@ class KernelBuilder:
             grid=job.grid,
             counted_clock=True,
             watches_accesses=watched is not None,
-            ttir=watched,
+            parsed=watched,
+            leads=job.leads,
         )
 
     def _race(self, job: _Job, elf: Path, inputs: _Inputs) -> str:
@@ -235,13 +242,14 @@ class KernelBuilder:
         if self._problem.spec.ordered or is_alone:
             return ""
         ttir = elf.with_suffix(".ttir").read_text()
-        if not may_race(ttir):
+        module = parse_module(ttir)
+        if not may_race(ttir, module):
             return ""
         return race_found(
             elf.parent,
             inputs.data_path,
             job.grid,
-            lambda: self._compiled(job, host_target(), watched=ttir),
+            lambda: self._compiled(job, plain_host_target(), watched=module),
         )
 
     def _compile_and_link(self, job: _Job, key: str) -> None:

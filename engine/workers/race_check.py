@@ -18,6 +18,7 @@ from rvv_runner.verdict import OUTPUT_LIMIT_BYTES
 from triton_rvv.codegen.link import LinkError, link_elf
 from triton_rvv.codegen.zig import ZigError
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.ttir import Operation
 from triton_rvv.pipeline import CompiledKernel
 from triton_rvv.reached_arguments import reached_arguments
 
@@ -43,14 +44,17 @@ def has_atomics(ttir: str) -> bool:
     return any(name in ttir for name in _ATOMICS)
 
 
-def may_race(ttir: str) -> bool:
+def may_race(ttir: str, module: Operation) -> bool:
     """Whether a program may read what another writes.
 
     Programs that only write to the same place are told by the launcher's other orders.
+
+    Args:
+        ttir, module: the kernel's IR, as text and parsed.
     """
     if has_atomics(ttir):
         return True
-    reached = reached_arguments(ttir)
+    reached = reached_arguments(module)
     return reached is None or not reached.loaded.isdisjoint(reached.stored)
 
 

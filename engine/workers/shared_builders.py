@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from engine.workers.artifacts import BuildFailure
 from engine.workers.builders import Builder, BuilderPool
@@ -18,27 +19,27 @@ _MOST_KEPT = 4
 
 
 class _ConfigOfProblem(Config):
-    """A configuration of one of several problems."""
+    """A configuration of one of several problems, with what makes the builder of its problem."""
 
-    __slots__ = ("problem",)
+    __slots__ = ("make_builder", "problem")
 
-    def __init__(self, values: Mapping[str, ParameterValue], problem: str) -> None:
+    def __init__(
+        self,
+        values: Mapping[str, ParameterValue],
+        problem: str,
+        make_builder: Callable[[], Builder],
+    ) -> None:
         super().__init__(values)
-        self.problem = problem
+        self.problem, self.make_builder = problem, make_builder
 
-    def __reduce__(self) -> tuple[type[_ConfigOfProblem], tuple[dict[str, ParameterValue], str]]:  # type: ignore[override]
-        return _ConfigOfProblem, (self._values, self.problem)
+    def __reduce__(self) -> tuple[type[_ConfigOfProblem], tuple[Any, ...]]:
+        return _ConfigOfProblem, (self._values, self.problem, self.make_builder)
 
 
 class SharedBuilder:
-    """Builds configurations of several problems, in one process.
+    """Builds configurations of any problem that `ProblemBuilders` send, in one process."""
 
-    Args:
-        make_builders: makes the builder of each problem, by a name.
-    """
-
-    def __init__(self, make_builders: Mapping[str, Callable[[], Builder]]) -> None:
-        self._make = make_builders
+    def __init__(self) -> None:
         self._made: OrderedDict[str, Builder] = OrderedDict()
 
     def build(self, config: Config) -> Artifact | BuildFailure:
@@ -50,7 +51,7 @@ class SharedBuilder:
         assert isinstance(config, _ConfigOfProblem)
         name = config.problem
         if name not in self._made:
-            self._made[name] = self._make[name]()
+            self._made[name] = config.make_builder()
         self._made.move_to_end(name)
         while len(self._made) > _MOST_KEPT:
             self._made.popitem(last=False)
@@ -62,16 +63,20 @@ class ProblemBuilders:
 
     Args:
         pool: whose builders are `SharedBuilder`s.
-        problem: the problem's name there.
+        problem: a name that no other problem has.
+        make_builder: makes the builder of the problem; picklable.
     """
 
-    def __init__(self, pool: BuilderPool, problem: str) -> None:
+    def __init__(
+        self, pool: BuilderPool, problem: str, make_builder: Callable[[], Builder]
+    ) -> None:
         self._pool = pool
-        self._problem = problem
+        self._problem, self._make_builder = problem, make_builder
 
     def build(self, config: Config, spans: list[Span] | None = None) -> Artifact | BuildFailure:
         """Build in the first free worker, as `BuilderPool.build` does."""
-        return self._pool.build(_ConfigOfProblem(config, self._problem), spans)
+        sent = _ConfigOfProblem(config, self._problem, self._make_builder)
+        return self._pool.build(sent, spans)
 
     def close(self) -> None:
         """End every worker of the pool at once."""

@@ -101,7 +101,7 @@ def seats(devices: Sequence[str], info: BoardInfo) -> list[str]:
 
 @contextlib.contextmanager
 def shared_workbench(
-    problems: Sequence[Problem],
+    problem: Problem,
     devices: Sequence[str],
     info: BoardInfo,
     *,
@@ -109,10 +109,12 @@ def shared_workbench(
     ray_address: str | None = None,
     repeats: int | None = None,
 ) -> Iterator[Callable[[Problem], Workbench]]:
-    """Builders and boards for several problems, one after another; closed at the end of the block.
+    """Builders and boards for the kernels of one file, which all have names of their own.
+
+    They are closed at the end of the block.
 
     Args:
-        problems: kernels of one file, which all have names of their own.
+        problem: any of them.
         devices, info, jobs, ray_address, repeats: as for `workbench`.
 
     Yields:
@@ -121,21 +123,18 @@ def shared_workbench(
     Raises:
         UserError, BoardError: like `workbench`.
     """
-    make = {problem.spec.load_name: _builder_of(problem, info) for problem in problems}
-    limit_s = BUILD_LIMIT_S + max(problem.spec.arguments_limit_s for problem in problems)
-    files = list(dict.fromkeys(path for problem in problems for path in _kernel_files(problem)))
+    limit_s = BUILD_LIMIT_S + problem.spec.arguments_limit_s
     with ray_session(jobs, ray_address):
         if ray_address is not None:
             jobs = min(jobs, cluster_cpus())
-        shared = functools.partial(SharedBuilder, make)
-        builders = BuilderPool(shared, jobs, limit_s, files, info.backend)
+        builders = BuilderPool(SharedBuilder, jobs, limit_s, _kernel_files(problem), info.backend)
         names = seats(devices, info)
-        boards = BoardPool([_source_of(name, load_board, problems[0], info) for name in names])
+        boards = BoardPool([_source_of(name, load_board, problem, info) for name in names])
         runs = 1 if info.deterministic else repeats or _REPEATS
         try:
             boards.wait_open()
-            yield lambda problem: Workbench(
-                ProblemBuilders(builders, problem.spec.load_name), boards, runs
+            yield lambda one: Workbench(
+                ProblemBuilders(builders, one.spec.load_name, _builder_of(one, info)), boards, runs
             )
         finally:
             builders.close()

@@ -17,6 +17,8 @@ from kernels.spec import Grid
 from launchers.arguments import Argument, Described
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.descriptors import part_names
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.frontend.tuples import in_order, nested
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
 from triton_rvv.targets.target_names import named_target
@@ -46,7 +48,8 @@ class Deployed:
 
     Args:
         function: the `@triton.jit` function.
-        scalars: numbers by parameter, and their Triton types.
+        scalars: numbers by parameter, and their Triton types. Parts of tuples count as parameters
+            here and elsewhere (`triton_rvv.frontend.tuples`).
         constants: the value of every constexpr, and None for pointers that were not passed.
         options: of the compiler, such as num_warps, which have an effect on GPUs.
         grid: programs along x, y and z.
@@ -80,7 +83,9 @@ class Deployed:
         tensors = {name: after.tensor(name) for name in after.views}
         on_gpu = any(tensor.is_cuda for tensor in tensors.values())
         scalars = {name: value for name, (_, value) in self.scalars.items()}
-        values = {**self.constants, **tensors, **scalars, **self._described(tensors)}
+        parts = {**self.constants, **tensors, **scalars, **self._described(tensors)}
+        given = dict.fromkeys(part.partition("[")[0] for part in parts)
+        values = {name: nested(name, parts) for name in given}
         options = self.options if on_gpu else {"checks_bounds": True} if checks_bounds else {}
         with other_kernels_run():
             self.function[self.grid](**values, **options)
@@ -108,8 +113,9 @@ class Deployed:
             for name, view in memory.views.items()
         }
         types = {**pointers, **{name: type_ for name, (type_, _) in self.scalars.items()}}
-        signature = {name: types.get(name, "constexpr") for name in self.function.arg_names}
-        constants = {n: self.constants.get(n) for n, t in signature.items() if t == "constexpr"}
+        constants = {n: value for n, value in self.constants.items() if n not in types}
+        every = {**dict.fromkeys(constants, "constexpr"), **types}
+        signature = {name: every[name] for name in in_order(every, self.function.arg_names)}
         try:
             ttir = make_ttir(self.function, signature, constants, frozenset(), named_target("host"))
         except CompileError:
@@ -120,7 +126,7 @@ class Deployed:
             if type_ != "constexpr"
             for part in part_names(name, type_)
         ]
-        found = reached_arguments(ttir)
+        found = reached_arguments(parse_module(ttir))
         if found is None:
             return None
         loaded, stored = (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import functools
+import collections
+import contextlib
 import math
 import resource
 import signal
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from kernels.captured.probe import probed
 from kernels.captured.recorded import RecordedTask, load_task
 from kernels.source_digest import source_digest
 
-__all__ = ["EXAMINATION_LIMIT_S", "current_examined", "digest_of", "examine"]
+__all__ = ["EXAMINATION_LIMIT_S", "Examiner", "current_examined", "digest_of", "examine"]
 
 EXAMINATION_LIMIT_S = 180.0  # for one task, of processor time
 # Times as long may pass by the clock: what is found is kept, and must not tell of a busy machine.
@@ -68,95 +69,138 @@ def examine(
     capture: Path,
     keys: Sequence[str],
     begun: Callable[[str], None] = lambda key: None,
-    end_s: float = math.inf,
     *,
     widens: bool = False,
-) -> None:
-    """Find out about tasks, and keep it beside the capture.
+) -> list[str]:
+    """Find out about tasks, as `Examiner.examine` does."""
+    with Examiner(capture, begun, widens=widens) as examiner:
+        return examiner.examine(keys)
+
+
+class Examiner:
+    """Examines tasks of a capture, in processes that wait for the next ones until this is closed.
 
     Args:
         capture: the file.
-        keys: of the tasks, which are begun in about this order, on every core.
         begun: called with the key of each task when its turn comes.
-        end_s: when to leave the rest, as `time.monotonic` gives it; of those, nothing is kept.
         widens: whether more may vary than the kernels' autotuners list.
-
-    Raises:
-        UserError: if what was found cannot be kept.
-    """
-    forget_examined(capture, keys)
-    # To start a process takes as long as an easy task, so each gets two or more.
-    processes = max(1, min(cores(), len(keys) // 2))
-    shares = [keys[number::processes] for number in range(processes)]
-    with ThreadPoolExecutor(processes) as pool:
-        examined = functools.partial(_examined_in_child, capture, end_s=end_s, widens=widens)
-        running = [
-            pool.submit(_examine_share, capture, share, begun, end_s, examined) for share in shares
-        ]
-        for share_ended in running:
-            share_ended.result()
-
-
-def _examine_share(
-    capture: Path,
-    keys: Sequence[str],
-    begun: Callable[[str], None],
-    end_s: float,
-    examined: Callable[[Sequence[str]], Iterator[str]],
-) -> None:
-    """Find out about tasks one after another; a process that one of them ends is started anew."""
-    waiting = list(keys)
-    while waiting:
-        last = how = ""
-        try:
-            for last in examined(waiting):
-                begun(last)
-        except _StoppedError:
-            return
-        except _EndedError as error:
-            how = str(error)
-        if time.monotonic() >= end_s:
-            return
-        left = waiting[waiting.index(last) :] if last else waiting
-        if left[0] not in read_examined(capture):
-            _refuse(capture, left[0], how)
-        waiting = left[1:]
-
-
-def _examined_in_child(
-    capture: Path, keys: Sequence[str], *, end_s: float, widens: bool
-) -> Iterator[str]:
-    """The keys of tasks as they are begun; ends with the process that examines them.
-
-    Raises:
-        _StoppedError: if the process was stopped from outside.
-        _EndedError: if a task ended it.
     """
 
-    def ended_in_time(child: subprocess.Popen[str]) -> threading.Timer:
-        left_s = max(0.0, end_s - time.monotonic())
-        timer = threading.Timer(min(_PATIENCE * EXAMINATION_LIMIT_S, left_s), child.kill)
-        timer.start()
-        return timer
+    def __init__(
+        self,
+        capture: Path,
+        begun: Callable[[str], None] = lambda key: None,
+        *,
+        widens: bool = False,
+    ) -> None:
+        self._capture, self._begun = capture, begun
+        how = [_WIDE] if widens else []
+        self._command = [sys.executable, "-m", __name__, *how, str(capture)]
+        self._idle: list[subprocess.Popen[str]] = []
 
-    how = [_WIDE] if widens else []
-    command = [sys.executable, "-m", __name__, *how, str(capture), *keys]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+    def __enter__(self) -> Examiner:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the processes; the next examination starts others."""
+        while self._idle:
+            with self._idle.pop() as child:
+                child.kill()
+
+    def examine(
+        self, keys: Sequence[str], end_s: float = math.inf, *, finishes: bool = False
+    ) -> list[str]:
+        """Find out about tasks, and keep it beside the capture.
+
+        Args:
+            keys: of the tasks, which are begun in this order, on every core.
+            end_s: when to leave the rest, as `time.monotonic` gives it; of those, nothing is kept.
+            finishes: whether those that were begun by then come to their end.
+
+        Returns:
+            The keys of those that were examined.
+
+        Raises:
+            UserError: if what was found cannot be kept.
+        """
+        forget_examined(self._capture, keys)
+        waiting = collections.deque(keys)
+        # To start a process takes as long as an easy task, so each gets two or more.
+        processes = max(1, min(cores(), len(keys) // 2))
+        with ThreadPoolExecutor(processes) as pool:
+            running = [
+                pool.submit(self._examine_in_turn, waiting, end_s, finishes=finishes)
+                for _ in range(processes)
+            ]
+            for ended in running:
+                ended.result()
+        found = read_examined(self._capture)
+        return [key for key in keys if key in found]
+
+    def _examine_in_turn(
+        self, waiting: collections.deque[str], end_s: float, *, finishes: bool
+    ) -> None:
+        """Take tasks that wait, one after another; a process that one of them ends is replaced."""
+        while time.monotonic() < end_s:
+            try:
+                key = waiting.popleft()
+            except IndexError:
+                return
+            self._begun(key)
+            try:
+                self._examine_in_child(key, math.inf if finishes else end_s)
+            except _StoppedError:
+                return
+            except _EndedError as error:
+                is_cut_off = time.monotonic() >= end_s and not finishes
+                if not is_cut_off and key not in read_examined(self._capture):
+                    _refuse(self._capture, key, str(error))
+
+    def _examine_in_child(self, key: str, end_s: float) -> None:
+        """Examine one task.
+
+        Raises:
+            _StoppedError: if the process was stopped from outside.
+            _EndedError: if the task ended it.
+        """
+        child = self._idle.pop() if self._idle else self._started()
+        assert child.stdin is not None
         assert child.stdout is not None
-        timer = ended_in_time(child)
+        is_killed = threading.Event()
+
+        def kill() -> None:
+            is_killed.set()
+            child.kill()
+
+        left_s = max(0.0, end_s - time.monotonic())
+        timer = threading.Timer(min(_PATIENCE * EXAMINATION_LIMIT_S, left_s), kill)
+        timer.start()
         try:
-            for line in child.stdout:
-                timer.cancel()
-                timer = ended_in_time(child)
-                if line.strip() in keys:
-                    yield line.strip()
+            with contextlib.suppress(BrokenPipeError):  # it has ended; its status says how
+                child.stdin.write(f"{key}\n")
+                child.stdin.flush()
+            # A kernel may print, too.
+            is_done = any(line.strip() == key for line in child.stdout)
         finally:
             timer.cancel()
+        if is_done and not is_killed.is_set():
+            self._idle.append(child)
+            return
         status = child.wait()
+        child.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()
         if -status in _STOPS:
             raise _StoppedError
-        if status:
-            raise _EndedError(_how_it_ended(status))
+        raise _EndedError(_how_it_ended(status))
+
+    def _started(self) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
 
 def _how_it_ended(status: int) -> str:
@@ -177,10 +221,9 @@ def _refuse(capture: Path, key: str, how: str) -> None:
     keep_examined(capture, {key: Examined(digest_of(task), None, reason)})
 
 
-def _examine_here(capture: Path, keys: Sequence[str], *, widens: bool) -> None:
-    """In the separate process."""
+def _examine_here(capture: Path, keys: Iterable[str], *, widens: bool) -> None:
+    """In the separate process; prints the key of each task that it has examined."""
     for key in keys:
-        say(key, flush=True)
         _limit_processor_time()
         digest, task = "", None
         try:
@@ -199,6 +242,7 @@ def _examine_here(capture: Path, keys: Sequence[str], *, widens: bool) -> None:
             keep_examined(capture, {key: Examined(digest, None, str(error))})
         except Exception as error:  # whatever a kernel's launch raises
             keep_examined(capture, {key: Examined(digest, None, _failure(task, error))})
+        say(key, flush=True)
 
 
 def _failure(task: RecordedTask | None, error: Exception) -> str:
@@ -232,5 +276,6 @@ def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]] | None
 if __name__ == "__main__":
     words = sys.argv[1:]
     is_wide = words[0] == _WIDE
-    path, *task_keys = words[is_wide:]
-    _examine_here(Path(path), task_keys, widens=is_wide)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends it without a traceback, also while it waits
+    given = (line.strip() for line in iter(sys.stdin.readline, ""))
+    _examine_here(Path(words[is_wide]), given, widens=is_wide)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
-__all__ = ["Memory", "View"]
+__all__ = ["Memory", "View", "joined"]
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,23 @@ class Memory:
         view = self.views[name]
         return self._typed(view).as_strided((view.span,), (1,), view.offset)
 
-    def reach(self, name: str) -> torch.Tensor:
+    def reach(self, name: str, *, with_front: bool = False) -> torch.Tensor:
         """What a kernel may read from a parameter on: its span, and what lies behind it.
 
         That is the rest of its storage, if no other tensor lies there.
+
+        Args:
+            name: of the parameter.
+            with_front: whether what lies in front of it there comes first.
         """
         view = self.views[name]
-        if view.span == 0 or [v.storage for v in self.views.values()].count(view.storage) > 1:
+        if not self._is_alone(view):
             return self.span(name)
-        return self._typed(view)[view.offset :]
+        return self._typed(view)[0 if with_front else view.offset :]
+
+    def _is_alone(self, view: View) -> bool:
+        """Whether no other tensor lies in the storage of one that is not empty."""
+        return view.span > 0 and [v.storage for v in self.views.values()].count(view.storage) == 1
 
     def _typed(self, view: View) -> torch.Tensor:
         storage = self.storages[view.storage]
@@ -116,9 +124,7 @@ class Memory:
         def longer(storage: torch.Tensor) -> torch.Tensor:
             number = 1.0 if math.isnan(value) and not storage.is_floating_point() else value
             tail = torch.full((elements,), number, device=storage.device).to(storage.dtype)
-            # As bytes, since not all types can be joined.
-            joined = torch.cat([storage.view(torch.uint8), tail.view(torch.uint8)])
-            return joined.view(storage.dtype)
+            return joined(storage, tail)
 
         return Memory({key: longer(storage) for key, storage in self.storages.items()}, self.views)
 
@@ -126,11 +132,25 @@ class Memory:
         """The same contents in memory of their own."""
         return self.with_storages(torch.clone)
 
-    def apart(self) -> Memory:
-        """The same tensors, none of which shares memory with another."""
-        storages = {number: self.reach(name).clone() for number, name in enumerate(self.views)}
+    def apart(self, *, with_fronts: bool = False) -> Memory:
+        """The same tensors, none of which shares memory with another.
+
+        Args:
+            with_fronts: whether what lies in front of tensors in their storages stays there.
+        """
+        storages = {
+            number: self.reach(name, with_front=with_fronts).clone()
+            for number, name in enumerate(self.views)
+        }
         views = {
-            name: View(number, 0, view.shape, view.strides, view.dtype)
+            name: replace(
+                view, storage=number, offset=view.offset * (with_fronts and self._is_alone(view))
+            )
             for number, (name, view) in enumerate(self.views.items())
         }
         return Memory(storages, views)
+
+
+def joined(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+    """One array behind another of its type; torch joins only some types, but bytes always."""
+    return torch.cat([one.view(torch.uint8), other.view(torch.uint8)]).view(one.dtype)

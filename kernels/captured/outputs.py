@@ -14,7 +14,7 @@ import torch
 
 from foundation.errors import UserError
 from kernels.captured.deployed import Deployed, Reached
-from kernels.captured.memory import Memory
+from kernels.captured.memory import Memory, joined
 from kernels.own.tolerance import DRAWS, disturbed, relative_tolerance, share_of, slack
 
 __all__ = ["CheckedOutputs", "Output", "checked_outputs", "near", "same"]
@@ -38,6 +38,15 @@ class Output:
     start: torch.Tensor | None
     expected: torch.Tensor
     slack: torch.Tensor | None
+
+    def behind(self, front: torch.Tensor) -> Output:
+        """The same array with what lies in front of it, which has to stay as it is."""
+        if not len(front):
+            return self
+        start = _poison(self.expected) if self.start is None else self.start
+        exact = torch.zeros(len(front), device=front.device)
+        slack = None if self.slack is None else torch.cat([exact, self.slack])
+        return Output(joined(front, start), joined(front, self.expected), slack)
 
 
 @dataclass(frozen=True)

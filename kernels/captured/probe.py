@@ -22,7 +22,7 @@ from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.sharing import agrees_in_shared_memory
-from kernels.captured.tail import needed_tail
+from kernels.captured.tail import needed_surroundings
 from kernels.own.changed_inputs import Change
 
 __all__ = ["Freedom", "Probed", "probed"]
@@ -64,6 +64,7 @@ class Probed:
         in_fp32: whether outputs are checked against sums in fp32 where the program has 16 bits.
         blocks: how the blocks of tensor descriptors follow the constexprs.
         tail: how many elements lie behind each storage that the kernel reads and does not need.
+        fronts: whether the kernel reads what its storages hold in front of its tensors.
         changes: how inputs of the check differ from the captured ones; see `telling_changes`.
     """
 
@@ -73,6 +74,7 @@ class Probed:
     in_fp32: bool
     blocks: BlockRule = field(default_factory=BlockRule)
     tail: int = 0
+    fronts: bool = False
     changes: Mapping[str, Change] = field(default_factory=dict)
 
 
@@ -106,8 +108,8 @@ def probed(
             f"{deployed.function.__name__} was launched with no programs (its grid is "
             f"{'x'.join(map(str, deployed.grid))}), so there is nothing to tune"
         )
-    apart = given.apart()
-    tail = needed_tail(deployed, apart)
+    tail, fronts = needed_surroundings(deployed, given)
+    apart = given.apart(with_fronts=fronts)
     checked = checked_outputs(deployed, apart.with_tails(tail) if tail else apart)
     shared = (given.with_tails(tail) if tail else given) if given.shared else None
     if shared and not agrees_in_shared_memory(checked, shared, deployed.run(shared)):
@@ -121,7 +123,7 @@ def probed(
     probe = _Probe(
         deployed, telling, listed, derived, (shared, checked) if shared else None, widens=widens
     )
-    return replace(probe.run(), tail=tail, changes=changes)
+    return replace(probe.run(), tail=tail, fronts=fronts, changes=changes)
 
 
 class _Probe:

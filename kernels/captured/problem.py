@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import torch
 
 from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
 from kernels.captured.changed_memory import changed_memory
 from kernels.captured.deployed import Deployed
 from kernels.captured.examination import current_examined
@@ -30,6 +31,7 @@ from kernels.values import (
 from launchers.arguments import Argument
 from rvv_runner.board import BoardInfo
 from search_spaces.space import SearchSpace
+from triton_rvv.frontend.tuples import in_order
 
 __all__ = ["LaunchedTask", "captured_spec", "load_captured"]
 
@@ -128,7 +130,7 @@ class _CapturedKernel:
     def shape(self) -> dict[str, int]:
         """Sizes of the tensors by parameter and axis; those of one kernel have the same names."""
         return {
-            f"{name}_{axis}": max(size, 1)
+            f"{_identifier(name)}_{axis}": max(size, 1)
             for name, view in self._views.items()
             for axis, size in zip(_AXES, view.shape, strict=False)
         }
@@ -148,9 +150,20 @@ class _CapturedKernel:
         )
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
-        """The configurations to try."""
+        """The configurations to try.
+
+        Raises:
+            UserError: for a tuple among the arguments on a GPU.
+        """
+        has_tuples = any("[" in name for name in self._parts())
+        if board.gpu is not None and (has_tuples or self._probed.fronts):
+            what = "takes a tuple" if has_tuples else "reads what lies in front of its arguments"
+            raise UserError(f"{problem.name} {what}: such kernels are tuned on processors only")
         listed, options = self._task.listed, self._deployed.options
         return captured_space(self._probed, options, listed, board.gpu, is_wide=self._is_wide)
+
+    def _parts(self) -> list[str]:
+        return [*self._views, *self._deployed.scalars, *self._deployed.constants]
 
     def constants(self, problem: Problem, config: Config) -> Constants:
         """The deployed values, and those that follow from the configuration."""
@@ -175,29 +188,30 @@ class _CapturedKernel:
         given = self._deployed.scalars.items()
         scalars = {name: Argument(name, type_, value) for name, (type_, value) in given}
         arrays = self._inputs() if want_types_alone() else self._arrays()
-        names = self._deployed.function.arg_names
         every = {**scalars, **arrays}
         for name, over in self._deployed.descriptors.items():
             every[name] = dataclasses.replace(every[name], described=over)
-        return tuple(every[name] for name in names if name in every)
+        ordered = in_order(every, self._deployed.function.arg_names)
+        return tuple(every[name] for name in ordered)
 
     def _inputs(self) -> dict[str, Argument]:
         """Types and sizes alone."""
         memory = self._memory(0)
-        return {name: input_array(name, memory.reach(name)) for name in memory.views}
+        return {name: _input(memory, name) for name in memory.views}
 
     def _arrays(self) -> dict[str, Argument]:
         checked = self._checked_outputs()
         return {
-            name: _output(name, checked.outputs[name])
+            name: _output(checked.given, name, checked.outputs[name])
             if name in checked.outputs
             # What the deployed configuration does not write stays as it is.
-            else dataclasses.replace(input_array(name, checked.given.reach(name)), constant=True)
+            else dataclasses.replace(_input(checked.given, name), constant=True)
             for name in checked.given.views
         }
 
     def _memory(self, data_set: int) -> Memory:
-        memory, tail = self._task.memory(data_set).apart(), self._probed.tail
+        given, tail = self._task.memory(data_set), self._probed.tail
+        memory = given.apart(with_fronts=self._probed.fronts)
         if data_set == 0:  # of the check; the timed runs have what was captured
             memory = changed_memory(memory, self._probed.changes)
         return memory.with_tails(tail) if tail else memory
@@ -210,9 +224,23 @@ class _CapturedKernel:
         return self._checked[key]
 
 
-def _output(name: str, output: Output) -> Argument:
+def _identifier(part: str) -> str:
+    """The name of a parameter or of a tuple's part, as the name of a study may hold it."""
+    return part.replace("[", "_").replace("]", "")
+
+
+def _input(memory: Memory, name: str) -> Argument:
+    """Of tensors that share nothing, one that the kernel reads, and what lies around it."""
+    array = input_array(name, memory.reach(name, with_front=True))
+    return dataclasses.replace(array, lead=memory.views[name].offset)
+
+
+def _output(given: Memory, name: str, output: Output) -> Argument:
+    lead = given.views[name].offset
+    output = output.behind(given.reach(name, with_front=True)[:lead])
     near = tolerance(output.expected.dtype)
     made = output_array(name, output.expected, near, start=output.start)
+    made = dataclasses.replace(made, lead=lead)
     if output.slack is None:
         return made
     return dataclasses.replace(made, slack=output.slack.contiguous().cpu().numpy())

@@ -19,13 +19,13 @@ from foundation.errors import UserError
 from foundation.torch_types import TORCH_TYPES
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
+from kernels.captured.drawn import Drawn
 from kernels.captured.kernel_source import loaded_kernel
 from kernels.captured.memory import Memory, View
 from kernels.captured.names import task_name
 from kernels.captured.task import (
     Constant,
     Descriptor,
-    Drawn,
     Named,
     Recorded,
     Scalar,
@@ -36,6 +36,7 @@ from kernels.captured.task import (
 )
 from kernels.captured.task_file import Capture, read_capture
 from launchers.arguments import Described
+from triton_rvv.frontend.tuples import nested
 
 __all__ = ["RecordedTask", "load_task"]
 
@@ -78,7 +79,7 @@ class RecordedTask:
         self.deployed = Deployed(
             function=self._kernel.function,
             scalars=_scalars(task),
-            constants={n: self._constant(value) for n, value in task.constants.items()},
+            constants={n: self._constant(value) for n, value in _constants(task).items()},
             options=task.options,
             grid=task.grid,
             grid_samples=[(sample.changed, sample.grid) for sample in task.grid_samples],
@@ -110,7 +111,8 @@ class RecordedTask:
             memory = self.memory(0)
         tensors = {name: memory.tensor(name) for name in memory.views}
         numbers = {name: value for name, (_, value) in self.deployed.scalars.items()}
-        known = {**tensors, **numbers, **constants}
+        parts = {**tensors, **numbers, **constants}
+        known = {**parts, **{name: nested(name, parts) for name in self.task.arguments}}
         found = {}
         for name, function in self._kernel.heuristics.items():
             found[name] = known[name] = function(known)
@@ -199,31 +201,37 @@ def _other(storage: Storage, data_set: int) -> Storage:
 
 def _view(task: Task, name: str, tensor: Tensor) -> View:
     dtype = TORCH_TYPES[tensor.dtype]
-    if tensor.offset % dtype.itemsize:
+    offset_bytes = task.storages[tensor.storage].front_bytes + tensor.offset
+    if offset_bytes % dtype.itemsize:
         raise UserError(
             f"{name} of {task.kernel.name} does not begin at a whole element of its memory: such "
             "arguments cannot be tuned"
         )
-    offset = tensor.offset // dtype.itemsize
+    offset = offset_bytes // dtype.itemsize
     return View(tensor.storage, offset, tensor.shape, tensor.strides, dtype)
 
 
 def _scalars(task: Task) -> dict[str, tuple[str, int | float]]:
-    found = {}
-    for name, value in task.arguments.items():
-        if isinstance(value, Scalar):
-            found[name] = ("i1" if value.type == "u1" else value.type, value.value)
-        elif not isinstance(value, Tensor | Descriptor):
-            kind = "tuple" if isinstance(value, TupleValue) else type(value).__name__.lower()
-            raise UserError(
-                f"{name} of {task.kernel.name} is a {kind}: kernels that take other arguments "
-                "than tensors, their descriptors and numbers cannot be tuned"
-            )
-    return found
+    return {
+        name: ("i1" if value.type == "u1" else value.type, value.value)
+        for name, value in task.parts.items()
+        if isinstance(value, Scalar)
+    }
 
 
 def _descriptors(task: Task) -> dict[str, Descriptor]:
-    return {name: v for name, v in task.arguments.items() if isinstance(v, Descriptor)}
+    return {name: v for name, v in task.parts.items() if isinstance(v, Descriptor)}
+
+
+def _constants(task: Task) -> dict[str, Constant]:
+    """The constants, and those among the arguments: types, functions, and what is in tuples."""
+    found = dict(task.constants)
+    for name, value in task.parts.items():
+        if isinstance(value, TupleValue):
+            found[name] = ()
+        elif not isinstance(value, Scalar | Tensor | Descriptor):
+            found[name] = value
+    return found
 
 
 def _triton_type(name: str) -> Any:

@@ -10,29 +10,49 @@ from kernels.captured.memory import Memory
 from kernels.captured.outputs import same
 from triton_rvv.errors import OutOfBoundsError
 
-__all__ = ["needed_tail"]
+__all__ = ["needed_surroundings"]
 
 # Elements behind a storage. Kernels that mask only what they store read less than a block there.
 _TAIL = 1 << 14
 
 
-def needed_tail(deployed: Deployed, given: Memory) -> int:
-    """How many elements a kernel needs behind each storage: what lies there differs from run to
-    run, so its outputs may not follow from it.
+def needed_surroundings(deployed: Deployed, given: Memory) -> tuple[int, bool]:
+    """What a kernel needs around its tensors.
+
+    Args:
+        deployed: the launch.
+        given: its tensors as they share memory.
+
+    Returns:
+        How many elements behind each storage: what lies there differs from run to run, so its
+        outputs may not follow from it. And whether it reads what its storages hold in front of its
+        tensors.
 
     Raises:
         UserError: if they do, if it writes there, or if it reaches elsewhere.
     """
+    apart = given.apart()
     try:
-        deployed.run(given, checks_bounds=True)
+        deployed.run(apart, checks_bounds=True)
     except OutOfBoundsError as error:
-        if _needs_no_tail(deployed, given):
-            return _TAIL
+        if _needs_no_tail(deployed, apart):
+            return _TAIL, False
+        if _needs_fronts(deployed, given):
+            return 0, True
         raise UserError(
             f"{deployed.function.__name__} reaches outside of its tensors ({error}), so it cannot "
             f"be checked: {_remedy(given, str(error))}"
         ) from error
-    return 0
+    return 0, False
+
+
+def _needs_fronts(deployed: Deployed, given: Memory) -> bool:
+    """Whether it reaches no farther than its storages, which begin in front of its tensors."""
+    try:
+        deployed.run(given.apart(with_fronts=True), checks_bounds=True)
+    except OutOfBoundsError:
+        return False
+    return True
 
 
 def _remedy(given: Memory, error: str) -> str:
@@ -46,8 +66,8 @@ def _remedy(given: Memory, error: str) -> str:
             )
     if " at byte -" in error:
         return (
-            "what lies in front of an argument is not captured, so pass the whole tensor, or mask "
-            "the access"
+            "what lies so far in front of an argument is not captured, so pass the whole tensor, "
+            "or mask the access"
         )
     return "mask the access"
 

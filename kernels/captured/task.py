@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from foundation.config import Config, ParameterValue
+from kernels.captured.drawn import Drawn, drawn_tensor
 
 if TYPE_CHECKING:  # commands that read captures need no tensors; importing torch takes two seconds
     import torch
@@ -14,7 +15,6 @@ if TYPE_CHECKING:  # commands that read captures need no tensors; importing torc
 __all__ = [
     "Constant",
     "Descriptor",
-    "Drawn",
     "GridSample",
     "Kernel",
     "Named",
@@ -69,7 +69,7 @@ class Tensor:
         shape, strides: in elements.
         alignment: of its first element's address in bytes: a power of two up to 16.
         storage: a place in `Task.storages`; tensors that share memory have the same one.
-        offset: of its first element from the storage's first byte, in bytes.
+        offset: of its first element from that of the first of the storage's tensors, in bytes.
     """
 
     dtype: str
@@ -101,10 +101,10 @@ class Descriptor:
 class TupleValue:
     """A tuple argument."""
 
-    values: tuple[Value, ...]
+    values: tuple[Value | Constant, ...]
 
 
-# None is a pointer that was not passed; Constant appears only inside a tuple.
+# None is a pointer that was not passed.
 Value = Scalar | Tensor | Descriptor | TupleValue | Named | None
 
 
@@ -120,25 +120,6 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """Contents too large to be kept: what they were like, from which like ones are drawn.
-
-    Args:
-        seed: of the numbers drawn.
-        mean, deviation: of the finite elements.
-        low, high: the smallest and largest finite element.
-        zeros: the share of elements that are zero.
-    """
-
-    seed: int
-    mean: float
-    deviation: float
-    low: float
-    high: float
-    zeros: float = 0.0
-
-
-@dataclass(frozen=True)
 class Storage:
     """The memory from the first to the last element of tensors that share it.
 
@@ -146,11 +127,20 @@ class Storage:
         dtype: Triton's name of the elements as the first of its tensors has them.
         elements: how many of that type it holds.
         contents: before the first launch, or None where they could not be read.
+        front: how many of the elements lie in front of the first of its tensors.
     """
 
     dtype: str
     elements: int
     contents: Recorded | Drawn | None
+    front: int = 0
+
+    @property
+    def front_bytes(self) -> int:
+        """The same in bytes."""
+        from foundation.torch_types import TORCH_TYPES
+
+        return self.front * TORCH_TYPES[self.dtype].itemsize
 
     def tensor(self) -> torch.Tensor:
         """The contents, or like ones, in one dimension, on the CPU; zeros if there are none."""
@@ -166,7 +156,7 @@ class Storage:
                 return torch.empty(0, dtype=dtype)
             raw = torch.frombuffer(bytearray(self.contents.data), dtype=torch.uint8)
             return raw.view(dtype)
-        return _drawn(self.contents, self.elements, dtype)
+        return drawn_tensor(self.contents, self.elements, dtype)
 
 
 @dataclass(frozen=True)
@@ -275,10 +265,15 @@ class Task:
     target: str
 
     @property
+    def parts(self) -> dict[str, Value | Constant]:
+        """The arguments, of each tuple its parts: `xs[0]`, `xs[1]` and so on."""
+        return dict(part for name, value in self.arguments.items() for part in _parts(name, value))
+
+    @property
     def tensors(self) -> dict[str, Tensor]:
-        """The tensor arguments by parameter, those under descriptors among them."""
+        """The tensors among the parts, those under descriptors among them."""
         found: dict[str, Tensor] = {}
-        for name, value in self.arguments.items():
+        for name, value in self.parts.items():
             if isinstance(value, Tensor):
                 found[name] = value
             elif isinstance(value, Descriptor):
@@ -314,12 +309,20 @@ class Task:
         """
         import torch
 
-        memory = [storage.tensor().view(torch.uint8) for storage in self.storages]
+        memory = [s.tensor().view(torch.uint8)[s.front_bytes :] for s in self.storages]
         made = {name: _made(value, memory) for name, value in self.arguments.items()}
         return {**self.constants, **made}
 
 
-def _made(value: Value, memory: list[torch.Tensor]) -> Any:
+def _parts(name: str, value: Value | Constant) -> Iterator[tuple[str, Value | Constant]]:
+    if not isinstance(value, TupleValue) or not value.values:
+        yield name, value
+        return
+    for number, part in enumerate(value.values):
+        yield from _parts(f"{name}[{number}]", part)
+
+
+def _made(value: Value | Constant, memory: list[torch.Tensor]) -> Any:
     if isinstance(value, Scalar):
         return value.value
     if isinstance(value, Tensor):
@@ -339,19 +342,3 @@ def _made(value: Value, memory: list[torch.Tensor]) -> Any:
     if isinstance(value, TupleValue):
         return tuple(_made(part, memory) for part in value.values)
     return value
-
-
-def _drawn(contents: Drawn, elements: int, dtype: torch.dtype) -> torch.Tensor:
-    import torch
-
-    generator = torch.Generator().manual_seed(contents.seed)
-    if not dtype.is_floating_point:
-        low, high = int(contents.low), int(contents.high)
-        drawn = torch.randint(low, high + 1, (elements,), generator=generator)
-        return drawn.to(dtype)
-    values = torch.randn(elements, generator=generator)
-    values = values.mul_(contents.deviation).add_(contents.mean)
-    values = values.clamp_(contents.low, contents.high)
-    if contents.zeros:
-        values[torch.rand(elements, generator=generator) < contents.zeros] = 0
-    return values.to(dtype)

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from foundation.config import Config
+from kernels.captured.drawn import Drawn
 from kernels.captured.task import (
     Constant,
     Descriptor,
-    Drawn,
     Grid,
     GridSample,
     Kernel,
@@ -87,7 +87,7 @@ def _storage(record: Mapping[str, Any]) -> Storage:
     if contents is not None:
         data = contents.get("data")
         made = Drawn(**contents) if data is None else Recorded(zlib.decompress(_bytes(data)))
-    return Storage(record["dtype"], record["elements"], made)
+    return Storage(record["dtype"], record["elements"], made, record.get("front", 0))
 
 
 def _bytes(text: str) -> bytes:
@@ -113,8 +113,13 @@ def _value(value: Any) -> Value:
         sizes = {name: tuple(parts[name]) for name in ("shape", "strides", "block_shape")}
         return Descriptor(_tensor(parts["base"]), **sizes, padding=parts["padding"])
     if kind == "tuple":
-        return TupleValue(tuple(map(_value, parts)))
+        return TupleValue(tuple(map(_part, parts)))
     return Named(kind, parts)
+
+
+def _part(value: Any) -> Value | Constant:
+    """An element of a tuple, which may be a constant."""
+    return _value(value) if isinstance(value, dict) else _constant(value)
 
 
 def _tensor(parts: Mapping[str, Any]) -> Tensor:

@@ -9,6 +9,7 @@ import torch
 from kernels.own.launch import Launch
 from kernels.values import TORCH_TYPES
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
 from triton_rvv.targets.target_names import named_target
@@ -45,7 +46,7 @@ def accesses_of(launch: Launch) -> Accesses:
     known = {name: constants.get(name) for name in fixed if name in signature}
     try:
         ttir = make_ttir(function, signature, known, frozenset(), named_target("host"))
-        found = reached_arguments(ttir)
+        found = reached_arguments(parse_module(ttir))
     except CompileError:
         return Accesses()
     if found is None:

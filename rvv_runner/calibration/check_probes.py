@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rvv_runner.calibration.memory_kernels import LINE_BYTES, ZEROS_READY
 from rvv_runner.calibration.micro_kernel import MicroKernel, unrolled
+from rvv_runner.calibration.probe import Probe
 
 __all__ = [
     "ASKED_4",
@@ -23,7 +24,6 @@ __all__ = [
     "PAGES",
     "PAGES_ASKED",
     "PROBES",
-    "Probe",
 ]
 
 FAR, ASKED_4 = "far lines", "far lines, asked for 4 ahead"
@@ -60,8 +60,8 @@ _STREAMS = (4, 6, 8, 12)
 
 
 @dataclass(frozen=True)
-class Probe:
-    """One micro-kernel with its parameters.
+class _Walk:
+    """A walk over the lines of an array.
 
     Args:
         name: as the file has it.
@@ -84,9 +84,10 @@ class Probe:
     again: bool = False
 
     @property
-    def kernel(self) -> MicroKernel:
+    def probe(self) -> Probe:
+        """The walk as a micro-kernel with its parameters."""
         start = "li t1, 0\n" if self.again else _ANYWHERE
-        return MicroKernel(
+        kernel = MicroKernel(
             self.name,
             _SETUP.format(start=start, ahead=self.ahead) + self.setup,
             unrolled(self.body, self.copies),
@@ -99,10 +100,11 @@ class Probe:
                 "jump": self.step,
             },
         )
+        return Probe(kernel)
 
 
 def _asking(name: str, step: int, ahead: int) -> Probe:
-    return Probe(name, _FAR_BYTES, step, body=(_WALK + _ASK + _USE,), ahead=ahead)
+    return _Walk(name, _FAR_BYTES, step, body=(_WALK + _ASK + _USE,), ahead=ahead).probe
 
 
 def _streams(count: int) -> Probe:
@@ -112,27 +114,27 @@ def _streams(count: int) -> Probe:
     lines = [load.format(n=n) for n in range(count)]
     lines[-1] += "add t1, t1, a4\n"
     copies = count * max(_COPIES // count, 1)
-    return Probe(
-        f"{count} streams", _FAR_BYTES, LINE_BYTES, setup=starts, body=tuple(lines), copies=copies
-    )
+    name, body = f"{count} streams", tuple(lines)
+    return _Walk(name, _FAR_BYTES, LINE_BYTES, setup=starts, body=body, copies=copies).probe
 
 
 def _stores(name: str, again: bool) -> Probe:
     setup, store = _STORES[name]
     size_bytes, where = (_NEAR_BYTES, "in L2") if again else (_FAR_BYTES, "in DRAM")
     body = (f"{_WALK}{store}\n",)
-    return Probe(f"{name} {where}", size_bytes, LINE_BYTES, setup=setup, body=body, again=again)
+    name = f"{name} {where}"
+    return _Walk(name, size_bytes, LINE_BYTES, setup=setup, body=body, again=again).probe
 
 
 DECIDING = (  # on which the models of the family differ
-    Probe(FAR, _FAR_BYTES),
+    _Walk(FAR, _FAR_BYTES).probe,
     _asking(ASKED_4, _STEP, 2),
     _asking(ASKED_32, _STEP, 5),
-    Probe(PAGES, _FAR_BYTES, _PAGE_STEP),
+    _Walk(PAGES, _FAR_BYTES, _PAGE_STEP).probe,
     _asking(PAGES_ASKED, _PAGE_STEP, 5),
-    Probe(L2_SMALL, _NEAR_BYTES, again=True),
-    Probe(L2_HALF, 512 << 10, again=True),
-    Probe(L2_TWICE, 1 << 20, again=True),
+    _Walk(L2_SMALL, _NEAR_BYTES, again=True).probe,
+    _Walk(L2_HALF, 512 << 10, again=True).probe,
+    _Walk(L2_TWICE, 1 << 20, again=True).probe,
 )
 PROBES = (
     *DECIDING,

@@ -34,7 +34,8 @@ Expected = Callable[[int, Mapping[str, int]], bytes]
 class MicroKernel:
     """One micro-kernel.
 
-    It is called with the numbers of PARAMETERS in a1 to a4, the input in a5 and the output in a6.
+    It is called with the program's number in a0, the numbers of PARAMETERS in a1 to a4, the input
+    in a5 and the output in a6.
 
     Args:
         name: tells it from all others.

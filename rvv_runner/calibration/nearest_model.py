@@ -85,7 +85,7 @@ def surprises(page: Page, estimated: Mapping[str, Mapping[str, float]]) -> list[
     """A sentence for each figure that no model of the family is about, and that is far off."""
     decided = {probe.name for probe in DECIDING}
     return [
-        f"{name}: {cycles:.0f} cycles a line, and {estimated[name][DEFAULT_MODEL]:.0f} in the model"
+        f"{name}: {cycles:.3g} cycles, and {estimated[name][DEFAULT_MODEL]:.3g} in the model"
         for name, cycles in page.cycles.items()
         if name in estimated.keys() - decided
         and abs(math.log(cycles / estimated[name][DEFAULT_MODEL])) > _SURPRISING

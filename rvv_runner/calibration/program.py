@@ -30,7 +30,9 @@ __all__ = ["build_program", "with_data"]
 _COMPILE_LIMIT_S = 300.0
 _SAVED = [f"s{number}" for number in range(12)]
 
-# The kernel's first argument says which micro-kernel runs. The others are loaded into a1 to a6.
+# The kernel's first argument says which micro-kernel runs. The others are loaded into a1 to a6, and
+# the program's number into a0. The arena has a section of its own, behind all others: what stands
+# in for a matrix unit in emulators has to be near the code.
 _NAME = "micro_kernels"
 _PROGRAM = """
 .option arch, +v, +zba
@@ -41,6 +43,7 @@ triton_rvv_kernel:
 addi sp, sp, -112
 sd ra, 96(sp)
 {save}
+mv t6, a1
 ld t0, 0(a0)
 ld a1, 8(a0)
 ld a2, 16(a0)
@@ -48,6 +51,7 @@ ld a3, 24(a0)
 ld a4, 32(a0)
 ld a5, 40(a0)
 ld a6, 48(a0)
+mv a0, t6
 la t1, kernels
 slli t0, t0, 2
 add t0, t0, t1
@@ -69,10 +73,12 @@ triton_rvv_kernel_name: .asciz "{name}"
 .globl triton_rvv_vlen_bits
 triton_rvv_vlen_bits: .word {vlen_bits}
 .bss
-.balign 4096
-arena: .skip {arena_bytes}
+.balign 8
 arena_ready: .skip 8
 arena_runs: .skip 8
+.section behind_all, "aw", @nobits
+.balign 4096
+arena: .skip {arena_bytes}
 """
 _KERNEL = """
 .balign 64
@@ -130,7 +136,11 @@ def build_program(kernels: Sequence[MicroKernel], target: Target, folder: Path) 
 
 
 def with_data(
-    program: ElfArtifact, number: int, kernel: MicroKernel, parameters: Mapping[str, int]
+    program: ElfArtifact,
+    number: int,
+    kernel: MicroKernel,
+    parameters: Mapping[str, int],
+    programs: int = 1,
 ) -> ElfArtifact:
     """The executable with the data of one run: which micro-kernel, and what it has to write.
 
@@ -139,6 +149,7 @@ def with_data(
         number: of the micro-kernel.
         kernel: the micro-kernel.
         parameters: of `PARAMETERS`, all that it uses.
+        programs: how many of it run, each on a core.
     """
     output = np.full(BUFFER_BYTES, UNTOUCHED, np.uint8)
     expected = output.copy()
@@ -154,4 +165,6 @@ def with_data(
             Argument("output", "*u8", output, expected),
         ],
     )
-    return dataclasses.replace(program, data_path=path)
+    # No other order of several programs says more of the core.
+    grid, ordered = (programs, 1, 1), programs > 1
+    return dataclasses.replace(program, data_path=path, grid=grid, ordered=ordered)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 import pytest
 from pairs import in_turn
+from small_shapes import RAGGED
 
+from engine.workers import kernel_builder, race_check
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from engine.workers.race_check import may_race
 from kernels.registry import load_kernel, make_problem
 from rvv_runner import ElfArtifact
 from rvv_runner.devices import load_board
+from rvv_runner.process import run_bounded
+from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.targets.host_target import host_target
 
@@ -33,8 +38,10 @@ RACES = [
 RIGHT = ["released", "accumulated", "stolen", "overlapping"]
 
 
-def built(name: str, folder: Path) -> ElfArtifact | BuildFailure:
-    problem = make_problem(load_kernel(name), {})
+def built(
+    name: str, folder: Path, shape: Mapping[str, int] | None = None
+) -> ElfArtifact | BuildFailure:
+    problem = make_problem(load_kernel(name), shape or {})
     target = load_board("emulated").info.target
     store = ArtifactStore(folder / "builds")
     request = BuildRequest(problem.spec.load_name, problem.shape, problem.dtype, target, store)
@@ -66,8 +73,24 @@ def test_a_file_may_say_that_its_kernel_is_ordered(tmp_path):
 def test_only_kernels_whose_programs_may_read_what_others_write_are_watched(folder):
     artifact = built("vector_add", folder)
     assert isinstance(artifact, ElfArtifact)
-    assert not may_race(artifact.elf_path.with_suffix(".ttir").read_text())
+    ttir = artifact.elf_path.with_suffix(".ttir").read_text()
+    assert not may_race(ttir, parse_module(ttir))
     assert not list(artifact.elf_path.parent.glob("races-*.txt"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(RAGGED))
+def test_shipped_kernels_are_right_in_the_build_that_is_watched(name, folder, monkeypatch):
+    monkeypatch.setattr(kernel_builder, "may_race", lambda *_: True)
+    endings = []
+
+    def run(*arguments, **options):
+        endings.append(run_bounded(*arguments, **options))
+        return endings[-1]
+
+    monkeypatch.setattr(race_check, "run_bounded", run)
+    assert isinstance(built(name, folder, RAGGED[name]), ElfArtifact)
+    assert [ending.returncode for ending in endings] in ([], [0])  # none of a single program
 
 
 def test_a_watched_build_needs_no_front_end(monkeypatch):
@@ -78,4 +101,4 @@ def test_a_watched_build_needs_no_front_end(monkeypatch):
     )
     first = watched()
     monkeypatch.setattr("triton_rvv.pipeline.make_ttir", None)
-    assert watched(ttir=first.ttir).object == first.object
+    assert watched(parsed=parse_module(first.ttir)).object == first.object

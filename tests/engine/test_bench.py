@@ -5,7 +5,12 @@ from __future__ import annotations
 import gzip
 import itertools
 import json
+import os
 import random
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -297,3 +302,61 @@ def test_searches_are_compared_and_not_replayed_again(tmp_path, capsys) -> None:
     assert bench.main(command) == 0
     assert len((tmp_path / "searches.txt").read_text().splitlines()) == 7
     assert capsys.readouterr().out == output
+
+
+# The first search ends, the others wait for a file.
+WAITING = """
+import pathlib
+import time
+
+HERE = pathlib.Path(__file__).parent
+
+class Waiting:
+    def __init__(self, space, seed):
+        self.left, self.seed = list(space.valid_configs()), seed
+
+    def ask(self):
+        if self.seed >= 1000 and not (HERE / "go").exists():
+            (HERE / "waits").touch()
+            time.sleep(600)
+        return self.left.pop(0)
+
+    def tell(self, config, time_s):
+        pass
+
+def waiting(space, seed):
+    return Waiting(space, seed)
+"""
+
+
+def test_ctrl_c_ends_searches_under_way_and_keeps_the_others(tmp_path) -> None:
+    (tmp_path / "mine.py").write_text(WAITING)
+    table = {Config({"A": a, "B": b}): Result(1.0 + a + b) for a in range(4) for b in range(4)}
+    write_space(tmp_path / "space.json", {}, table)
+    names = f"random,{tmp_path / 'mine.py'}:waiting"
+    command = ["--spaces", str(tmp_path / "space.json"), "--samplers", names, "--trials", "5"]
+    command += ["--seeds", "3", "--jobs", "1", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "engine.bench", *command],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    runs = tmp_path / "out" / "runs.jsonl"
+    try:
+        while not ((tmp_path / "waits").exists() and len(runs.read_text().splitlines()) == 3):
+            assert process.poll() is None
+            time.sleep(0.05)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        _, err = process.communicate(timeout=200)
+    finally:
+        process.kill()
+    assert process.returncode == 1
+    assert err.splitlines()[-1].endswith("stopped")
+    assert "Traceback" not in err
+    kept = runs.read_text()
+    assert len(kept.splitlines()) == 3
+    (tmp_path / "go").touch()
+    assert bench.main(command) == 0
+    assert runs.read_text().startswith(kept)
+    assert len(runs.read_text().splitlines()) == 6

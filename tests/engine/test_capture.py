@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +23,8 @@ import engine
 import triton_rvv
 from engine.programs.captured import capture_program
 from foundation.errors import UserError
-from kernels.captured.task import Drawn, Recorded, Scalar, Task
+from kernels.captured.drawn import Drawn
+from kernels.captured.task import Recorded, Scalar, Task
 from kernels.captured.task_file import is_capture_file, read_capture
 from triton_rvv.launches.process import watched_environment
 
@@ -91,6 +93,16 @@ def numbers_kernel(x, out, n, step, factor, BLOCK: tl.constexpr):
 
 numbers_kernel[(16,)](x, torch.empty_like(x), n, step, factor, BLOCK=64)
 """
+# Other integers each time, as seeds are.
+SEEDS = """
+@triton.jit
+def noise_kernel(out, seed, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.rand(seed, at))
+
+out = torch.empty(64)
+for seed in range(6): noise_kernel[(1,)](out, seed, BLOCK=64)
+"""
 MANY = "for _ in range(2_000): add(x[:8], x[:8], block=16)\n"
 # In its environment and beside it is what may be in the way, and it fails in the end.
 SURROUNDED = "import kernels, engine, foundation\nassert kernels.mine and engine.mine\n"
@@ -107,7 +119,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "sitecustomize.py").write_text("import os\nos.environ['SEEN'] = 'yes'\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(folder))
-        body = SURROUNDED + PLAIN + OWN_TUNER + AUTOTUNED + ENTRY + NUMPY + MANY + FAILING
+        body = SURROUNDED + PLAIN + OWN_TUNER + AUTOTUNED + ENTRY + NUMPY + SEEDS + MANY + FAILING
         captured(folder, body, status=1)
     return folder / "program.capture"
 
@@ -157,11 +169,14 @@ def test_arguments_that_share_memory_do_so_again(plain):
 @pytest.mark.long
 def test_slices_of_one_tensor_keep_their_places(tmp_path):
     body = "z = torch.arange(64.0).reshape(8, 8)\nadd_kernel[(1,)](z[0], z[2:, 1], z, 6, BLOCK=8)"
-    (task,) = captured(tmp_path, body).tasks
+    body += "\nadd_kernel[(1,)](z[1], torch.ones(8), torch.ones(8), 6, BLOCK=8)"
+    task, alone = sorted(captured(tmp_path, body).tasks, key=lambda task: len(task.storages))
     values = task.values()
     assert torch.equal(values["y"], torch.arange(64.0).reshape(8, 8)[2:, 1])
     assert values["y"].stride() == (8,)
     assert not task.is_grid_callable
+    assert (alone.storages[0].front, alone.storages[0].elements) == (8, 64)
+    assert torch.equal(alone.values()["x"], torch.arange(8.0, 16.0))
 
 
 def test_large_tensors_are_drawn(plain):
@@ -227,7 +242,7 @@ def test_interrupt(tmp_path):
     ) as process:
         assert process.stdout.readline() == b"ready\n"
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        process.wait(60)
+        process.wait(200)
     assert read_capture(tmp_path / "c").tasks[0].launches == 1
 
 
@@ -268,6 +283,14 @@ def test_a_launch_with_ever_new_numbers_stays_a_few_tasks(tmp_path):
     held = captured(tmp_path, "for n in range(1, 200): add(x[:n], x[:n])")
     assert len(held.tasks) == 32
     assert sum(task.launches for task in held.tasks) == 199
+
+
+def test_seeds_and_steps_are_a_few_tasks(plain):
+    """One for each time that the number has doubled, and one each for 0 and 1."""
+    tasks = [one for one in read_capture(plain).tasks if one.kernel.name == "noise_kernel"]
+    seeds = {task.values()["seed"]: task.launches for task in tasks}
+    assert seeds == {0: 1, 1: 1, 2: 3, 5: 1}
+    assert all(task.timed_launches for task in tasks)
 
 
 def test_autotuners_benchmarks_do_not_count(plain):
@@ -408,6 +431,7 @@ def test_tasks_are_listed(plain, tmp_path):
     listed = run_here(tmp_path, "tasks", str(plain)).stdout
     assert "add_kernel" in listed
     assert "BLOCK=64" in listed
+    assert re.search(r"Of the time of these kernels: in [\d.]+% there is something to try", listed)
 
 
 @pytest.mark.long
@@ -515,6 +539,7 @@ print(time.process_time() - start)
     command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
     plain, watched = (min(time_s(*words) for _ in range(5)) for words in ([], command))
     assert watched < 1.1 * plain
+    assert [task.launches for task in read_capture(tmp_path / "c").tasks] == [101_001]
 
 
 @pytest.mark.gpu

@@ -13,12 +13,8 @@ from engine.search import Search
 from engine.search.model.acquisition import log_expected_improvement
 from engine.search.model.candidates import Candidates
 from engine.search.model.fit import Posterior, fit
-from engine.search.model.gaussian_process import (
-    GaussianProcess,
-    Hyperparameters,
-    Inputs,
-    Prediction,
-)
+from engine.search.model.gaussian_process import GaussianProcess, Hyperparameters, Inputs
+from engine.search.model.prediction import Prediction
 from engine.search.model.search_state import SearchState
 from engine.search.model.targets import targets
 from engine.search.samplers.bayesian import BayesianSearch
@@ -110,7 +106,8 @@ def test_predictions_are_those_of_the_dense_formula(
         values,
         Hyperparameters.from_logarithms(LOGARITHMS),
     )
-    mean, deviation = process.predict(_inputs(asked, expected))
+    prediction = Prediction(process, _inputs(asked, expected))
+    mean, deviation = prediction.mean, prediction.deviation
     inverse = np.linalg.inv(
         _dense(numbers, numbers, expected) + (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
     )
@@ -133,7 +130,7 @@ def test_a_bowl_is_a_slope_over_the_distance_from_the_middle(
         values,
         Hyperparameters.from_logarithms(LOGARITHMS),
     )
-    mean, _ = process.predict(Inputs(MIXED.indicators(asked.tolist()), off_middle=off[asked]))
+    mean = process.mean(Inputs(MIXED.indicators(asked.tolist()), off_middle=off[asked]))
     noise = (math.exp(LOGARITHMS[-1]) + 1e-6) * np.eye(20)
     covariance = _dense(numbers, numbers) + np.outer(off[numbers], off[numbers])
     cross = _dense(asked, numbers) + np.outer(off[asked], off[numbers])
@@ -153,16 +150,38 @@ def test_what_is_being_tried_counts_as_its_prediction(
     prediction = Prediction(process, asked)
     for group in np.split(tried, np.cumsum(groups)[:-1]):
         prediction.believe(_inputs(group, expected))
-    assumed, _ = process.predict(_inputs(tried, expected))
+    assumed = process.mean(_inputs(tried, expected))
     later = GaussianProcess(
         MIXED.levels,
         _inputs(np.concatenate([numbers, tried]), expected),
         np.concatenate([values, assumed]),
         hyperparameters,
     )
-    mean, deviation = later.predict(asked)
-    np.testing.assert_allclose(prediction.mean, mean, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(prediction.deviation, deviation, rtol=1e-6)
+    following = Prediction(later, asked)
+    np.testing.assert_allclose(prediction.mean, following.mean, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(prediction.deviation, following.deviation, rtol=1e-6)
+
+
+def test_the_highest_score_is_exact_and_the_others_are_bounds() -> None:
+    sizes = tuple(2**power for power in range(9))
+    space = Candidates(SearchSpace(tuple(Parameter(name, sizes) for name in "MNK")))
+    rng = np.random.default_rng(0)
+    tried = rng.choice(len(space), 150, replace=False)
+    values = ((space.points[tried] - 0.3) ** 2).sum(axis=1) + rng.normal(0, 0.1, len(tried))
+    hyperparameters = Hyperparameters(np.array([0.6, 0.6, 0.6]), 1.0, 0.5, 1e-2)
+    known = Inputs(space.indicators(tried))
+    process = GaussianProcess(space.levels, known, values, hyperparameters)
+    prediction = Prediction(process, Inputs(space.indicators(np.arange(len(space)))))
+
+    def gain(places: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+        return log_expected_improvement(prediction.mean[places], deviation, values.min())
+
+    found = prediction.scores(gain)
+    in_full = gain(np.arange(len(space)), prediction.deviation)
+    assert found.argmax() == in_full.argmax()
+    assert found.max() == pytest.approx(in_full.max(), rel=1e-9)
+    assert (found > in_full - 1e-6).all()
+    assert (found > in_full + 1e-6).mean() > 0.5, "hardly any was left out"
 
 
 @with_and_without_source

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import captured_kernels as kernels
@@ -17,16 +19,20 @@ import pytest
 import torch
 from capture_files import CaptureFile
 
+import engine.find as find_command
 import engine.tune as tune_command
 from engine.programs import tuning
 from engine.programs.captured_program import examine_new
 from engine.run.request import TuningRequest
 from engine.run.tuning import tune as tune_one
 from engine.study.storage import read_studies
+from foundation.config import Config
 from foundation.errors import UserError
+from kernels.captured.examination import Examiner
 from kernels.captured.examined import read_examined
 from kernels.captured.names import task_name
-from kernels.captured.task_file import read_capture
+from kernels.captured.task_file import append_winner, read_capture
+from kernels.captured.winner import Winner
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import BoardError
 
@@ -97,24 +103,32 @@ def test_a_program_is_tuned_and_its_file_holds_the_winners(
         assert winner.time_s == task["time_s"]
         assert winner.device_kind == ("host" if device == "host" else "board")
         assert winner.is_estimated == task["estimated"] == (device != "host")
-    assert winners[capture.keys[0]].grid == ("cdiv(n, BLOCK)", "1", "1")
+    sizes = "n | x.shape[0] | 4096 | y.shape[0] | out.shape[0]"
+    assert winners[capture.keys[0]].grid == (f"cdiv({sizes}, BLOCK)", "1", "1")
     assert winners[capture.keys[3]].grid is None
 
 
-@pytest.mark.usefixtures("ray_for_tests")
-def test_the_same_command_resumes(capture: CaptureFile, capsys: pytest.CaptureFixture[str]) -> None:
-    add_to(capture)
-    _, (first,) = tune(capture, capsys, "--trials", "1")
-    _, (more,) = tune(capture, capsys, "--trials", "2")
-    assert more["tried"] == 2
-    (study,) = read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
-    assert sum(trial.has_outcome for trial in study.changes()) == 2
-    assert more["time_s"] <= first["time_s"]
-    assert read_capture(capture.path).winners[more["key"]].time_s == more["time_s"]
+def test_winners_are_found_with_the_command_that_uses_them(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = add_to(capture)
+    assert find_command.main([str(capture.path), "--device", "host"]) == 1
+    out = capsys.readouterr().out
+    assert f"no winner for host: tune them by `rvv-tune tune {capture.path} --device host`" in out
+    winner = Winner(key, Config({"BLOCK": 128}), None, 2e-5, 1e-5, False, "host", "host", "study")
+    append_winner(capture.path, winner)
+    assert find_command.main([str(capture.path), "--device", "host"]) == 0
+    out = capsys.readouterr().out
+    assert "add 4096 fp32: BLOCK=128, 2.00x the deployed speed" in out
+    assert f"to use them, run: rvv-tune run --with {capture.path} -- COMMAND" in out
+    assert find_command.main([str(capture.path), "--json"]) == 1  # of the default board
+    assert json.loads(capsys.readouterr().out) == {"winners": []}
+    with pytest.raises(UserError, match="have their own shapes"):
+        find_command.main([str(capture.path), "--shape", "n=8"])
 
 
 @pytest.mark.usefixtures("ray_for_tests")
-def test_a_board_that_fails_on_one_task_ends_that_task(
+def test_a_board_that_fails_on_one_task_ends_that_task_and_the_others_resume(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failing = [add_to(capture, launches=1000)]
@@ -130,6 +144,13 @@ def test_a_board_that_fails_on_one_task_ends_that_task(
     assert refused["refusal"] == "3 configurations in a row could not be measured"
     assert fine["tried"] == 1
     assert read_capture(capture.path).winners.keys() == {good}
+    _, (_, more) = tune(capture, capsys, "--trials", "2")
+    assert more["tried"] == 2
+    studies = read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
+    (study,) = [study for study in studies if study.study_name.startswith("add-x_i128")]
+    assert sum(trial.has_outcome for trial in study.changes()) == 2
+    assert more["time_s"] <= fine["time_s"]
+    assert read_capture(capture.path).winners[good].time_s == more["time_s"]
     failing.append(good)
     no_bench = contextlib.nullcontext(lambda problem: None)
     monkeypatch.setattr(tuning, "shared_workbench", lambda *args, **kwargs: no_bench)
@@ -233,7 +254,7 @@ def test_only_what_a_task_does_to_the_process_is_kept(
     """What ends the command reaches the process that examines, too."""
     key = add_to(capture)
     python = capture.path.with_name("python")
-    python.write_text(f"#!/bin/sh\necho {key}\nkill -{ended} $$\n")
+    python.write_text(f"#!/bin/sh\nread key\nkill -{ended} $$\n")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
     assert examine_new(capture.path, lambda task: None) == ([] if said else [key])
@@ -277,9 +298,46 @@ def test_the_budget_covers_the_examination(
     assert tune_command.main(command) == 1
     (task,) = json.loads(capsys.readouterr().out)["tasks"]
     assert task["tried"] == 0
-    assert task["refusal"].endswith("before its turn to be examined: run the command again")
+    assert task["not_reached"] == (
+        "the budget was over before it was examined: run the command again"
+    )
     assert not read_examined(capture.path)
     assert not read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
+
+
+@pytest.mark.parametrize("finishes", [False, True])
+def test_the_first_examination_is_not_cut_off(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch, finishes: bool
+) -> None:
+    """Or a command with a budget that is too short would begin it anew each time."""
+    times_s = itertools.chain([0.0], itertools.repeat(2.0))
+    clock = SimpleNamespace(monotonic=lambda: next(times_s))
+    monkeypatch.setattr("kernels.captured.examination.time", clock)
+    keys = [add_to(capture), add_to(capture, n=8192)]
+    with Examiner(capture.path) as examiner:
+        examined = examiner.examine(keys, end_s=1.0, finishes=finishes)
+    assert examined == (keys[:1] if finishes else [])
+    assert [*read_examined(capture.path)] == examined
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_the_heaviest_task_gets_trials_before_others_are_examined(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little of the budget is left for examinations, as on a busy machine."""
+    light, heavy = add_to(capture), add_to(capture, n=8192, launches=1000)
+    monkeypatch.setattr(tuning, "_EXAMINED_PART", 0.0)
+    record, (left, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "2")
+    assert [task["key"] for task in record["tasks"]] == [heavy, light]
+    assert tuned["tried"] == 2
+    assert left["not_reached"] == (
+        "the budget was over before it was examined: run the command again"
+    )
+    assert read_examined(capture.path).keys() == {heavy}
+    monkeypatch.undo()
+    _, (_, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "8")
+    assert tuned["tried"] >= 7
+    assert read_examined(capture.path).keys() == {heavy, light}
 
 
 @pytest.mark.long

@@ -15,6 +15,25 @@ def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def weighted_kernel(xs, out, sizes, BLOCK: tl.constexpr):
+    n, weights = sizes
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    summed = tl.zeros([BLOCK], tl.float32)
+    for number in tl.static_range(len(xs)):
+        if xs[number] is not None:
+            summed += weights[number] * tl.load(xs[number] + places, mask=places < n)
+    tl.store(out + places, summed, mask=places < n)
+
+
+@triton.jit
+def blurred_kernel(x, out, n, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = places < n
+    before, after = tl.load(x + places - 1, mask=mask), tl.load(x + places + 1, mask=mask)
+    tl.store(out + places, (before + after) / 2, mask=mask)
+
+
+@triton.jit
 def scale_kernel(x, n, factor, BLOCK: tl.constexpr):
     places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     mask = places < n

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import captured_kernels as kernels
+import numpy as np
 import pytest
 import torch
 
@@ -17,7 +18,7 @@ from kernels.captured.changed_memory import changed_memory
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory, View
-from kernels.captured.outputs import CheckedOutputs, checked_outputs
+from kernels.captured.outputs import CheckedOutputs, Output, checked_outputs
 from kernels.captured.probe import Freedom, Probed, probed
 from kernels.captured.problem import captured_spec
 from kernels.captured.space import captured_space
@@ -25,6 +26,9 @@ from kernels.spec import KernelSpec
 from kernels.values import data_set
 from launchers.arguments import Described
 from triton_rvv.launches.contents import memory_ranges
+from triton_rvv.pipeline import compile_kernel
+from triton_rvv.targets.host_target import host_target
+from triton_rvv.targets.target_names import named_target
 
 
 def memory_of(**tensors: torch.Tensor) -> Memory:
@@ -231,11 +235,11 @@ def test_a_block_that_sizes_scratch_stays() -> None:
 
 
 def test_two_blocks_that_share_an_axis() -> None:
-    blocks = {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
-    deployed = launch(kernels.matmul_kernel, 3 * 2, blocks, M=96, N=128, K=64)
-    memory = memory_of(a=normal(96, 64), b=normal(64, 128), c=torch.zeros(96, 128))
+    blocks = {"BLOCK_M": 16, "BLOCK_N": 32, "BLOCK_K": 16}
+    deployed = launch(kernels.matmul_kernel, 3 * 2, blocks, M=48, N=64, K=32)
+    memory = memory_of(a=normal(48, 32), b=normal(32, 64), c=torch.zeros(48, 64))
     found = probe(deployed, memory)
-    assert found.rule.grid({"BLOCK_M": 16, "BLOCK_N": 16}) == (6 * 8, 1, 1)
+    assert found.rule.grid({"BLOCK_M": 8, "BLOCK_N": 8}) == (6 * 8, 1, 1)
     assert all(f.varies for f in found.freedoms)
 
 
@@ -258,11 +262,43 @@ def test_a_kernel_that_sums_what_lies_behind_is_refused() -> None:
         probe(deployed, memory_of(x=normal(40), out=torch.zeros(1)))
 
 
-def test_a_kernel_that_reads_in_front_of_an_argument_is_refused() -> None:
-    deployed = launch(kernels.stepping_kernel, 1, {"BLOCK": 64}, n=40, step=-1)
+def test_a_kernel_may_read_what_lies_in_front_of_a_slice() -> None:
+    """As stencils do. Boards get an array that begins there, and the compiled kernel skips it."""
+    deployed = launch(kernels.blurred_kernel, 8, {"BLOCK": 128}, n=1000)
+    memory = memory_of(x=normal(1010)[5:1005], out=torch.zeros(1000))
+    found = probe(deployed, memory)
+    assert found.fronts
+    assert freedom(found, "BLOCK").varies
+    task = SimpleNamespace(
+        load_name="", digest="", deployed=deployed, listed=(), memory=lambda data_set: memory
+    )
+    x, out, _ = captured_spec(task, found).arguments(None, Config({"BLOCK": 128}))
+    assert (x.lead, x.lead_bytes, len(x.value)) == (5, 20, 1010)  # type: ignore[arg-type]
+    assert (out.lead, len(out.expected)) == (0, 1000)
+    signature = {"x": "*fp32", "out": "*fp32", "n": "i32"}
+    compiled = [
+        compile_kernel(kernels.blurred_kernel, signature, {"BLOCK": 128}, host_target(), leads=one)
+        for one in ({}, {"x": 20})
+    ]
+    assert ["i64 20" in one.lowered for one in compiled] == [False, True]
+
+
+def test_an_output_keeps_what_lies_in_front_of_it() -> None:
+    whole = Output(None, torch.ones(2), torch.full((2,), 0.5)).behind(torch.tensor([7.0]))
+    assert whole.expected.tolist() == [7.0, 1.0, 1.0]
+    assert whole.slack is not None
+    assert whole.slack.tolist() == [0.0, 0.5, 0.5]
+    assert whole.start is not None
+    assert whole.start[0] == 7.0
+    assert whole.start[1:].isnan().all()
+
+
+def test_a_kernel_that_reads_in_front_of_its_storage_is_refused() -> None:
     memory = memory_of(x=normal(40)[39:], out=torch.zeros(40))
-    with pytest.raises(UserError, match=r"at byte -4 of x, .* in front of an argument is not capt"):
-        probe(deployed, memory)
+    assert probe(launch(kernels.stepping_kernel, 1, {"BLOCK": 64}, n=40, step=-1), memory).fronts
+    far = launch(kernels.stepping_kernel, 1, {"BLOCK": 64}, n=40, step=-2)
+    with pytest.raises(UserError, match=r"of x, .* so far in front of an argument is not capt"):
+        probe(far, memory)
 
 
 def test_a_kernel_that_takes_an_expanded_tensor_for_a_whole_one_is_refused() -> None:
@@ -380,6 +416,33 @@ def test_a_block_that_leaves_out_a_bias_of_zeros_or_a_weight_of_ones_is_wrong() 
     assert array_of(spec, "bias").any()  # of the check
     with data_set(1):
         assert not array_of(spec, "bias").any()  # of the timed runs
+
+
+def test_tuples_are_taken_apart() -> None:
+    """Each part is an argument, as compiled kernels have them; what is None is a constant."""
+    numbers = {"sizes[0]": ("i32", 1000), "sizes[1][0]": ("fp32", 0.5), "sizes[1][2]": ("fp32", 3)}
+    constants = {"xs[1]": None, "sizes[1][1]": None, "BLOCK": 256}
+    deployed = Deployed(kernels.weighted_kernel, numbers, constants, {}, (4, 1, 1))
+    x, y = normal(1000), torch.linspace(1, 2, 1000)
+    memory = memory_of(**{"xs[0]": x, "xs[2]": y, "out": torch.zeros(1000)})
+    found = probe(deployed, memory)
+    assert freedom(found, "BLOCK").values == (32, 64, 128, 256, 512, 1024)
+    assert found.rule.text("BLOCK") == "cdiv(sizes[0], BLOCK)"
+    sizes = "sizes[0] | xs[0].shape[0] | 1000 | xs[2].shape[0] | out.shape[0]"
+    assert found.rule.texts() == (f"cdiv({sizes}, BLOCK)", "1", "1")
+    task = SimpleNamespace(
+        load_name="", digest="", deployed=deployed, listed=(), memory=lambda data_set: memory
+    )
+    spec = captured_spec(task, found)
+    given = spec.arguments(None, Config({"BLOCK": 128}))
+    names = ["xs[0]", "xs[2]", "out", "sizes[0]", "sizes[1][0]", "sizes[1][2]"]
+    assert [argument.name for argument in given] == names
+    first, second, out = (given[number] for number in range(3))
+    assert np.allclose(out.expected, 0.5 * first.value + 3 * second.value, rtol=1e-4)
+    signature = {argument.name: argument.type for argument in given}
+    target = named_target("rvv256")
+    compiled = compile_kernel(spec.kernel, signature, constants, target, {"sizes[0]": 1000})
+    assert compiled.ttir.count("!tt.ptr<f32>") >= 3
 
 
 def array_of(spec: KernelSpec, name: str) -> Any:

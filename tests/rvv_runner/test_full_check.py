@@ -13,9 +13,15 @@ from foundation.errors import UserError
 from rvv_runner.__main__ import main
 from rvv_runner.board import BoardError
 from rvv_runner.calibration.check_probes import PROBES
-from rvv_runner.calibration.family_page import Page, measure_page, models_on_page, read_page
+from rvv_runner.calibration.family_page import (
+    Page,
+    measure_page,
+    models_on_page,
+    probes_on,
+    read_page,
+)
 from rvv_runner.calibration.nearest_model import core_text, findings, surprises
-from rvv_runner.devices import load_board
+from rvv_runner.devices import load_board, on_cores
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.family import models
 from rvv_runner.measurement import Status
@@ -83,7 +89,8 @@ def test_a_page_shows_streams_and_stores_beyond_l1d(estimated):
     assert surprises(page, estimated) == []
     far_off = dataclasses.replace(page, cycles={**page.cycles, strided: 4 * default[strided]})
     (sentence,) = surprises(far_off, estimated)
-    assert sentence == f"{strided}: 64 cycles a line, and 16 in the model"
+    cycles = default[strided]
+    assert sentence == f"{strided}: {4 * cycles:.3g} cycles, and {cycles:.3g} in the model"
 
 
 def test_what_failed_on_the_board_decides_nothing(estimated):
@@ -117,7 +124,8 @@ def test_the_command_measures_writes_and_narrows(boards, capsys):
     page = read_page(Path("mine.check.json"))
     assert page is not None
     assert (page.name, page.board, page.reasons) == ("x60", "emulated:x60", {})
-    assert set(page.cycles) == {probe.name for probe in PROBES}
+    boards_used = [load_board(on_cores("emulated", count)).info for count in (1, 2, 4, 8)]
+    assert set(page.cycles) == {probe.name for info in boards_used for probe in probes_on(info)}
     # Another user imports the file, under a name that is free.
     (boards / "mine.toml").unlink()
     assert importlib.import_module("engine.import").main(["mine.check.json"]) == 0
@@ -129,6 +137,52 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_measured(boards, cap
     with pytest.raises(BoardError, match="there is a board file"):
         main(["check", "emulated", "--full", "--core", "mine"])
     assert "cycles a line" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def few_turns(monkeypatch) -> None:
+    """Leaves out the probes of one core of any board, and shortens the others."""
+    monkeypatch.setattr("rvv_runner.calibration.family_page.PROBES", ())
+    monkeypatch.setattr("rvv_runner.calibration.family_page._ITERATIONS", 500)
+
+
+def test_a_page_tells_what_cores_share_and_how_fast_their_matrix_units_are(tmp_path, few_turns):
+    page = None
+    for count in (1, 4):
+        board = load_board(on_cores("emulated:x60-ime", count))
+        board.open()
+        page = measure_page(board, "x60", tmp_path, lambda line: None, page)
+        estimated = models_on_page(board, tmp_path, {"vmadot, one after another"})
+        assert list(estimated) == ["vmadot, one after another"] * (count == 1)
+    assert page is not None
+    assert page.reasons == {}
+    cycles = page.cycles
+    # SpacemiT, "AI Matrix Extension": one a cycle on each of four cores. The latency is assumed.
+    assert cycles["vmadot, one after another"] == pytest.approx(1, rel=0.1)
+    assert cycles["vmadot, one after another, on 4 cores"] == pytest.approx(1, rel=0.1)
+    assert cycles["vmadot, each on the sums before"] == pytest.approx(5, rel=0.1)
+    rows = "loads of lines in a row from DRAM, on"
+    assert cycles[f"{rows} 4 cores"] > 2 * cycles[f"{rows} one core"]
+    near = "64 KiB of its own again, on"
+    assert cycles[f"{near} 4 cores"] < 1.5 * cycles[f"{near} one core"]
+
+
+def test_a_unit_that_is_slower_than_the_model_is_named():
+    name = "vmadot, each on the sums before"
+    page = Page("x60", "desk", {name: 8.0}, {})
+    (sentence,) = surprises(page, {name: {"default": 5.0}})
+    assert sentence == f"{name}: 8 cycles, and 5 in the model"
+
+
+def test_a_unit_that_multiplies_wrongly_gives_no_figure(tmp_path, few_turns):
+    from rvv_runner.board_file import read_board_file
+
+    board = Failing(read_board_file("x60-ime"))
+    board.status = "wrong"
+    board.open()
+    page = measure_page(board, "x60", tmp_path, lambda line: None)
+    assert page.cycles == {}
+    assert page.reasons["vmadot, one after another"] == "it fell over"
 
 
 class Failing(EmulatedBoard):
@@ -146,7 +200,7 @@ class Failing(EmulatedBoard):
 def test_a_board_that_fails_ends_the_check_with_its_reason(boards, tmp_path, monkeypatch):
     from rvv_runner.board_file import read_board_file
 
-    monkeypatch.setattr("rvv_runner.calibration.family_page.PROBES", PROBES[:4])
+    monkeypatch.setattr("rvv_runner.calibration.family_page.probes_on", lambda info: PROBES[:4])
     board = Failing(read_board_file("x60"))
     board.open()
     with pytest.raises(BoardError, match="emulated:x60 failed: it fell over"):

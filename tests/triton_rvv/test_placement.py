@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 
 import pytest
@@ -16,6 +17,7 @@ from triton_rvv.codegen.link import LinkError, link_elf
 from triton_rvv.codegen.llvm import generate
 from triton_rvv.codegen.placement import with_kernel
 from triton_rvv.runtime.qemu import cpu_option, find_qemu
+from triton_rvv.targets.host_target import host_target
 
 TARGET = RVVTarget(vlen_bits=256)
 QEMU = find_qemu()
@@ -47,10 +49,10 @@ def launcher():
 
 
 @pytest.fixture
-def linked(monkeypatch, launcher, tmp_path):
+def linked(monkeypatch, tmp_path):
     """Makes the executable of an object, and says whether it was placed."""
 
-    def make(compiled, places=True):
+    def make(compiled, places=True, target=TARGET):
         (tmp_path / "kernel.o").write_bytes(compiled)
         placed = []
 
@@ -59,7 +61,8 @@ def linked(monkeypatch, launcher, tmp_path):
             return placed[-1]
 
         monkeypatch.setattr(link, "with_kernel", asked)
-        link_elf([tmp_path / "kernel.o", launcher], tmp_path / "kernel.elf")
+        objects = [tmp_path / "kernel.o", launcher_object(target)]
+        link_elf(objects, tmp_path / "kernel.elf", target.backend)
         monkeypatch.undo()
         return tmp_path / "kernel.elf", placed[0] is not None
 
@@ -105,6 +108,17 @@ def test_both_start(linked, places):
         text=True,
         check=False,
     )
+    assert is_placed == places
+    assert RAN in done.stderr
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="places objects of x86-64")
+@pytest.mark.parametrize("places", [True, False])
+def test_a_program_for_this_machine_starts(linked, places):
+    target = host_target()
+    compiled = compile_kernel(shuffled_kernel, {"x_ptr": "*fp32"}, {"N": 256}, target)
+    elf, is_placed = linked(compiled.object, places, target)
+    done = subprocess.run([str(elf)], capture_output=True, text=True, check=False, timeout=200)
     assert is_placed == places
     assert RAN in done.stderr
 

@@ -121,13 +121,13 @@ def _link_alone(
 
 def _is_placed(objects: Sequence[Path], linked: Path, backend: Backend, with_lines: bool) -> bool:
     """Put the first object into a program of the others; False where only a linker can."""
-    if backend != "rvv" or with_lines or len(objects) < 2:
+    if with_lines or len(objects) < 2:
         return False
     kernel, *others = objects
     try:
         versions = tuple((str(path), path.stat().st_mtime_ns) for path in others)
         if versions not in _PROGRAMS:
-            _PROGRAMS[versions] = _program(others)
+            _PROGRAMS[versions] = _program(others, backend)
         program, compiled = _PROGRAMS[versions], kernel.read_bytes()
     except FileNotFoundError:
         return False  # the linker says which
@@ -143,12 +143,12 @@ def _open_as_executable(path: str, flags: int) -> int:
     return os.open(path, flags, 0o777)
 
 
-def _program(objects: Sequence[Path]) -> Program | None:
+def _program(objects: Sequence[Path], backend: Backend) -> Program | None:
     """The executable of all objects but the kernel's; None where there is none."""
     with tempfile.TemporaryDirectory(prefix="program-") as folder:
-        if _COMMANDS.get(("rvv", _SCRIPT)) is None:
-            warm_up()
-        command, linked = _COMMANDS.get(("rvv", _SCRIPT)), Path(folder) / "linked"
+        if _COMMANDS.get((backend, _SCRIPT)) is None:
+            warm_up(backend)
+        command, linked = _COMMANDS.get((backend, _SCRIPT)), Path(folder) / "linked"
         if command is None:
             return None
         try:

@@ -4,11 +4,13 @@ LLVM's code generator knows neither the instruction nor which registers such a l
 kernel calls these functions, and they are put behind its assembly.
 
 A tile of R x C operands keeps 2 x R x C registers of sums. Each step along K takes R + C loads and
-R x C instructions; both go on at once, so that neither waits where loads come early enough:
+R x C instructions. Loads take longer: two cycles for a register on the X60, 14 for the 7 of a step
+of 3 x 4 operands, whose instructions take 12. So a load comes whenever two registers are free, and
+what is multiplied in between was loaded before the one in front of it:
 
-    columns come in halves of two; the next half is loaded while one is multiplied
-    the first two operands of A are loaded as a pair, as soon as the last step is done with them
-    a third one is loaded for two steps at once
+    columns come in halves of two, and the first two operands of A as a pair
+    a third one is loaded for two steps at once: its products come last in the first step, and
+    before those of the pair, which is still on its way, in the first half of the second
 
 Behind the last step, sums are put into rows: an instruction's sums are a few columns of several
 rows.
@@ -33,7 +35,7 @@ _LOADED = {1: "vl1re8.v", 2: "vl2re8.v"}
 _PAIR, _THIRD, _COLUMNS, _TURNS = "a0", "a1", "a2", "a3"
 _OUT, _OUT_STRIDE, _START, _START_STRIDE = "a4", "a5", "a6", "a7"
 _LENGTH, _SECOND_OUT, _SECOND_START = "t0", "t1", "t2"
-_LATER_OUT, _LAST_TURNS = "t3", "t4"  # the end of a row that has not been asked for
+_ASKED, _NEXT_ASKED, _FIRST_ASKED = "t3", "t4", "t5"  # the ends of rows that are asked for
 
 
 def tile_functions(llir: str) -> str:
@@ -61,6 +63,8 @@ def _tile(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
     yield f"vsetvli {_LENGTH}, zero, e8, m1, ta, ma"
     yield from _load_left(unit, shape, 0)
     yield from _load_columns(unit, shape, 0)
+    if shape.rows == 3:
+        yield from _load_third(unit, shape)
     # As many elements as before, since another number takes time; in half the time of a move.
     yield "vsetvli zero, zero, e32, m4, ta, ma"
     last = _sums(shape, shape.rows, 0)
@@ -75,30 +79,26 @@ def _tile(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
 
 
 def _turns(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
-    """All steps along K, two in a turn. The last turns also ask for the lines that are written:
-    from L1D, which evicts at random, many would have gone again by then."""
+    """All steps along K, two in a turn. The last turns also ask for the lines that are written, a
+    row in each: from L1D, which evicts at random, many would have gone again if they came earlier.
+    """
+    asked = []
     if shape.prefetches:
         # The line of a row's last byte: that of its first one, if it is another, came with the tile
-        # on the left.
-        yield f"addi {_LATER_OUT}, {_OUT}, {4 * shape.columns * unit.side - 1}"
-        yield f"li {_LAST_TURNS}, {shape.rows * unit.side}"
-        yield f"minu {_LAST_TURNS}, {_LAST_TURNS}, {_TURNS}"
-        yield f"sub {_TURNS}, {_TURNS}, {_LAST_TURNS}"
-        yield f"beqz {_TURNS}, 2f"
-    yield from _loop(unit, shape, "1", _TURNS, [])
-    if shape.prefetches:
-        yield "2:"
-        asked = [f"prefetch.w 0({_LATER_OUT})", f"add {_LATER_OUT}, {_LATER_OUT}, {_OUT_STRIDE}"]
-        yield from _loop(unit, shape, "3", _LAST_TURNS, asked)
-
-
-def _loop(
-    unit: MatrixUnit, shape: TileShape, label: str, counter: str, others: Sequence[str]
-) -> Iterator[str]:
-    yield f"{label}:"
+        # on the left. Turns before the last ones ask for the first row's, whose end is the lowest.
+        yield f"addi {_FIRST_ASKED}, {_OUT}, {4 * shape.columns * unit.side - 1}"
+        yield f"addi {_NEXT_ASKED}, {_TURNS}, {-shape.rows * unit.side}"
+        yield f"mul {_NEXT_ASKED}, {_NEXT_ASKED}, {_OUT_STRIDE}"
+        yield f"sub {_NEXT_ASKED}, {_FIRST_ASKED}, {_NEXT_ASKED}"
+        asked = [
+            f"maxu {_ASKED}, {_NEXT_ASKED}, {_FIRST_ASKED}",
+            f"prefetch.w 0({_ASKED})",
+            f"add {_NEXT_ASKED}, {_NEXT_ASKED}, {_OUT_STRIDE}",
+        ]
+    yield "1:"
     lines = [*_step(unit, shape, 0), *_step(unit, shape, 1)]
-    yield from _spread(unit, [*others, f"addi {counter}, {counter}, -1"], lines)
-    yield f"bnez {counter}, {label}b"
+    yield from _spread(unit, [*asked, f"addi {_TURNS}, {_TURNS}, -1"], lines)
+    yield f"bnez {_TURNS}, 1b"
 
 
 def _spread(unit: MatrixUnit, waiting: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
@@ -123,25 +123,38 @@ def _spread(unit: MatrixUnit, waiting: Sequence[str], lines: Sequence[str]) -> I
 
 
 def _step(unit: MatrixUnit, shape: TileShape, step: int) -> Iterator[str]:
-    """One step along K, the first or the second of a turn, and the loads for the next one."""
+    """One step along K, the first or the second of a turn, and the loads for those that follow."""
+    later = iter(range(step * shape.halves + 1, (step + 1) * shape.halves + 1))
+    if shape.rows < 3:
+        yield from _load_columns(unit, shape, next(later))
     for part in range(shape.halves):
-        buffer = step * shape.halves + part
-        columns = range(part * shape.half, (part + 1) * shape.half)
-        pairs = [(row, column) for row in range(shape.rows) for column in columns]
-        brings_third = shape.rows == 3 and step == 0 and part == 0
-        is_last = part == shape.halves - 1
-        for place, (row, column) in enumerate(pairs):
-            left, right = _left_register(shape, row, step), 2 * (buffer % 2) + column % shape.half
-            yield f"{unit.instruction} v{_sums(shape, row, column)}, v{left}, v{right}"
-            if place == 0 and brings_third:
-                yield from _load(_THIRD_AT, 2, _THIRD, unit, shape)
-            # A unit that is taken holds up what is behind it: the third operand's load comes first.
-            if place == (2 * shape.half if brings_third else 0):
-                yield from _load_columns(unit, shape, buffer + 1)
-            if shape.rows < 3 and place == 0 and part == 0:
+        for rows in _groups(shape, step, part):
+            yield from _products(unit, shape, step, part, rows)
+            if part == 0:
+                for buffer in itertools.islice(later, 1):
+                    yield from _load_columns(unit, shape, buffer)
+            if part == shape.halves - 1 and 0 in rows:
                 yield from _load_left(unit, shape, step + 1)
-            if shape.rows == 3 and is_last and place == 2 * shape.half - 1:
-                yield from _load_left(unit, shape, step + 1)
+    if shape.rows == 3 and step == 1:
+        yield from _load_third(unit, shape)
+
+
+def _groups(shape: TileShape, step: int, part: int) -> list[range]:
+    """Operands of A whose products with a part of the columns come together, in their order."""
+    pair, third = range(shape.pairs), range(2, shape.rows)
+    if not third:
+        return [pair]
+    return [third, pair] if step == 1 and part == 0 else [pair, third]
+
+
+def _products(
+    unit: MatrixUnit, shape: TileShape, step: int, part: int, rows: range
+) -> Iterator[str]:
+    buffer = step * shape.halves + part
+    for row, within in itertools.product(rows, range(shape.half)):
+        left, right = _left_register(shape, row, step), 2 * (buffer % 2) + within
+        sums = _sums(shape, row, part * shape.half + within)
+        yield f"{unit.instruction} v{sums}, v{left}, v{right}"
 
 
 def _left_register(shape: TileShape, row: int, step: int) -> int:
@@ -159,14 +172,18 @@ def _load_columns(unit: MatrixUnit, shape: TileShape, buffer: int) -> Iterator[s
     return _load(2 * (buffer % 2), shape.half, _COLUMNS, unit, shape)
 
 
+def _load_third(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
+    return _load(_THIRD_AT, 2, _THIRD, unit, shape)
+
+
 def _load(
     first: int, count: int, pointer: str, unit: MatrixUnit, shape: TileShape
 ) -> Iterator[str]:
     size_bytes = count * unit.register_bytes
     yield f"{_LOADED[count]} v{first}, ({pointer})"
-    for line in range(0, size_bytes, _LINE_BYTES) if shape.prefetches else ():
-        yield f"prefetch.r {unit.loads_ahead * size_bytes + line}({pointer})"
     yield f"addi {pointer}, {pointer}, {size_bytes}"
+    for line in range(0, size_bytes, _LINE_BYTES) if shape.prefetches else ():
+        yield f"prefetch.r {(unit.loads_ahead - 1) * size_bytes + line}({pointer})"
 
 
 def _write_rows(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
@@ -174,7 +191,7 @@ def _write_rows(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
     put into rows."""
     half = unit.register_bytes // 4 // 2
     lanes = unit.register_bytes // 4
-    yield f"vsetivli zero, {lanes}, e32, m1, ta, ma"
+    yield f"vsetivli zero, {lanes}, e32, m1, ta, mu"
     yield f"li {_LENGTH}, {(1 << half) - 1:#x}"
     yield f"vmv.s.x v0, {_LENGTH}"  # the lower half
     parts = list(itertools.product(range(shape.rows), range(2)))
@@ -200,9 +217,9 @@ def _to_rows(
     for column in range(0, shape.columns, 2):
         first, second = (_sums(shape, row, column + n) + place for n in range(2))
         spare = next(spares)
-        yield f"vslidedown.vi v{spare}, v{first}, {half}"
-        yield f"vslideup.vi v{first}, v{second}, {half}"
-        yield f"vmerge.vvm v{second}, v{second}, v{spare}, v0"
+        yield f"vadd.vi v{spare}, v{second}, 0"  # a move takes longer on the X60
+        yield f"vslidedown.vi v{second}, v{first}, {half}, v0.t"
+        yield f"vslideup.vi v{first}, v{spare}, {half}"
 
 
 def _write_part(unit: MatrixUnit, shape: TileShape, part: tuple[int, int]) -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 A link of the launcher and libc takes 15 ms, and only the kernel differs from one to the next. So
 they are linked once, with the kernel's symbols at fixed addresses, and each kernel is placed there
-in a segment of its own. That takes what LLVM's objects for kernels hold: code, constants, and
-distances between them. Objects with anything else are for a linker.
+in a segment of its own. That takes what LLVM's objects for kernels hold on RISC-V and x86-64: code,
+constants, and distances between them. Objects with anything else are for a linker.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from triton_rvv.codegen.elf_file import (
     SEGMENT,
     SYMBOL,
     ElfFile,
+    Relocation,
     Section,
     Segment,
     Strings,
@@ -38,6 +39,8 @@ _FIXED = {
     b"triton_rvv_kernel_name": _START + _NAME_AT,
     b"triton_rvv_kernel": _START + _CODE_AT,
 }
+# What objects for this machine hold for calls from Python; no program refers to it.
+_FOR_CALLS = b"triton_rvv_run_programs"
 # The linker's options for a program without its kernel.
 PLACE_FLAGS = tuple(f"--defsym={name.decode()}={address:#x}" for name, address in _FIXED.items())
 
@@ -45,7 +48,9 @@ _PROGBITS, _RELA, _ATTRIBUTES = 1, 4, 0x70000003
 _ALLOC, _EXEC, _MERGE, _STRINGS = 2, 4, 0x10, 0x20
 _LOAD, _SPARE_SEGMENT, _ATTRIBUTES_SEGMENT = 1, 0x6474E550, 0x70000003  # PT_GNU_EH_FRAME
 _RELOCATABLE, _LOCAL, _ABSOLUTE, _FILE = 1, 0, 0xFFF1, 4
+_RISCV, _X86_64 = 243, 62
 _CALL, _CALL_PLT, _HIGH, _LOW, _LOW_OF_STORE = 18, 19, 23, 24, 25
+_DISTANCE, _DISTANCE_OF_CALL = 2, 4  # of x86-64
 
 
 class _NeedsLinkerError(Exception):
@@ -160,28 +165,46 @@ class _Kernel:
         return self._program.addresses[name]
 
     def _relocate(self) -> None:
+        by_machine = {_RISCV: self._relocate_riscv, _X86_64: self._relocate_x86}
+        relocate = by_machine.get(int(self._elf.header()[2]))
+        if relocate is None:
+            raise _NeedsLinkerError
         for table in self._all:
-            if table.type != _RELA or not self._all[table.info].flags & _ALLOC:
-                continue
-            base = self.sections[table.info].address
-            entries = list(self._elf.relocations(table))
-            distances: dict[int, int] = {}
-            for entry in entries:
-                if entry.type in (_HIGH, _CALL, _CALL_PLT):
-                    place = base + entry.offset
-                    distance = self._address(entry.symbol) + entry.addend - place
-                    distances[place] = distance
-                    self._add(place, distance + 0x800 & 0xFFFFF000)
-                    if entry.type != _HIGH:
-                        self._add(place + 4, (distance & 0xFFF) << 20)
-                elif entry.type not in (_LOW, _LOW_OF_STORE):
-                    raise _NeedsLinkerError
-            for entry in entries:
-                if entry.type in (_LOW, _LOW_OF_STORE):  # leads to the instruction of the high part
-                    low = distances[self._address(entry.symbol)] & 0xFFF
-                    split = (low & 0x1F) << 7 | (low >> 5) << 25
-                    is_store = entry.type == _LOW_OF_STORE
-                    self._add(base + entry.offset, split if is_store else low << 20)
+            if table.type == _RELA and self._all[table.info].flags & _ALLOC:
+                base = self.sections[table.info].address
+                relocate(base, list(self._elf.relocations(table)))
+
+    def _relocate_riscv(self, base: int, entries: Sequence[Relocation]) -> None:
+        """Fill in distances, whose low parts lead to the instructions of the high ones."""
+        distances: dict[int, int] = {}
+        for entry in entries:
+            if entry.type in (_HIGH, _CALL, _CALL_PLT):
+                place = base + entry.offset
+                distance = self._distance(place, entry)
+                distances[place] = distance
+                self._add(place, distance + 0x800 & 0xFFFFF000)
+                if entry.type != _HIGH:
+                    self._add(place + 4, (distance & 0xFFF) << 20)
+            elif entry.type not in (_LOW, _LOW_OF_STORE):
+                raise _NeedsLinkerError
+        for entry in entries:
+            if entry.type in (_LOW, _LOW_OF_STORE):
+                low = distances[self._address(entry.symbol)] & 0xFFF
+                split = (low & 0x1F) << 7 | (low >> 5) << 25
+                is_store = entry.type == _LOW_OF_STORE
+                self._add(base + entry.offset, split if is_store else low << 20)
+
+    def _relocate_x86(self, base: int, entries: Sequence[Relocation]) -> None:
+        """Fill in distances of 32 bits."""
+        for entry in entries:
+            if entry.type not in (_DISTANCE, _DISTANCE_OF_CALL):
+                raise _NeedsLinkerError
+            place = base + entry.offset
+            distance = self._distance(place, entry)
+            struct.pack_into("<i", self.memory, place - _START, distance)
+
+    def _distance(self, place: int, entry: Relocation) -> int:
+        return self._address(entry.symbol) + entry.addend - place
 
     def _add(self, address: int, bits: int) -> None:
         """Put bits into an instruction, where there are none yet."""
@@ -192,10 +215,10 @@ class _Kernel:
         for symbol in self._found[1:]:
             name = string_at(self._strings, symbol.name)
             is_local = symbol.info >> 4 == _LOCAL
-            if symbol.section and not is_local and name not in _FIXED:
+            if symbol.section and not is_local and name not in (*_FIXED, _FOR_CALLS):
                 raise _NeedsLinkerError  # it may take the place of the program's own
             if symbol.section in self.sections:
-                if is_local and not name.startswith(b".L"):
+                if name == _FOR_CALLS or (is_local and not name.startswith(b".L")):
                     address = self.sections[symbol.section].address
                     yield name, symbol._replace(value=address + symbol.value)
             elif symbol.section == _ABSOLUTE and symbol.info == _FILE:

@@ -19,8 +19,9 @@ _SMALL_BYTES = 1 << 16
 # A distribution is taken from so many elements, evenly spaced.
 _SAMPLE = 1 << 18
 _LARGEST_BYTES = 1 << 30
-# Kernels read beyond a view of all rows but the last, where its storage goes on. That counts as the
-# tensor's, up to so many bytes, or to this share of them.
+# Kernels read beyond a view of all rows but the last, where its storage goes on, and in front of
+# one of all rows but the first. That counts as the tensor's, up to so many bytes, or to this share
+# of them.
 _TAIL_BYTES = 1 << 16
 _TAIL_SHARE = 8
 
@@ -33,15 +34,18 @@ class Range:
         first: the tensor that begins first.
         size_bytes: from its first byte to the last of any, or to the end of the storage of torch's
             that holds them, if that is near.
+        front: elements of the first tensor's type that lie in front of it in that storage, if its
+            beginning is near.
     """
 
     first: torch.Tensor
     size_bytes: int
+    front: int = 0
 
     @property
     def elements(self) -> int:
-        """How many elements of the first tensor's type it holds."""
-        return -(-self.size_bytes // self.first.dtype.itemsize)
+        """How many elements of the first tensor's type it holds, those in front among them."""
+        return self.front - (-self.size_bytes // self.first.dtype.itemsize)
 
 
 @dataclass(frozen=True)
@@ -78,17 +82,38 @@ def memory_ranges(tensors: Mapping[str, torch.Tensor]) -> tuple[list[Range], dic
         ranges[number] = (first, low, min([end, *following[number : number + 1]]))
     # Addresses differ from run to run; the order of the parameters does not.
     order = list(dict.fromkeys(placed[name].storage for name in tensors))
-    ordered = [ranges[number] for number in order]
     renumbered = {n: Placed(order.index(p.storage), p.offset) for n, p in placed.items()}
-    return [Range(tensors[first], high - low) for first, low, high in ordered], renumbered
+    ends = [0, *(high for _, _, high in ranges)]
+    found = []
+    for number in order:
+        first, low, high = ranges[number]
+        front = _front(tensors[first], low, high, ends[number])
+        found.append(Range(tensors[first], high - low, front))
+    return found, renumbered
 
 
 def _storage_end(tensor: torch.Tensor, size_bytes: int, high: int) -> int:
     """Where the memory behind a range of tensors ends: with its storage, or with the range."""
     storage = tensor.untyped_storage()
     end: int = storage.data_ptr() + storage.nbytes()
-    near = max(_TAIL_BYTES, size_bytes // _TAIL_SHARE)
-    return end if high < end <= high + near else high
+    return end if high < end <= high + _near(size_bytes) else high
+
+
+def _front(tensor: torch.Tensor, low: int, high: int, taken: int) -> int:
+    """How many elements of its storage lie in front of a range of tensors, if they are near.
+
+    Args:
+        tensor: the first of the range.
+        low, high: its first address, and the one behind it.
+        taken: the address up to which memory belongs to others.
+    """
+    begin = max(tensor.untyped_storage().data_ptr(), taken)
+    is_near = low - begin <= _near(high - low)
+    return (low - begin) // tensor.dtype.itemsize if is_near else 0
+
+
+def _near(size_bytes: int) -> int:
+    return max(_TAIL_BYTES, size_bytes // _TAIL_SHARE)
 
 
 def _size_bytes(tensor: torch.Tensor) -> int:
@@ -109,7 +134,8 @@ def contents_record(memory: Range, seed: int, *, keep_data: bool) -> dict[str, A
     if memory.first.is_cuda and torch.cuda.is_current_stream_capturing():
         return None
     flat = _flat(memory)
-    if keep_data or flat.nbytes <= _SMALL_BYTES or _counts(flat.dtype):
+    own_bytes = flat.nbytes - memory.front * flat.dtype.itemsize
+    if keep_data or own_bytes <= _SMALL_BYTES or _counts(flat.dtype):
         if flat.nbytes > _LARGEST_BYTES and not keep_data:
             return None
         data = flat.cpu().view(torch.uint8).numpy().tobytes()
@@ -121,7 +147,7 @@ def _flat(memory: Range) -> torch.Tensor:
     """All elements of a range in one dimension, without gradients."""
     first = memory.first.detach()
     storage = first.untyped_storage()
-    offset = first.storage_offset()
+    offset = first.storage_offset() - memory.front
     elements = min(memory.elements, storage.nbytes() // first.dtype.itemsize - offset)
     return torch.empty(0, dtype=first.dtype, device=first.device).set_(
         storage, offset, (elements,), (1,)

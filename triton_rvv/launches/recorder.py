@@ -24,6 +24,9 @@ __all__ = ["Recorder"]
 _WRITE_EVERY_S = 0.5
 # Of more signatures that differ in sizes alone, launches count towards the most similar one.
 _MOST_SIGNATURES = 32
+# Launches whose tensors and grids are the same count together if their integers are this near: a
+# seed or a step is another number each time, and a task for each would be too many to tune.
+_NEAR = 1.0  # doublings
 
 
 @dataclass
@@ -33,6 +36,7 @@ class _Entry:
     key: str
     timer: Timer
     sizes: list[int]
+    frame: str
     written_launches: int = 0
     has_raised: bool = False
 
@@ -168,17 +172,24 @@ class Recorder:
         return entry
 
     def _counted_with(self, signature: Signature) -> _Entry | None:
-        """The most similar entry, if there are many that differ in sizes alone."""
+        """The most similar entry, if it is near, or there are many that differ in sizes alone."""
+
+        def distance(entry: _Entry) -> float:
+            return size_distance(entry.sizes, signature.sizes)
+
         similar = self._similar.get(signature.family, [])
-        if len(similar) < _MOST_SIGNATURES:
-            return None
-        return min(similar, key=lambda entry: size_distance(entry.sizes, signature.sizes))
+        if len(similar) >= _MOST_SIGNATURES:
+            return min(similar, key=distance)
+        alike = [entry for entry in similar if entry.frame == signature.frame]
+        nearest = min(alike, key=distance, default=None)
+        return nearest if nearest is not None and distance(nearest) < _NEAR else None
 
     def _written(self, launch: Launch, signature: Signature) -> _Entry:
         storages = [
             {
                 "dtype": signature.dtype_name(memory.first),
                 "elements": memory.elements,
+                "front": memory.front,
                 "contents": contents_record(
                     memory, _seed(signature.key, number), keep_data=self._keep_data
                 ),
@@ -190,7 +201,7 @@ class Recorder:
         if text:
             self._file.source(digest, text)
         self._file.write("task", **launch.record(signature, digest), storages=storages)
-        entry = _Entry(signature.key, new_timer(), signature.sizes)
+        entry = _Entry(signature.key, new_timer(), signature.sizes, signature.frame)
         with self._lock:
             entry = self._entries.setdefault(signature.key, entry)
             self._similar.setdefault(signature.family, []).append(entry)

@@ -52,6 +52,16 @@ class Signature:
         )
 
     @property
+    def frame(self) -> str:
+        """The same for launches that differ in numbers alone, such as a step or a seed.
+
+        Flags, and integers that are 0 or 1, are no such numbers.
+        """
+        arguments = {name: _without_numbers(value) for name, value in self.arguments.items()}
+        fixed = [dict(self.constants), dict(self.options), list(self.grid)]
+        return _digest([self.kernel, arguments, *fixed])
+
+    @property
     def call_key(self) -> str:
         """The same whatever an autotuner or heuristics choose."""
         sizes = {name: self._called(value) for name, value in self._sizes().items()}
@@ -259,6 +269,17 @@ def _without_floats(value: Any) -> Any:
     if isinstance(value, dict) and set(value) == {"scalar"}:
         scalar = value["scalar"]
         return {**scalar, "value": None} if isinstance(scalar["value"], float) else scalar
+    return value
+
+
+def _without_numbers(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    ((kind, parts),) = value.items()
+    if kind == "tuple":
+        return [_without_numbers(part) for part in parts]
+    if kind == "scalar" and parts["type"] != "i1" and parts["value"] not in (0, 1):
+        return parts["type"]
     return value
 
 

@@ -59,12 +59,12 @@ class Timer:
 
     def __init__(self, clock: str) -> None:
         self.clock = clock
-        self._first = _FIRST.get(clock, 0)
+        self._first_timed = _FIRST.get(clock, 0)
         self._every = _EVERY.get(clock, 0)
         self.launches = 0
         self._timed = 0
         self._time_s = 0.0
-        self._first_s: float | None = None
+        self._first: tuple[Any, Any] | None = None
         self._pending: deque[tuple[Any, Any]] = deque()
 
     @property
@@ -74,7 +74,7 @@ class Timer:
 
     def start(self) -> Any:
         """What `stop` takes, or None if this launch is not timed."""
-        if self.launches >= self._first and (not self._every or self.launches % self._every):
+        if self.launches >= self._first_timed and (not self._every or self.launches % self._every):
             return None
         return _now(self)
 
@@ -90,7 +90,7 @@ class Timer:
             self._add_events(started, _recorded_event())
 
     def first(self, marks: tuple[Any, Any] | None) -> None:
-        """Count the first launch, during which the kernel was compiled.
+        """Count a launch that was described, of which the first is slower than others.
 
         Args:
             marks: taken where the kernel started and ended, or None.
@@ -98,10 +98,13 @@ class Timer:
         self.launches += 1
         if marks is None or None in marks:
             return
-        if self.clock == "host":
-            self._first_s = marks[1] - marks[0]
+        if self._first is None:
+            self._first = marks
         elif self.clock == "gpu":
             self._add_events(*marks)
+        else:
+            self._timed += 1
+            self._time_s += marks[1] - marks[0]
 
     def summed(self, repeats: int, *, is_last: bool = False) -> dict[str, Any]:
         """Launches, those that were timed, and their time; the first counts if it is all there is.
@@ -112,14 +115,26 @@ class Timer:
         """
         self._take_ended(wait=is_last)
         launches = self.launches - repeats
-        if self._timed == 0 and self._first_s is not None:
-            return {"launches": launches, "timed": 1, "time_s": self._first_s}
+        first_s = self._first_s(wait=is_last) if self._timed == 0 else None
+        if first_s is not None:
+            return {"launches": launches, "timed": 1, "time_s": first_s}
         return {"launches": launches, "timed": self._timed, "time_s": self._time_s}
 
     def after_fork(self) -> None:
         """Begin anew in a process that was forked."""
-        self.launches, self._timed, self._time_s, self._first_s = 0, 0, 0.0, None
+        self.launches, self._timed, self._time_s, self._first = 0, 0, 0.0, None
         self._pending.clear()
+
+    def _first_s(self, *, wait: bool) -> float | None:
+        """The time of the first launch; None if there was none, or it has not ended."""
+        if self._first is None:
+            return None
+        start, end = self._first
+        if self.clock == "host":
+            return float(end - start)
+        if wait:
+            end.synchronize()
+        return start.elapsed_time(end) * 1e-3 if end.query() else None
 
     def _add_events(self, start: Any, end: Any) -> None:
         if start is not None and end is not None and len(self._pending) < _MOST_PENDING:

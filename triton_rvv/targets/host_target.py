@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import llvmlite.binding as llvm
 
 from triton_rvv.targets.target import HostTarget
 
-__all__ = ["host_target"]
+__all__ = ["host_target", "plain_host_target"]
 
 
 @functools.cache
@@ -23,6 +24,13 @@ def host_target() -> HostTarget:
         vector_bits=vector_bits,
         vector_registers=registers,
     )
+
+
+@functools.cache
+def plain_host_target() -> HostTarget:
+    """The same with few short vectors, for code that is made soon rather than fast."""
+    host = host_target()
+    return replace(host, vector_bits=min(host.vector_bits, 256), vector_registers=8)
 
 
 def _vectors(features: frozenset[str]) -> tuple[int, int]:

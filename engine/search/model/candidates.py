@@ -113,14 +113,16 @@ class Candidates:
             self._neighbours[number] = np.flatnonzero(differing == 1)
         return self._neighbours[number]
 
-    def indicators(self, numbers: Sequence[int]) -> npt.NDArray[np.float64]:
+    def indicators(self, numbers: Sequence[int] | npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Shape (numbers, levels): 1 for each level that a candidate has, 0 elsewhere."""
-        rows = np.zeros((len(numbers), len(self.levels.owners)))
+        count = len(self.levels.owners)
+        rows = np.zeros((len(numbers), count))
         if self._columns:
-            chosen = self.ranks[np.array(numbers, dtype=np.int64)]
-            of_each = np.arange(len(numbers))
+            chosen = self.ranks[np.asarray(numbers, dtype=np.int64)]
+            places = np.arange(0, rows.size, count)
+            flat = rows.reshape(-1)
             for column, first_level in zip(self._columns, self._first_levels, strict=True):
-                rows[of_each, column.of(chosen) + first_level] = 1.0
+                flat[column.of(chosen) + (places + first_level)] = 1.0
         return rows
 
     @cached_property

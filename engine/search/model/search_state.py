@@ -46,7 +46,16 @@ class SearchState:
     @cached_property
     def settled(self) -> list[int]:
         """The candidates with an outcome, in the order of proposal."""
+        if len(self.taken) == len(self.times_s):
+            return list(self.taken)
         return [number for number in self.taken if number in self.times_s]
+
+    @cached_property
+    def being_tried(self) -> list[int]:
+        """The candidates without an outcome yet, in the order of proposal."""
+        if len(self.taken) == len(self.times_s):
+            return []
+        return [number for number in self.taken if number not in self.times_s]
 
     @cached_property
     def training_set(self) -> list[int]:
@@ -71,6 +80,7 @@ class SearchState:
     @cached_property
     def _by_time(self) -> npt.NDArray[np.int64]:
         """Every candidate with a time, the fastest first."""
-        timed = {n: seconds for n, seconds in self.times_s.items() if seconds is not None}
-        numbers = np.fromiter(timed, np.int64, len(timed))
-        return numbers[np.lexsort((numbers, np.fromiter(timed.values(), np.float64, len(timed))))]
+        numbers = np.fromiter(self.times_s, np.int64, len(self.times_s))
+        times_s = np.array(list(self.times_s.values()), dtype=np.float64)  # NaN for a failure
+        timed = np.flatnonzero(~np.isnan(times_s))
+        return numbers[timed[np.lexsort((numbers[timed], times_s[timed]))]]

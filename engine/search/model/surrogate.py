@@ -10,13 +10,9 @@ import numpy.typing as npt
 from threadpoolctl import ThreadpoolController
 
 from engine.search.model.fit import MAX_FITTED_ROWS, fit
-from engine.search.model.gaussian_process import (
-    GaussianProcess,
-    Hyperparameters,
-    Inputs,
-    Prediction,
-)
+from engine.search.model.gaussian_process import GaussianProcess, Hyperparameters, Inputs
 from engine.search.model.milestones import milestone
+from engine.search.model.prediction import Prediction, Score
 from engine.search.model.search_state import SearchState
 
 __all__ = ["Surrogate", "candidate_pool"]
@@ -80,17 +76,35 @@ class Surrogate:
             choice: the candidates to predict.
         """
         with self._threads.limit(limits=1, user_api="blas"):
-            return self._predict(state, values, choice)
+            prediction = self._predict(state, values, choice)
+            return prediction.mean, prediction.deviation
+
+    def scores(
+        self,
+        state: SearchState,
+        values: Callable[[list[int]], Floats],
+        choice: Numbers,
+        score: Callable[[Floats], Score],
+    ) -> Floats:
+        """The score of each candidate that may have the highest; of others an upper bound.
+
+        Args:
+            state, values, choice: as of a call.
+            score: given the means, what gives scores; see `Score`.
+        """
+        with self._threads.limit(limits=1, user_api="blas"):
+            prediction = self._predict(state, values, choice)
+            return prediction.scores(score(prediction.mean))
 
     def _predict(
         self,
         state: SearchState,
         values: Callable[[list[int]], Floats],
         choice: Numbers,
-    ) -> tuple[Floats, Floats]:
+    ) -> Prediction:
         numbers = state.training_set
         known = values(numbers)
-        being_tried = [number for number in state.taken if number not in state.times_s]
+        being_tried = state.being_tried
         kept = self._predicted
         if (
             kept is None
@@ -100,12 +114,12 @@ class Surrogate:
             levels = state.candidates.levels
             hyperparameters = self._hyperparameters(state, values)
             process = GaussianProcess(levels, self._inputs(state, numbers), known, hyperparameters)
-            prediction = Prediction(process, self._inputs(state, choice.tolist()))
+            prediction = Prediction(process, self._inputs(state, choice))
             kept = self._predicted = _Predicted(numbers, known, choice, prediction)
         if more := being_tried[len(kept.believed) :]:
             kept.prediction.believe(self._inputs(state, more))
             kept.believed += more
-        return kept.prediction.mean, kept.prediction.deviation
+        return kept.prediction
 
     def _hyperparameters(
         self, state: SearchState, values: Callable[[list[int]], Floats]
@@ -118,7 +132,7 @@ class Surrogate:
             self._fitted = first, fit(state.candidates.levels, inputs, values(chosen))
         return self._fitted[1]
 
-    def _inputs(self, state: SearchState, numbers: list[int]) -> Inputs:
+    def _inputs(self, state: SearchState, numbers: list[int] | Numbers) -> Inputs:
         """Candidates as the Gaussian process compares them."""
         candidates, transfer = state.candidates, state.transfer
         return Inputs(

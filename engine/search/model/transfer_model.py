@@ -78,5 +78,5 @@ def _expected(candidates: Candidates, numbers: npt.NDArray[np.int64], values: Fl
         hyperparameters = fit(levels, fitted, values[:MAX_FITTED_ROWS])
         process = GaussianProcess(levels, Inputs(rows), values, hyperparameters)
         every = np.split(np.arange(len(candidates)), starts[1:])
-        means = [process.predict(Inputs(candidates.indicators(part.tolist())))[0] for part in every]
+        means = [process.mean(Inputs(candidates.indicators(part.tolist()))) for part in every]
     return np.concatenate(means)

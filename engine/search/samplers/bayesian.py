@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from engine.search.model.acquisition import log_expected_improvement
 from engine.search.model.failures import Failures
+from engine.search.model.prediction import Score
 from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate, candidate_pool
 from engine.search.model.targets import Scale, scaled, targets
@@ -101,6 +102,7 @@ class BayesianSearch:
     def _log_gain(self, state: SearchState, pool: Numbers) -> Floats:
         """Logarithm of the expected improvement of candidates; minus infinity if not free.
 
+        The highest is exact, and that of a candidate which cannot have it may be too high.
         Candidates that violate soft rules are expected to be slower until they are tried.
         """
         prior = _prior_mean(state)
@@ -111,9 +113,18 @@ class BayesianSearch:
             of_all = numbers is known.training_set
             return (learnt if of_all else _targets(known, numbers)) - prior[numbers]
 
-        mean, deviation = self._surrogate(known, values, pool)
-        gain = log_expected_improvement(mean + prior[pool], deviation, float(learnt.min()))
-        return np.where(state.free[pool], gain, -np.inf)
+        free, best = state.free[pool], float(learnt.min())
+
+        def given(mean: Floats) -> Score:
+            expected = mean + prior[pool]
+
+            def log_gain(places: Numbers, deviation: Floats) -> Floats:
+                gain = log_expected_improvement(expected[places], deviation, best)
+                return np.where(free[places], gain, -np.inf)
+
+            return log_gain
+
+        return self._surrogate.scores(known, values, pool, given)
 
 
 def _first_trials(state: SearchState) -> int:

@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from rvv_runner.board import BoardError
 from rvv_runner.calibration.check_probes import PROBES
 from rvv_runner.calibration.family_page import read_page
+from rvv_runner.calibration.shared_probes import shared_probes
 from rvv_runner.full_check import full_check
+from rvv_runner.ssh.board import SshBoard
+from rvv_runner.usage import split_usage
+
+PROCESSORS = len(os.sched_getaffinity(0))
 
 
 @pytest.fixture
-def checked(open_board, tmp_path, monkeypatch):
+def checked(board_file, tmp_path, monkeypatch):
     """Runs a full check of the test's board; returns its lines."""
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    board = open_board()
 
     def load(name):
         from rvv_runner.devices import load_board
 
-        return board if name == "desk" else load_board(name)
+        board, usage = split_usage(name)
+        if board != "desk":
+            return load_board(name)
+        return SshBoard("desk", board_file, patience_s=0, usage=usage)
 
     monkeypatch.setattr("rvv_runner.full_check.load_board", load)
+    monkeypatch.setattr("rvv_runner.calibration.family_page._ITERATIONS", 400)
 
     def check() -> list[str]:
         lines: list[str] = []
@@ -35,10 +45,18 @@ def test_a_page_is_measured_over_ssh(checked, tmp_path):
     told = "\n".join(checked())
     page = read_page(tmp_path / "mine.json")
     assert page is not None
-    assert set(page.cycles) == {probe.name for probe in PROBES}, page.reasons
+    counts = [count for count in (1, 2, 4, 8) if count <= PROCESSORS]
+    shared = {probe.name for count in counts for probe in shared_probes(count)}
+    assert set(page.cycles) == {probe.name for probe in PROBES} | shared, page.reasons
     # QEMU without a model has no caches: it must not pass for the core itself.
     assert "software prefetches: nearest is" in told
     assert (tmp_path / "config/triton-rvv-tuner/boards/mine.toml").exists()
+    # Where the machine has fewer processors than the board should, the page says which.
+    missing = [count for count in (2, 4, 8) if count > PROCESSORS]
+    if missing:
+        reason = f"{missing[0]} cores are asked for and of its processors only"
+        assert reason in page.reasons[f"{missing[0]} cores"]
+        assert f"note    {missing[0]} cores: " in told
 
 
 def test_a_board_that_goes_away_ends_the_check(checked, tmp_path, monkeypatch):

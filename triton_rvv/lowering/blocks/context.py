@@ -66,6 +66,7 @@ class Context:
         handlers: what lowers each kind of operation.
         program_ids, program_counts: i32 values for x, y and z.
         source_lines: marks instructions with the kernel's lines; None leaves them without.
+        runs_once: whether code is made soon rather than fast: one version of each loop.
     """
 
     def __init__(
@@ -75,7 +76,9 @@ class Context:
         program_ids: Sequence[Val],
         program_counts: Sequence[Val],
         source_lines: SourceLines | None,
+        runs_once: bool = False,
     ) -> None:
+        self.runs_once = runs_once
         self.target = kernel.target
         self.has_products = kernel.has_product
         self.interleaved_stores = interleaved_stores(kernel.module)

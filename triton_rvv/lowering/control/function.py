@@ -112,10 +112,12 @@ def lower_module(
     disjoint_arguments: bool = False,
     checks_bounds: bool = False,
     values: Sequence[int | None] = (),
+    leads: Sequence[int] = (),
     grid: Sequence[int] | None = None,
     watch: Watch | None = None,
     skipped_passes: Collection[str] = (),
     watches_accesses: bool = False,
+    unwritten: Collection[int] = (),
 ) -> LoweredKernel:
     """Write a kernel as LLVM IR.
 
@@ -128,11 +130,14 @@ def lower_module(
         disjoint_arguments: whether different pointer arguments lead to different memory.
         checks_bounds: whether each access to memory is checked (see `lowering.bounds`).
         values: for each argument of the function its value, where that is the same in every run.
+        leads: for each argument of the function, how many bytes lie between the address that is
+            passed and the one that the kernel gets; none where it is not given.
         grid: programs along x, y and z, where they are the same in every run.
         watch: told of each pass over `module` that has run.
         skipped_passes: the names of passes that do not run.
         watches_accesses: whether each access to memory goes through functions of the program around
             the kernel (`launchers/history.h`), in the kernel's order; then no pass runs.
+        unwritten: arguments whose loads are not watched, by number: no program writes to them.
 
     Raises:
         CompileError: where the kernel uses what is not supported.
@@ -145,16 +150,16 @@ def lower_module(
     places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}
     if watches_accesses:
-        handlers.update(watched.HANDLERS)
+        handlers.update(watched.handlers(unwritten, handlers["tt.load"]))
     blocks = kernel.function.regions[0].blocks
     arguments = blocks[0].arguments
     if checks_bounds:
         handlers = with_bounds_checked(handlers, module, len(arguments))
-    context = Context(kernel, handlers, places[:3], places[3:], source_lines)
+    context = Context(kernel, handlers, places[:3], places[3:], source_lines, watches_accesses)
     if grid is not None:
         for place, known in zip(places, [*program_places(grid), *map(exactly, grid)], strict=True):
             context.builder.intervals.note(place, known)
-    _load_arguments(context, arguments, slots or range(len(arguments)), values)
+    _load_arguments(context, arguments, slots or range(len(arguments)), values, leads)
     calls.lower_body(context, blocks)
     llir = _module_text(kernel, context, source_lines)
     checked = accesses(module, kernel.aliases) if checks_bounds else ()
@@ -173,12 +178,15 @@ def _load_arguments(
     arguments: Sequence[Value],
     slots: Sequence[int],
     values: Sequence[int | None],
+    leads: Sequence[int],
 ) -> None:
     builder = context.builder
-    for argument, slot, value in itertools.zip_longest(arguments, slots, values):
+    for argument, slot, value, lead in itertools.zip_longest(arguments, slots, values, leads):
         assert not isinstance(argument.type, TensorType)
         address = builder.element_pointer("i64", Val("ptr", "%args"), integer(slot))
         loaded = builder.load(argument.type.llvm, address, 8)
+        if lead:
+            loaded = builder.element_pointer("i8", loaded, integer(lead))
         builder.intervals.note(loaded, None if value is None else exactly(value))
         context.bind(argument, loaded)
 

@@ -82,17 +82,18 @@ def for_each_run(
     unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
     by_row = points_of is _points_by_row and not unrolled
     shape = tensors[0].shape
-    rows, runs = group_of_runs(tensors, shape, width) if by_row else (1, 0)
+    rows, runs = group_of_runs(context, tensors, shape, width) if by_row else (1, 0)
     step = runs * width
 
     early: _Early | None = None
-    if 0 < step < shape[-1] and (loads := early_loads(context, tensors, width, rows * runs)):
+    is_early = 0 < step < shape[-1] and not context.runs_once
+    if is_early and (loads := early_loads(context, tensors, width, rows * runs)):
         early = functools.partial(visit_loading_early, context, loads, step, evaluate, commit)
     by_column, side = _loads_by_column(context, tensors)
     if by_column:
         step = 0
 
-    together = runs_together(tensors)
+    together = runs_together(context, tensors)
     boundary_masks = BoundaryMasks(builder, tensors, width, together)
     parts = LinearSegments(builder, tensors, width, together, boundary_masks)
 
@@ -232,7 +233,7 @@ def _points_by_row(
     The body of the caller's `for` is the body of the loops, but for what `early` visits.
     """
     builder, shape = context.builder, tensors[0].shape
-    rows, runs = group_of_runs(tensors, shape, width)
+    rows, runs = group_of_runs(context, tensors, shape, width)
     step = runs * width
     plain = integer(shape[-1]) if version == PLAIN_VERSION else version.plain_columns
     for index in positions(context, shape[:-1], unrolled, rows):
@@ -275,7 +276,7 @@ def spanning_points(
     The body of the caller's `for` is the body of the loop.
     """
     shape, elements = tensors[0].shape, tensors[0].type.elements
-    together = min(runs_together(tensors), elements // width)
+    together = min(runs_together(context, tensors), elements // width)
     for first in steps(context, elements, together * width, unrolled):
         points = []
         for run in range(together):
@@ -298,7 +299,7 @@ def points_within(
     The body of the caller's `for` is the body of the loops, but for what `early` visits.
     """
     builder, shape = context.builder, tensors[0].shape
-    rows, runs = group_of_runs(tensors, shape, width)
+    rows, runs = group_of_runs(context, tensors, shape, width)
     *outer, end = [
         integer(size) if count is None else count
         for size, count in zip(shape, extents, strict=True)

@@ -53,6 +53,13 @@ def guarded(
         context, (guard for tensor in tensors for guard in tensor.mask_guards(builder))
     )
     plain = builder.conjunction(linear, unmasked)
+    if context.runs_once:
+        builder.branches(
+            builder.conjunction(fits, plain),
+            lambda: walk(PLAIN_VERSION),
+            otherwise or functools.partial(walk, LoopVersion(fits=True)),
+        )
+        return
 
     def masked() -> None:
         if unmasked.truth is not True:

@@ -193,7 +193,7 @@ def _compute_numbers_of_rows(context: Context, roots: Sequence[Tensor]) -> None:
     A walk would compute them again for every group of runs.
     """
     below = {tensor: None for root in roots for tensor in root.walk()}
-    for tensor in below:
+    for tensor in () if context.runs_once else below:
         group = MAX_RUNS * vector_width(context, [tensor])
         for number in tensor.own_repeated(-1) if tensor.shape[-1] > group else ():
             line = number.operands[0] if isinstance(number, ExpandDims) else number
@@ -229,7 +229,10 @@ def where_sums_fit(
     def of_arrays() -> None:
         sink([copied_exactly(context, tensor) for tensor in tensors])
 
-    context.builder.branches(all_fit(context, tensors), lambda: sink(tensors), of_arrays)
+    if context.runs_once:
+        of_arrays()
+    else:
+        context.builder.branches(all_fit(context, tensors), lambda: sink(tensors), of_arrays)
 
 
 def copied_exactly(context: Context, tensor: Tensor) -> Buffer:

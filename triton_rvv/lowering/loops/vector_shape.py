@@ -74,16 +74,18 @@ def spanning_width(context: Context, tensors: Sequence[Tensor]) -> int:
     return lanes if may_span else 0
 
 
-def group_of_runs(tensors: Sequence[Tensor], shape: Sequence[int], width: int) -> tuple[int, int]:
+def group_of_runs(
+    context: Context, tensors: Sequence[Tensor], shape: Sequence[int], width: int
+) -> tuple[int, int]:
     """How many rows, and runs in each of them, are best computed side by side.
 
     Cheap recipes need few registers, so that more of them fit. Rows come first where they share a
     line, such as a bias of each column, which is computed once for all of them.
     """
-    together = runs_together(tensors)
-    if len(shape) > 1 and _share_rows(tensors):
+    together = runs_together(context, tensors)
+    if len(shape) > 1 and together > 1 and _share_rows(tensors):
         return min(ROWS_TOGETHER, shape[-2]), 1
-    if len(shape) > 1 and _share_lines(tensors, together):
+    if len(shape) > 1 and together > 1 and _share_lines(tensors, together):
         rows = min(together, shape[-2])
         return rows, min(together // rows, shape[-1] // width)
     runs = min(together, shape[-1] // width)
@@ -122,6 +124,8 @@ def _below(tensors: Sequence[Tensor]) -> set[Tensor]:
     return {tensor for root in tensors for tensor in root.walk()}
 
 
-def runs_together(tensors: Sequence[Tensor]) -> int:
+def runs_together(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many runs are computed side by side, whether in one row or in several."""
+    if context.runs_once:
+        return 1
     return MAX_RUNS if sum(tensor.cost for tensor in tensors) <= EXPENSIVE else MAX_RUNS // 2

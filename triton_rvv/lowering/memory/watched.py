@@ -6,7 +6,7 @@ reads: `launchers/history.h` declares the functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
@@ -22,7 +22,7 @@ from triton_rvv.lowering.memory import atomics
 from triton_rvv.lowering.memory.loads import optional_operands
 from triton_rvv.lowering.memory.scalar_loads import zero
 
-__all__ = ["HANDLERS"]
+__all__ = ["handlers"]
 
 # Does one thing to an element: (address, value or None, mask) -> what it gives, or None.
 _Element = Callable[[Val, Val | None, Val], Val | None]
@@ -119,8 +119,18 @@ def _watched(context: Context, operation: Operation, update: atomics.Update) -> 
     return watch
 
 
-HANDLERS: Mapping[str, Handler] = {
-    "tt.load": _load,
-    "tt.store": _store,
-    **atomics.handlers(_watched),
-}
+def handlers(unwritten: Collection[int], plain_load: Handler) -> Mapping[str, Handler]:
+    """What lowers accesses.
+
+    Args:
+        unwritten: numbers of arguments that no program writes through: their loads are left alone.
+        plain_load: lowers such a load.
+    """
+
+    def load(context: Context, operation: Operation) -> None:
+        reached = context.aliases.arguments_of(operation.operands[0])
+        waits = bool(operation.attributes.get("isVolatile"))
+        is_plain = reached is not None and reached.issubset(unwritten) and not waits
+        (plain_load if is_plain else _load)(context, operation)
+
+    return {"tt.load": load, "tt.store": _store, **atomics.handlers(_watched)}

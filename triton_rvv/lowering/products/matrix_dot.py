@@ -26,15 +26,18 @@ from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
+from triton_rvv.lowering.products.matrix_columns import (
+    ColumnPanels,
+    ColumnSource,
+    column_panels,
+    with_columns,
+)
 from triton_rvv.lowering.products.matrix_goals import TilePlace, tile_goal
 from triton_rvv.lowering.products.matrix_panels import (
-    ColumnPanels,
     MatrixOperand,
     RowTiles,
-    column_panels,
     packed_rows,
     row_tiles,
-    with_columns,
 )
 from triton_rvv.targets.matrix_unit import MatrixUnit, TileShape
 from triton_rvv.targets.target import Target
@@ -117,8 +120,9 @@ def multiply_int8(
     if store is not None:
         store.is_taken = True
 
-    def by(source: Tensor) -> None:
-        b = column_panels(context, unit, source, tile_columns)
+    def by(source: ColumnSource) -> None:
+        size = right.shape[-2], columns
+        b = column_panels(context, unit, source, size, live, tile_columns)
         product = _Product(unit, live, a, b, tile_columns, before, result, store)
         if store is not None:
             store.takes_part = store.part is not None and _is_in_place(product)

@@ -8,17 +8,14 @@ another, those of its first two groups of rows, and that of the third apart (see
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import ANY_VERSION, PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.llvm.vectors import in_turn
 from triton_rvv.lowering.llvm.vp_memory import load_first_by_stride
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
@@ -27,13 +24,11 @@ from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
 __all__ = [
-    "ColumnPanels",
     "MatrixOperand",
     "RowTiles",
-    "column_panels",
+    "operand_room",
     "packed_rows",
     "row_tiles",
-    "with_columns",
 ]
 
 
@@ -43,15 +38,18 @@ class MatrixOperand:
 
     Args:
         pointer: where it begins.
-        depth: its steps along K, in elements.
+        depth: its steps along K, in elements, at most.
+        stride: those that count, as whole turns of a tile's loop. Behind a panel lies the next one,
+            so that what is asked for ahead is of use.
     """
 
     pointer: Val
     depth: int
+    stride: Val
 
     def panel(self, builder: Builder, first: Val) -> Val:
         """Where the row of A, or the column of B, with that number begins that begins a panel."""
-        return builder.element_pointer("i8", self.pointer, builder.mul(first, integer(self.depth)))
+        return builder.element_pointer("i8", self.pointer, builder.mul(first, self.stride))
 
     def plane(self, builder: Builder, position: Val, lines: int) -> MatrixOperand:
         """That of one position in a batch, of so many rows or columns each."""
@@ -97,7 +95,7 @@ def packed_rows(
     builder = context.builder
     materialise.prepare(context, [left])
     *batch, rows, depth = left.shape
-    packed = _room(context, left.type.elements, depth, unit)
+    packed = operand_room(context, left.type.elements, depth, unit, live)
 
     def pack(source: Buffer | Load) -> None:
         for plane in index_loops.positions(context, batch, unrolled=False):
@@ -155,8 +153,16 @@ class _Rows:
                 self.builder.prefetch(address)
                 address = self.builder.element_pointer("i8", address, stride)
 
-    def words(self, row: Val, k: Val, count: int, depth: int) -> Val:
-        """So many rows' elements from `k` on, `depth` of each, as 64-bit integers."""
+    def words(self, row: Val, k: Val, count: int, depth: int, end: Val | None) -> Val:
+        """So many rows' elements from `k` on, `depth` of each, as 64-bit integers.
+
+        Rows from `end` on are not read, and hold anything.
+        """
+        there = integer(count)
+        if end is not None:
+            there = self.builder.binary("sub", end, row)
+            there = self.builder.intrinsic("llvm.smin", [there, integer(count)])
+            there = self.builder.intrinsic("llvm.smax", [there, integer(0)])
         builder = self.builder
         if isinstance(self.source, Load):
             start, stride = self.source.rows_in_place(builder, row)
@@ -166,7 +172,7 @@ class _Rows:
             address = self.source.address(builder, (*self.plane, row, k))
             distance = integer(self.source.panel)
         type_ = f"<{count} x i{8 * depth}>"
-        return load_first_by_stride(builder, type_, address, distance, integer(count), depth)
+        return load_first_by_stride(builder, type_, address, distance, there, depth)
 
 
 def _pack_tiles(
@@ -178,128 +184,42 @@ def _pack_tiles(
     pairs = min(tiles.operands, 2) * unit.side
     # Where rows end somewhere, nothing is read behind a turn of a tile's loop.
     line = min(depth, unit.turn_depth if live.depth else context.target.machine.line_bytes)
-    with builder.loop(integer(tiles.first), tiles.last(builder, live), integer(height)) as row:
-        panel = packed.panel(builder, row)
-        below = builder.add(row, integer(pairs))
-        third = packed.panel(builder, below)
-        for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
-            rows.prefetch(builder.add(row, integer(height)), begin, height)
-            for offset in range(0, line, unit.depth):
-                k = builder.add(begin, integer(offset))
-                words = rows.words(row, k, pairs, unit.depth)
-                to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
-                builder.store(words, to, unit.depth)
-                if height > pairs:
-                    words = rows.words(below, k, unit.side, unit.depth)
-                    to = builder.element_pointer("i8", third, builder.mul(k, integer(unit.side)))
+    for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
+        rows.prefetch(integer(tiles.first), begin, height)
+
+    def pack(first: Val, end: Val, cut: Val | None) -> None:
+        with builder.loop(first, end, integer(height)) as row:
+            panel = packed.panel(builder, row)
+            below = builder.add(row, integer(pairs))
+            third = packed.panel(builder, below)
+            for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
+                rows.prefetch(builder.add(row, integer(height)), begin, height)
+                for offset in range(0, line, unit.depth):
+                    k = builder.add(begin, integer(offset))
+                    words = rows.words(row, k, pairs, unit.depth, cut)
+                    to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
                     builder.store(words, to, unit.depth)
+                    if height > pairs:
+                        words = rows.words(below, k, unit.side, unit.depth, cut)
+                        at = builder.mul(k, integer(unit.side))
+                        to = builder.element_pointer("i8", third, at)
+                        builder.store(words, to, unit.depth)
+
+    first, end = integer(tiles.first), tiles.last(builder, live)
+    whole = end
+    if live.rows is not None and isinstance(rows.source, Load):
+        count = builder.intrinsic("llvm.smax", [builder.binary("sub", end, first), integer(0)])
+        whole = builder.binary("sub", end, builder.binary("urem", count, integer(height)))
+    pack(first, whole, None)
+    if whole is not end:
+        pack(whole, end, end)
 
 
-def with_columns(
-    context: Context,
-    unit: MatrixUnit,
-    right: Tensor,
-    live: DotExtents,
-    use: Callable[[Tensor], None],
-) -> None:
-    """Call `use` with B: where it lies if its rows are read there in runs, and otherwise a copy of
-    what counts."""
-    materialise.prepare(context, [right])
-
-    def by_a_copy() -> None:
-        extents = [*[None for _ in right.shape[:-2]], live.depth, live.columns]
-        with context.region():
-            use(pack_part(context, right, extents, whole_rows=unit.turn_depth))
-
-    def where_it_lies() -> None:
-        with context.region():
-            use(right)
-
-    guards = None
-    if not isinstance(right, Buffer) and right.materialised is None and right.uses <= 1:
-        guards = right.plain_guards(context.builder)
-    if guards is None:
-        by_a_copy()
-        return
-    in_place = loop_versioning.all_of(context, guards)
-    context.builder.branches(in_place, where_it_lies, by_a_copy, likely=True)
-
-
-@dataclass(frozen=True)
-class ColumnPanels:
-    """A few of B's columns in the unit's order, in panels of the columns of a tile.
-
-    They stay in a cache near the core: all columns of B take the same room, some after others.
-
-    Args:
-        unit: whose operands they are.
-        source: B.
-        plane: a position in a batch, or nothing.
-        columns: how many there is room for; a multiple of `panel`, or fewer in a narrow block.
-        panel: columns of a tile.
-        packed: where they go.
-    """
-
-    unit: MatrixUnit
-    source: Tensor
-    plane: tuple[Val, ...]
-    columns: int
-    panel: int
-    packed: MatrixOperand
-
-    def pack(self, context: Context, first: Val, count: Val, depth: Val) -> None:
-        """Put so many columns from that one on in order, so many steps along K of them."""
-        builder, source = context.builder, self.source
-        version, width = PLAIN_VERSION, min(self.columns, context.target.lanes(8))
-        if isinstance(source, Buffer):
-            version, width = ANY_VERSION, min(width, source.panel)
-        for k in index_loops.steps(context, depth, self.unit.depth, unrolled=False):
-            for column in index_loops.steps(context, count, width, unrolled=False):
-                at = builder.add(first, column)
-                steps = [builder.add(k, integer(step)) for step in range(self.unit.depth)]
-                points = [VectorIndex((*self.plane, s), at, width, version) for s in steps]
-                rows = [source.at(builder, point) for point in points]
-                _store_columns(builder, self.packed, rows, (k, column), self.panel)
-
-
-def column_panels(context: Context, unit: MatrixUnit, source: Tensor, panel: int) -> ColumnPanels:
-    """Room for as many columns of B as stay in the L1 cache, all of its depth."""
-    depth, columns = source.shape[-2:]
-    resident = context.target.machine.l1d_bytes // depth
-    some = min(columns, max(panel, resident // panel * panel))
-    packed = _room(context, depth * max(some, panel), depth, unit)
-    return ColumnPanels(unit, source, (), some, panel, packed)
-
-
-def _store_columns(
-    builder: Builder, packed: MatrixOperand, rows: Sequence[Val], place: tuple[Val, Val], panel: int
-) -> None:
-    """A few rows of B, as whole columns of operands."""
-    k, column = place
-    words = _columns_of(builder, rows)
-    width, at_once = rows[0].width, min(rows[0].width, panel)
-    for first in range(0, width, at_once):
-        part = words if at_once == width else builder.lanes(words, first, at_once)
-        start, within = builder.split(builder.add(column, integer(first)), panel)
-        offset = builder.mul(k, integer(panel))
-        offset = builder.add(offset, builder.mul(within, integer(len(rows))))
-        to = builder.element_pointer("i8", packed.panel(builder, start), offset)
-        builder.store(part, to, len(rows))
-
-
-def _columns_of(builder: Builder, rows: Sequence[Val]) -> Val:
-    """The columns of a few rows of bytes, as one integer each."""
-    parts = list(rows)
-    while len(parts) > 1:
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        joined = [in_turn(builder, pair) for pair in pairs]
-        bits = 2 * int(parts[0].element[1:])
-        type_ = f"<{rows[0].width} x i{bits}>"
-        parts = [builder.emit(type_, f"bitcast {each} to {type_}") for each in joined]
-    return parts[0]
-
-
-def _room(context: Context, elements: int, depth: int, unit: MatrixUnit) -> MatrixOperand:
+def operand_room(
+    context: Context, elements: int, depth: int, unit: MatrixUnit, live: DotExtents
+) -> MatrixOperand:
     """An array for an operand, and for what loads ahead of the last step read."""
     line = TensorType((elements + OPERANDS_AHEAD * unit.register_bytes,), ScalarType("i8"))
-    return MatrixOperand(context.buffer(line).pointer, depth)
+    stride = live.padded_depth(context.builder, unit.turn_depth)
+    pointer = context.buffer(line).pointer
+    return MatrixOperand(pointer, depth, integer(depth) if stride is None else stride)

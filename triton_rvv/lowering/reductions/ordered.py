@@ -34,16 +34,18 @@ def reduce_rows_in_order(
         combination: how two elements become one, the left one first.
         results: where the outcome goes.
     """
-    shape, width = sources[0].shape, vector_width(context, sources)
+    shape = sources[0].shape
+    width = 1 if context.runs_once else vector_width(context, sources)
     arrays = [materialise.row_major_array(context, source.type) for source in sources]
     for source, array in zip(sources, arrays, strict=True):
         materialise.copy(context, source, array)
     for row in index_loops.positions(context, shape[:-1], unrolled=False):
         tree = _Tree(context, combination, arrays, row)
-        size = shape[-1]
-        while size > width:
-            size //= 2
-            tree.halve(size, width)
+        if context.runs_once:
+            tree.halve_in_one_loop(shape[-1])
+        else:
+            for level in range(1, (shape[-1] // width).bit_length()):
+                tree.halve(shape[-1] >> level, width)
         place = row or (integer(0),)
         for result, value in zip(results, tree.top(width), strict=True):
             result.write(context.builder, VectorIndex(place[:-1], place[-1], 1), value)
@@ -72,7 +74,13 @@ class _Tree:
         self._arrays = arrays
         self._row = row
 
-    def halve(self, count: int, width: int) -> None:
+    def halve_in_one_loop(self, size: int) -> None:
+        """Make one of `size` elements by the same tree, in little code."""
+        builder = self._builder
+        with builder.loop(integer(1), integer(size.bit_length()), integer(1)) as level:
+            self.halve(builder.binary("lshr", integer(size), level), 1)
+
+    def halve(self, count: int | Val, width: int) -> None:
         """Make `count` elements of twice as many, `width` of them at a time."""
         for start in index_loops.steps(self._context, count, width, unrolled=False):
             doubled = self._builder.mul(start, integer(2))

@@ -79,7 +79,7 @@ def _planned(
     # A result without dimensions is a block of one element until it is read back.
     results = [context.buffer(TensorType(kept or (1,), source.element)) for source in sources]
     arguments = (combination, results)
-    if axis == len(shape) - 1 and not combination.is_commutative:
+    if axis == len(shape) - 1 and (context.runs_once or not combination.is_commutative):
         return results, lambda tensors: reduce_rows_in_order(context, tensors, *arguments)
     if kept and shape[axis] * inner <= longer and combination.is_commutative:
         sizes = (shape[axis], inner)
@@ -159,7 +159,7 @@ def _along_rows(
     """
     builder, shape = context.builder, sources[0].shape
     width = vector_width(context, sources)
-    rows, runs = group_of_runs(sources, shape, width)
+    rows, runs = group_of_runs(context, sources, shape, width)
     step = runs * width
     is_small = sources[0].type.elements <= loop_nests.UNROLLED_RUNS * width
     is_small = is_small and _stays_in_registers(sources)
@@ -263,7 +263,7 @@ def _across_rows(
     """Rows are combined with one another, a few runs of columns at a time."""
     builder, shape = context.builder, sources[0].shape
     width = vector_width(context, sources)
-    runs = min(runs_together(sources), shape[-1] // width)
+    runs = min(runs_together(context, sources), shape[-1] // width)
     outer = (*shape[:axis], *shape[axis + 1 : -1])
 
     def columns_from(

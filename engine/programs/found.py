@@ -1,0 +1,68 @@
+"""`find FILE` of a capture: its winners, and how to run the program with them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from engine.programs.captured_program import program_tasks
+from engine.results.units import short_config, speedup_text
+from kernels.captured.task_file import Capture, read_capture
+from kernels.captured.winner import Winner
+
+__all__ = ["winner_records", "winners_text"]
+
+
+def winner_records(capture: Path, device: str) -> list[dict[str, object]]:
+    """The winners that a capture's file holds for a device, as records for JSON.
+
+    Raises:
+        UserError: if the file is no capture, or holds no task.
+    """
+    labels = {task.key: task.label for task in program_tasks(capture)}
+    return [
+        {
+            "task": labels[winner.task],
+            "key": winner.task,
+            "config": dict(winner.config),
+            "deployed_time_s": winner.deployed_time_s,
+            "time_s": winner.time_s,
+            "estimated": winner.is_estimated,
+            "device": winner.device,
+            "study": winner.study,
+        }
+        for winner in _of_device(read_capture(capture), device)
+    ]
+
+
+def winners_text(capture: Path, device: str) -> str:
+    """The same for people, and the command that uses them, or that makes them.
+
+    Raises:
+        UserError: as `winner_records`.
+    """
+    read = read_capture(capture)
+    labels = {task.key: task.label for task in program_tasks(capture)}
+    winners = _of_device(read, device)
+    if not winners:
+        others = sorted({winner.device for winner in read.winners.values()})
+        known = f" but for {', '.join(others)}" if others else ""
+        return (
+            f"{capture} holds {len(labels)} tasks and no winner for {device}{known}: tune them by "
+            f"`rvv-tune tune {capture} --device {device}`"
+        )
+    lines = [
+        f"{labels[winner.task]}: {short_config(winner.config)}, "
+        f"{speedup_text(winner.deployed_time_s / winner.time_s)} the deployed speed"
+        for winner in winners
+    ]
+    program = shlex.join(read.commands[0]) if read.commands else "COMMAND"
+    return "\n".join(
+        [*lines, f"to use them, run: rvv-tune run --with {shlex.quote(str(capture))} -- {program}"]
+    )
+
+
+def _of_device(read: Capture, device: str) -> list[Winner]:
+    """Its winners for a device, in the order of the tasks' times."""
+    found = [read.winners[task.key] for task in read.tasks if task.key in read.winners]
+    return [winner for winner in found if winner.device == device]

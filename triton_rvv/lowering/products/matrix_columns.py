@@ -1,0 +1,283 @@
+"""B for a matrix unit: a few of its columns at a time, in the order in which tiles read them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import ANY_VERSION, PLAIN_VERSION, VectorIndex
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.values import Val, integer, vector_type
+from triton_rvv.lowering.llvm.vectors import in_turn
+from triton_rvv.lowering.llvm.vp_memory import load_first
+from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
+from triton_rvv.lowering.memory.load_recipe import Load
+from triton_rvv.lowering.products.dot_extents import DotExtents
+from triton_rvv.lowering.products.matrix_panels import MatrixOperand, operand_room
+from triton_rvv.lowering.products.pack import pack_part
+from triton_rvv.targets.matrix_unit import MatrixUnit
+
+__all__ = ["ColumnPanels", "ColumnSource", "column_panels", "with_columns"]
+
+_FIELDS = 4  # of a segment store that takes no longer than the stores of its registers
+
+
+class ColumnSource(Protocol):
+    """Where B's columns come from."""
+
+    def pack(self, context: Context, panels: ColumnPanels, area: Area) -> None:
+        """Put an area of B into the panels."""
+        ...
+
+
+@dataclass(frozen=True)
+class Area:
+    """Some of B's columns, so many steps along K of them."""
+
+    first: Val
+    columns: Val
+    depth: Val
+
+
+@dataclass(frozen=True)
+class ColumnPanels:
+    """A few of B's columns in the unit's order, in panels of the columns of a tile.
+
+    They stay in a cache near the core: all columns of B take the same room, some after others.
+
+    Args:
+        unit: whose operands they are.
+        source: B.
+        plane: a position in a batch, or nothing.
+        columns: how many there is room for; a multiple of `panel`, or fewer in a narrow block.
+        panel: columns of a tile.
+        packed: where they go.
+    """
+
+    unit: MatrixUnit
+    source: ColumnSource
+    plane: tuple[Val, ...]
+    columns: int
+    panel: int
+    packed: MatrixOperand
+
+    @property
+    def width(self) -> int:
+        """Columns that are put in order at once: a panel's, or those of a narrower block."""
+        return min(self.panel, self.columns)
+
+    def pack(self, context: Context, first: Val, count: Val, depth: Val) -> None:
+        """Put so many columns from that one on in order, so many steps along K of them."""
+        self.source.pack(context, self, Area(first, count, depth))
+
+    def store(self, builder: Builder, rows: Sequence[Val], k: Val, column: Val) -> None:
+        """Put some columns of one panel in order, as many rows of them as an operand has."""
+        start, within = builder.split(column, self.panel)
+        offset = builder.mul(k, integer(self.panel))
+        offset = builder.add(offset, builder.mul(within, integer(len(rows))))
+        to = builder.element_pointer("i8", self.packed.panel(builder, start), offset)
+        builder.store(_columns_of(builder, rows), to, len(rows))
+
+
+def column_panels(
+    context: Context,
+    unit: MatrixUnit,
+    source: ColumnSource,
+    size: tuple[int, int],
+    live: DotExtents,
+    panel: int,
+) -> ColumnPanels:
+    """Room for as many of a block's columns as stay in the L1 cache, all of its depth."""
+    depth, columns = size
+    resident = context.target.machine.l1d_bytes // depth
+    some = min(columns, max(panel, resident // panel * panel))
+    packed = operand_room(context, depth * max(some, panel), depth, unit, live)
+    return ColumnPanels(unit, source, (), some, panel, packed)
+
+
+def with_columns(
+    context: Context,
+    unit: MatrixUnit,
+    right: Tensor,
+    live: DotExtents,
+    use: Callable[[ColumnSource], None],
+) -> None:
+    """Call `use` with B: where it lies if its rows are read there in runs, and otherwise a copy of
+    what counts."""
+    builder = context.builder
+    materialise.prepare(context, [right])
+
+    def by_a_copy() -> None:
+        extents = [*[None for _ in right.shape[:-2]], live.depth, live.columns]
+        with context.region():
+            use(_Computed(pack_part(context, right, extents, whole_rows=unit.turn_depth)))
+
+    def where_it_lies(source: ColumnSource) -> None:
+        with context.region():
+            use(source)
+
+    source: ColumnSource = _Computed(right)
+    guards = None
+    if not isinstance(right, Buffer) and right.materialised is None and right.uses <= 1:
+        guards = right.plain_guards(builder)
+        if isinstance(right, Load) and len(right.shape) == 2:
+            in_rows = right.guards_in_place(builder, [live.depth, live.columns])
+            if all(guard.truth is not False for guard in in_rows):
+                source, guards = _InRows(right, live.depth), in_rows
+    if guards is None:
+        by_a_copy()
+        return
+    in_place = loop_versioning.all_of(context, guards)
+    builder.branches(in_place, lambda: where_it_lies(source), by_a_copy, likely=True)
+
+
+@dataclass(frozen=True)
+class _Computed:
+    """B as something computes it, or as an array."""
+
+    tensor: Tensor
+
+    def pack(self, context: Context, panels: ColumnPanels, area: Area) -> None:
+        builder, tensor, unit = context.builder, self.tensor, panels.unit
+        version, width = PLAIN_VERSION, panels.width
+        if isinstance(tensor, Buffer):
+            version, width = ANY_VERSION, min(width, tensor.panel)
+        for k in index_loops.steps(context, area.depth, unit.depth, unrolled=False):
+            for column in index_loops.steps(context, area.columns, width, unrolled=False):
+                at = builder.add(area.first, column)
+                steps = [builder.add(k, integer(step)) for step in range(unit.depth)]
+                points = [VectorIndex((*panels.plane, s), at, width, version) for s in steps]
+                panels.store(builder, [tensor.at(builder, point) for point in points], k, column)
+
+
+@dataclass(frozen=True)
+class _InRows:
+    """B in memory, a row in one piece each.
+
+    Args:
+        load: that reads it.
+        depth: how many rows there are; None for all of the block. A is 0 behind them.
+    """
+
+    load: Load
+    depth: Val | None
+
+    def pack(self, context: Context, panels: ColumnPanels, area: Area) -> None:
+        builder = context.builder
+        depth = self.depth or area.depth
+        steps, _ = builder.split(depth, panels.unit.depth)
+        whole, _ = builder.split(area.columns, panels.width)
+        self._some(context, panels, area, (integer(0), steps), (integer(0), whole), depth)
+        if whole.ref != area.columns.ref:
+            right = (whole, area.columns)
+            self._some(context, panels, area, (integer(0), steps), right, depth, is_cut=True)
+        if steps.ref != depth.ref:
+            below = (integer(0), area.columns)
+            self._some(context, panels, area, (steps, depth), below, depth, is_cut=True)
+
+    def _some(
+        self,
+        context: Context,
+        panels: ColumnPanels,
+        area: Area,
+        steps: tuple[Val, Val],
+        columns: tuple[Val, Val],
+        depth: Val,
+        is_cut: bool = False,
+    ) -> None:
+        """Some steps of some columns; where B's end may cut them, no more is read than there is."""
+        builder, unit = context.builder, panels.unit
+        type_ = vector_type("i8", panels.width)
+        start, stride = self.load.rows_in_place(builder, integer(0))
+        stride = builder.resize(stride, "i64")
+        for k, column in self._places(context, panels, area, steps, columns, is_cut):
+            at = builder.add(builder.mul(k, stride), builder.add(area.first, column))
+            row = builder.element_pointer("i8", start, at)
+            left = builder.binary("sub", area.columns, column)
+            rows = []
+            for step in range(unit.depth):
+                if is_cut:
+                    is_there = builder.compare("slt", builder.add(k, integer(step)), depth)
+                    count = builder.select(is_there, left, integer(0))
+                    count = builder.intrinsic("llvm.smin", [count, integer(panels.width)])
+                    rows.append(
+                        load_first(builder, row, count, Val(type_, "zeroinitializer"), 1, True)
+                    )
+                else:
+                    rows.append(builder.load(type_, row, 1))
+                row = builder.element_pointer("i8", row, stride)
+            panels.store(builder, rows, k, column)
+
+    def _places(
+        self,
+        context: Context,
+        panels: ColumnPanels,
+        area: Area,
+        steps: tuple[Val, Val],
+        columns: tuple[Val, Val],
+        is_cut: bool,
+    ) -> Iterator[tuple[Val, Val]]:
+        """The first row and column of each operand; where whole lines are read, those of the next
+        rows are asked for."""
+        builder, depth = context.builder, panels.unit.depth
+        if not is_cut:
+            self._prefetch(context, steps[0], depth, area)
+        with builder.loop(*steps, integer(depth)) as k:
+            if not is_cut:
+                self._prefetch(context, builder.add(k, integer(depth)), depth, area)
+            with builder.loop(*columns, integer(panels.width)) as column:
+                yield k, column
+
+    def _prefetch(self, context: Context, row: Val, rows: int, area: Area) -> None:
+        """Ask for so many rows' lines; the last one begins anywhere."""
+        builder, line = context.builder, context.target.machine.line_bytes
+        start, stride = self.load.rows_in_place(builder, row)
+        start = builder.element_pointer("i8", start, area.first)
+        stride = builder.resize(stride, "i64")
+
+        def ask(column: Val) -> None:
+            address = builder.element_pointer("i8", start, column)
+            for _ in range(rows):
+                builder.prefetch(address)
+                address = builder.element_pointer("i8", address, stride)
+
+        with builder.loop(integer(0), area.columns, integer(line)) as column:
+            ask(column)
+        ask(builder.add(area.columns, integer(-1)))
+
+
+def _columns_of(builder: Builder, rows: Sequence[Val]) -> Val:
+    """The columns of a few rows of bytes, one behind the other.
+
+    The last shuffle of four vectors and the store of it become one instruction.
+    """
+    parts = list(rows)
+    while len(parts) > _FIELDS:
+        parts = _joined(builder, parts[::2], parts[1::2])
+    return in_turn(builder, parts)
+
+
+def _joined(builder: Builder, lower: Sequence[Val], upper: Sequence[Val]) -> list[Val]:
+    """Integers of twice the bits, each of two others.
+
+    `lower + upper + (2 ** bits - 1) * upper` takes two instructions that widen. All of the first
+    come before those that wait for them. LLVM would add up the factors of `upper`, so it does not
+    know the number.
+    """
+    bits, width = int(lower[0].element[1:]), lower[0].width
+    wide = f"<{width} x i{2 * bits}>"
+    factor = builder.of_unknown_origin(integer((1 << bits) - 1, f"i{bits}"))
+
+    def widened(value: Val) -> Val:
+        return builder.emit(wide, f"zext {value} to {wide}")
+
+    sums = [builder.add(widened(a), widened(b)) for a, b in zip(lower, upper, strict=True)]
+    factors = builder.splat(factor, width)
+    return [
+        builder.add(each, builder.mul(widened(b), widened(factors)))
+        for each, b in zip(sums, upper, strict=True)
+    ]
