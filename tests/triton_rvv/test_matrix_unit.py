@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 
 import pytest
@@ -153,6 +152,7 @@ def test_no_product_of_a_tile_waits_for_a_load(rows: int, columns: int) -> None:
             continue
         first, count = int(words[1][1:]), int(words[0][2])
         loaded = {f"v{first + n}" for n in range(count)}
-        between = itertools.takewhile(lambda w: not loaded & set(w[2:]), turns[place + 1 :])
-        others = [each[0] for each in between]
+        later = turns[place + 1 :]
+        used = next(n for n, each in enumerate(later) if loaded & set(each[2:]))
+        others = [each[0] for each in later[:used]]
         assert len(others) >= 4 or any(each.startswith("vl") for each in others), words
