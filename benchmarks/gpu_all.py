@@ -64,8 +64,12 @@ def _tests(*words: str) -> tuple[str, ...]:
     return ("-m", "pytest", "-p", "no:xdist", "-m", "gpu", "tests/gpu_runner", *words)
 
 
+# They are skipped without their packages, which REAL_KERNELS leads to.
+_PROGRAMS = ("-m", "pytest", "-p", "no:xdist", "-m", "long or not long", "tests/programs")
+
 # The longest come first, so that several GPUs end at about the same time.
 PARTS = {
+    "programs": Part(_PROGRAMS, 900),
     "own": Part(_bench("own-files"), 500),
     "tests": Part(_tests(), 400),
     "jobs": Part(("benchmarks/gpu_jobs.py",), 400),

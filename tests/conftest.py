@@ -1,9 +1,11 @@
-"""What all tests share: GPUs that are missing, tests that cannot be ended, how much is left."""
+"""What all tests share: one Ray, GPUs that are missing, tests that hang, how much is left."""
 
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from end_of_tests import EndOfTests
@@ -28,6 +30,19 @@ def pytest_collection() -> Iterator[None]:
         return (yield)
     finally:
         gc.enable()
+
+
+@pytest.fixture(scope="session")
+def ray_for_tests() -> Iterator[None]:
+    """One Ray for all tests of a process, since starting it takes seconds."""
+    # Imported late: tests that need no Ray should not wait for it.
+    from engine.workers.ray_session import ray_session
+
+    with pytest.MonkeyPatch.context() as environment:
+        # Where workers find the fakes.
+        environment.setenv("PYTHONPATH", str(Path(__file__).parent / "engine"), prepend=os.pathsep)
+        with ray_session(cpus=2):
+            yield
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -12,7 +12,16 @@ from engine.study.trials import StoredTrials
 from foundation.config import Config
 from triton_rvv.codegen.line_table import SourceLine
 
-__all__ = ["Spent", "gaps", "keep_spent", "kept_spent", "line_text", "main_cause", "spent_by"]
+__all__ = [
+    "Spent",
+    "gaps",
+    "keep_spent",
+    "kept_spent",
+    "line_text",
+    "main_cause",
+    "place_text",
+    "spent_by",
+]
 
 _ATTRIBUTE = "explained"
 _TEXT_WIDTH = 60
@@ -115,7 +124,14 @@ def main_cause(causes: Mapping[str, float]) -> str:
 def line_text(line: SourceLine) -> str:
     """A source line as people read it: "matmul.py:67: accumulator = tl.dot(a, b, accumulator)"."""
     if not line.number:
-        return f"(no line, in {line.file})"
+        return place_text(line)
     text = linecache.getline(line.file, line.number).strip()
     shown = text if len(text) <= _TEXT_WIDTH else f"{text[: _TEXT_WIDTH - 3]}..."
-    return f"{Path(line.file).name}:{line.number}: {shown}"
+    return f"{place_text(line)}: {shown}"
+
+
+def place_text(line: SourceLine) -> str:
+    """Where a source line stands: "matmul.py:67"."""
+    if not line.number:
+        return f"(no line, in {line.file})"
+    return f"{Path(line.file).name}:{line.number}"

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.box import SIMPLE
 from rich.table import Table
 
 from engine.explained.explained import CAUSE_MEANINGS, Explained
-from engine.explained.spent import gaps, line_text, main_cause
+from engine.explained.spent import gaps, line_text, main_cause, place_text
 from engine.results.units import count_text, spaced_config
 from foundation.console import EscapingConsole
+from triton_rvv.codegen.line_table import SourceLine
 
 __all__ = ["print_explained"]
 
 _MOST_LINES = 10
 _LEAST_SHARE = 0.005  # a line with less of the cycles of every configuration is left out
 _MOST_DIFFERENCES = 3
+_ANY_WIDTH = 1000
 
 
 def print_explained(
@@ -32,9 +34,25 @@ def print_explained(
     for one in explained:
         console.print(f"{one.label}: {spaced_config(one.config)}", highlight=False)
     console.print(_causes_table(explained, estimate))
-    console.print(_lines_table(explained, estimate))
+    _print_lines(explained, estimate, console)
     for sentence in _sentences(explained):
         console.print(sentence, highlight=False, markup=False)
+
+
+def _print_lines(explained: Sequence[Explained], estimate: str, console: EscapingConsole) -> None:
+    """Print what each source line took; the lines themselves below, where they have no room."""
+    lines = _shown_lines(explained)
+    table = _lines_table(explained, lines, estimate, line_text)
+    room = console.options.update(max_width=_ANY_WIDTH)
+    if console.measure(table, options=room).maximum <= console.width:
+        console.print(table)
+        return
+    console.print(_lines_table(explained, lines, estimate, place_text))
+    for line in lines:
+        console.print(
+            line_text(line), highlight=False, markup=False, no_wrap=True, overflow="ellipsis"
+        )
+    console.print()
 
 
 def _causes_table(explained: Sequence[Explained], estimate: str) -> Table:
@@ -48,14 +66,26 @@ def _causes_table(explained: Sequence[Explained], estimate: str) -> Table:
     return table
 
 
-def _lines_table(explained: Sequence[Explained], estimate: str) -> Table:
+def _shown_lines(explained: Sequence[Explained]) -> list[SourceLine]:
+    """The lines that take most of the winner's cycles, and a share that counts of someone's."""
+    return [
+        line
+        for line in explained[0].lines[:_MOST_LINES]
+        if any(one.of_line(line) >= _LEAST_SHARE * one.cycles for one in explained)
+    ]
+
+
+def _lines_table(
+    explained: Sequence[Explained],
+    lines: Sequence[SourceLine],
+    estimate: str,
+    text: Callable[[SourceLine], str],
+) -> Table:
     table = _table(f"Cycles by source line ({estimate})", "line", explained)
     table.add_column("most of the winner's")
-    winner = explained[0]
-    for line in winner.lines[:_MOST_LINES]:
-        if any(one.of_line(line) >= _LEAST_SHARE * one.cycles for one in explained):
-            cells = [_cell(one, one.of_line(line)) for one in explained]
-            table.add_row(line_text(line), *cells, main_cause(winner.by_line[line]))
+    for line in lines:
+        cells = [_cell(one, one.of_line(line)) for one in explained]
+        table.add_row(text(line), *cells, main_cause(explained[0].by_line[line]))
     return table
 
 

@@ -24,7 +24,7 @@ from kernels.own.changed_inputs import Change
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 6  # raise it if tasks are examined otherwise
+_FORMAT = 7  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -133,12 +133,16 @@ def _probed(entry: Mapping[str, Any]) -> Probed:
     rule = entry["rule"]
     x, y, z = rule["rest"]
     return Probed(
-        GridRule((x, y, z), tuple(Factor(**factor) for factor in rule["factors"])),
+        GridRule((x, y, z), tuple(_factor(factor) for factor in rule["factors"])),
         tuple(Freedom(**{**f, "values": tuple(f["values"])}) for f in entry["freedoms"]),
         tuple(entry["varying"]),
         entry["in_fp32"],
         BlockRule({n: tuple(sizes) for n, sizes in entry["blocks"]["sizes"].items()}),
         entry["tail"],
-        entry.get("fronts", False),
+        entry["fronts"],
         {name: Change(**change) for name, change in entry["changes"].items()},
     )
+
+
+def _factor(entry: Mapping[str, Any]) -> Factor:
+    return Factor(**{**entry, "others": tuple(entry["others"])})

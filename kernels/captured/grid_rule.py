@@ -21,12 +21,20 @@ class Factor:
         parameter: the constexpr's name.
         size: what is divided by its value, rounded up; None if the axis is a multiple of the value.
         of: where the size was found, such as "n" or "x.shape[0]"; "" without one.
+        others: where the same size was found besides.
     """
 
     axis: int
     parameter: str
     size: int | None
     of: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def formula(self) -> str:
+        """The factor with all that it may follow: "cdiv(n | x.shape[0], BLOCK)"."""
+        sizes = " | ".join((self.of, *self.others))
+        return self.parameter if self.size is None else f"cdiv({sizes}, {self.parameter})"
 
     def programs(self, value: int) -> int:
         """The factor of the axis for a value of the parameter."""
@@ -65,12 +73,12 @@ class GridRule:
         return GridRule((x, y, z), (*self.factors, factor))
 
     def texts(self) -> tuple[str, str, str]:
-        """The number of programs along x, y and z as products: "cdiv(n, BLOCK) * 4"."""
+        """The number of programs along x, y and z: "cdiv(n | x.shape[0], BLOCK) * 4"."""
         x, y, z = (self._axis_text(axis) for axis in range(3))
         return (x, y, z)
 
     def _axis_text(self, axis: int) -> str:
-        parts = [str(factor) for factor in self.factors if factor.axis == axis]
+        parts = [factor.formula for factor in self.factors if factor.axis == axis]
         if self.rest[axis] != 1 or not parts:
             parts.append(str(self.rest[axis]))
         return " * ".join(parts)
@@ -95,14 +103,16 @@ def possible_factors(
     found: dict[tuple[int, int | None], Factor] = {}
     words = set(parameter.upper().split("_"))
     # BLOCK_N divides N rather than an M of the same size.
-    named = sorted(sizes.items(), key=lambda item: item[0].upper() not in words)
+    same: dict[int, list[str]] = {}
+    for of in sorted(sizes, key=lambda of: of.upper() not in words):
+        same.setdefault(sizes[of], []).append(of)
     for axis, programs in enumerate(rule.rest):
         if programs == 1:
             continue
-        for of, size in named:
+        for size, (of, *others) in same.items():
             parts = math.ceil(size / value)
             if parts > 1 and programs % parts == 0:
-                found.setdefault((axis, size), Factor(axis, parameter, size, of))
+                found[axis, size] = Factor(axis, parameter, size, of, tuple(others))
         if programs % value == 0:
-            found.setdefault((axis, None), Factor(axis, parameter, None))
+            found[axis, None] = Factor(axis, parameter, None)
     return list(found.values())

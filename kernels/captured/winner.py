@@ -20,8 +20,9 @@ class Winner:
         grid: for a program that gives the number of programs as numbers: how they follow, along x,
             y and z, as products of integers, of parameters and of cdiv(a, b), where a is an
             integer, an integer parameter or a size such as x_ptr.shape[0], and b a parameter:
-            ("cdiv(n, BLOCK) * 4", "1", "1"). None where the grid stays as launched. A callable
-            grid is called with the winner's values instead.
+            ("cdiv(n | x_ptr.shape[0], BLOCK) * 4", "1", "1"). What `|` joins is the same for this
+            task (`triton_rvv.launches.grid_text.followed`). None where the grid stays as launched.
+            A callable grid is called with the winner's values instead.
         deployed_time_s, time_s: of one launch in the configuration of the program, and in this.
         is_estimated: whether the times are a model's.
         device: on which they were measured, as --device names it.

@@ -46,13 +46,18 @@ def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[st
     }
 
 
+def _piece(elements: int) -> int:
+    """The length of what a vector has in the place of rows: an eighth, if they come out even."""
+    return elements // _ROWS if elements % _ROWS == 0 and elements >= _ROWS**2 else elements
+
+
 def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
     memory = memory_of(tensor)
     if change.zeros:
         elements = memory.flatten().clone()
         elements[::_ROWS] = 0
         return view_of(elements.reshape(memory.shape), tensor)
-    columns = tensor.shape[-1] if tensor.dim() > 1 else memory.numel()
+    columns = tensor.shape[-1] if tensor.dim() > 1 else _piece(memory.numel())
     rows = memory.to(torch.float64, copy=True).reshape(
         -1, columns if memory.numel() % columns == 0 else memory.numel()
     )

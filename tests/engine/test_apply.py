@@ -19,7 +19,7 @@ from foundation.errors import UserError
 from kernels.captured.task import Descriptor
 from kernels.captured.task_file import append_winner, read_capture
 from kernels.captured.winner import Winner
-from triton_rvv.launches.grid_text import evaluated
+from triton_rvv.launches.grid_text import followed
 
 # Tells which block a launch was compiled with.
 SHOWN = """
@@ -282,7 +282,7 @@ def test_what_was_used_is_stored(tmp_path):
 
 
 def test_within_this_process(shown, tmp_path):
-    """With a source that has moved in its file."""
+    """With a source that has moved in its file; and nothing of it waits for Ray."""
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})
     body = """
@@ -292,18 +292,52 @@ import pathlib
 with engine.apply(pathlib.Path(__file__).with_name("program.capture")):
     print(show(1000))
 print(show(1000))
+engine.lookup, engine.tuned
+print("ray" in sys.modules)
 """
     path = written(tmp_path, body, SHOWN.replace("@triton.jit", "# moved\n\n@triton.jit"))
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
-    assert done.stdout == "[256]\n[64]\n"
+    assert done.stdout == "[256]\n[64]\nFalse\n"
 
 
 def test_formulas_of_a_grid():
     class Shaped:
         shape = (7, 9)
 
-    values = {"n": 10, "B": 4, "x": Shaped()}
-    assert evaluated("cdiv(n, B) * x.shape[1] * 2", values) == 54
-    for text in ("__import__('os')", "n + 1", "y", "x", "n.real"):
-        with pytest.raises(ValueError, match="no part of a grid's formula"):
-            evaluated(text, values)
+    values = {"n": 10, "B": 4, "x": Shaped(), "sizes": (10, 20)}
+    smaller = {**values, "B": 2}
+    assert followed("cdiv(n, B) * x.shape[1] * 2", values, smaller, 54) == 90
+    assert followed("cdiv(sizes[1], B)", values, smaller, 5) == 10
+    assert followed("cdiv(sizes[0] | sizes[1] | y, B)", values, smaller, 5) == 10
+    assert followed("cdiv(n | sizes[0], B)", values, smaller, 3) == 5
+    unknown = ("__import__('os')", "n + 1", "y", "x", "n.real")
+    others = ("cdiv(n, B)", "5", "cdiv(n | sizes[0], B)")
+    for text in (*unknown, *others):
+        with pytest.raises(ValueError, match="does not say how many programs"):
+            followed(text, values, smaller, 4)
+    with pytest.raises(ValueError, match="does not say"):  # both give 3 for 4, and not for 2
+        followed("cdiv(n | 12, B)", values, smaller, 3)
+
+
+def test_a_grid_that_follows_a_step_is_not_taken_for_one_that_follows_a_size(tmp_path):
+    """Where a matrix is contiguous, its columns are as many as its step."""
+    body = """
+import torch, triton, triton.language as tl
+
+@triton.jit
+def copy_kernel(x, out, step, place, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at * step, mask=at < n) + BLOCK * place, mask=at < n)
+
+def copied(step, n):
+    out = torch.full((n,), -1.0)
+    x = torch.zeros(n * step)
+    copy_kernel[(triton.cdiv(n, 64),)](x, out, step, 1, n, BLOCK=64)
+    return out.unique().tolist()
+"""
+    captured(tmp_path, "copied(100, 100)", body)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 16}, ("cdiv(step | n, BLOCK)", "1", "1"))
+    calls = "print(copied(100, 100), copied(50, 180), copied(100, 126))"
+    out, said = applied(tmp_path, calls, body)
+    assert out == "[16.0] [16.0] [64.0]\n"
+    assert "its grid does not follow the winner's constants" in said

@@ -242,7 +242,7 @@ def test_interrupt(tmp_path):
     ) as process:
         assert process.stdout.readline() == b"ready\n"
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        process.wait(60)
+        process.wait(200)
     assert read_capture(tmp_path / "c").tasks[0].launches == 1
 
 
@@ -539,6 +539,7 @@ print(time.process_time() - start)
     command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
     plain, watched = (min(time_s(*words) for _ in range(5)) for words in ([], command))
     assert watched < 1.1 * plain
+    assert [task.launches for task in read_capture(tmp_path / "c").tasks] == [101_001]
 
 
 @pytest.mark.gpu

@@ -146,3 +146,23 @@ def test_a_difference_names_its_largest_causes():
     assert f"the default takes 800 cycles more (+533.3%): dram +600, {SPILLS} +200" in text
     assert re.findall(r"k.py:3: +loads from (.*)", text) == ["%x + %at (gathered)"]
     assert "%y" not in text
+
+
+@pytest.mark.parametrize(("width", "beside"), [(80, False), (135, True)])
+def test_a_source_line_takes_one_row_in_any_width(tmp_path, width, beside):
+    source = "total += tl.dot(tl.load(a_ptrs), tl.load(b_ptrs))"
+    (tmp_path / "long_name.py").write_text(f"{source}\n")
+    causes = {"dram": 8e6, "vector": 1.5e7}
+    lines = {SourceLine(str(tmp_path / "long_name.py"), 1): causes}
+    measurement, config = Measurement(status="correct", reason=""), Config({"B": 1})
+    explained = [
+        Explained(label, config, measurement, 2.3e7, causes, lines)
+        for label in ("winner", "runner-up", "default")
+    ]
+    console = EscapingConsole(width=width, record=True, file=io.StringIO())
+    print_explained(explained, "estimated, ±17%", console)
+    rows = [row.strip() for row in console.export_text().splitlines()]
+    shown = f"long_name.py:1: {source}"
+    assert (shown in rows) != beside
+    first = shown if beside else "long_name.py:1"
+    assert [row for row in rows if row.startswith(f"{first}  ") and row.endswith("vector")]

@@ -14,6 +14,7 @@ from typing import Any
 
 import optuna
 import pytest
+from command_here import run_here
 from optuna.storages import JournalStorage
 from optuna.storages.journal import BaseJournalBackend
 from optuna.storages.journal._base import BaseJournalSnapshot
@@ -146,15 +147,11 @@ def test_a_snapshot_of_a_journal_is_not_unpickled(tmp_path: Path) -> None:
 
 
 def collect(folder: Path, *arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "engine.collect", str(folder), *arguments],
-        cwd=folder.parent,
-        env={**os.environ, "XDG_CONFIG_HOME": str(home)},
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder.parent)  # as `python -m` does, and `rvv-tune` does not
+        return run_here(
+            folder.parent, "collect", str(folder), *arguments, XDG_CONFIG_HOME=str(home)
+        )
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def nothing(*_arguments: object, **_options: object) -> None:
 @pytest.mark.parametrize(
     ("where", "what", "reason"),
     [
-        ("triton_rvv.codegen.zig._zig_path", None, "zig was ended from outside, by SIGKILL"),
+        ("triton_rvv.codegen.zig.zig_program", None, "zig was ended from outside, by SIGKILL"),
         (
             "triton_rvv.make_ttir.ASTSource.make_ir",
             no_memory,
@@ -122,7 +122,7 @@ def test_a_builder_that_cannot_link_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     zig = killed_zig(tmp_path)
-    monkeypatch.setattr("triton_rvv.codegen.zig._zig_path", lambda: zig)
+    monkeypatch.setattr("triton_rvv.codegen.zig.zig_program", lambda: zig)
     request = BuildRequest("vector_add", {"N": 1000}, "fp32", RVVTarget(), ArtifactStore(tmp_path))
     with pytest.raises(UserError, match=r"^this machine cannot link programs \(zig was ended"):
         KernelBuilder(request)

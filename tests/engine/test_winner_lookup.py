@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -201,11 +199,3 @@ def test_a_server_is_asked_anew(storage: Path, monkeypatch: pytest.MonkeyPatch) 
     assert lookup(storage, 1000).config == {"BLOCK_SIZE": 16}
     store(storage, 1000, {32: 2e-6}, sampler="random")
     assert lookup(storage, 1000).config == {"BLOCK_SIZE": 32}
-
-
-def test_a_program_that_asks_for_a_winner_waits_for_no_ray() -> None:
-    script = "import sys, engine; engine.lookup, engine.tuned; print('ray' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=200, check=True
-    )
-    assert done.stdout == "False\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -13,6 +14,7 @@ from launchers.objects import launcher_object
 from triton_rvv.codegen import link
 from triton_rvv.codegen.link import LinkError, link_elf
 from triton_rvv.codegen.zig import ZigError, ZigStopped, has_libc, run_zig_cc
+from triton_rvv.codegen.zig_files import shared_zig
 from triton_rvv.targets.target import RVVTarget
 
 MISSING = "extern void absent_function(void); absent_function();"
@@ -113,6 +115,38 @@ def test_a_cache_without_a_libc_for_the_target_is_known(monkeypatch, tmp_path):
         elf[at : at + 2] = machine.to_bytes(2, "little")
         archive.write_bytes(elf)
         assert has_libc("rvv") == is_there
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """A zig in two environments."""
+    for name in ("one", "two"):
+        (tmp_path / name / "lib" / "libc").mkdir(parents=True)
+        (tmp_path / name / "lib" / "libc" / "exit.c").write_text("exit")
+        (tmp_path / name / "zig").write_text("zig")
+    return tmp_path / "one" / "zig", tmp_path / "two" / "zig"
+
+
+def test_environments_share_the_files_that_zig_knows_its_libc_by(installed, tmp_path):
+    one, two = installed
+    cache = tmp_path / "cache"
+    shared = shared_zig(one, cache, "0.17.0")
+    assert shared_zig(two, cache, "0.17.0") == shared
+    assert shared.samefile(one)
+    assert (shared.parent / "lib/libc/exit.c").samefile(one.parent / "lib/libc/exit.c")
+    assert shared_zig(two, cache, "0.18.0").samefile(two)
+    assert {path.name for path in cache.iterdir()} == {"files-0.17.0", "files-0.18.0"}
+    two.write_text("another")  # by a package with the same version
+    assert shared_zig(two, cache, "0.17.0") == two
+
+
+def test_where_files_cannot_be_linked_the_installed_zig_runs(installed, tmp_path, monkeypatch):
+    def refused(*_names, **_options):
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    monkeypatch.setattr("os.link", refused)
+    assert shared_zig(installed[0], tmp_path / "cache", "0.17.0") == installed[0]
+    assert not list((tmp_path / "cache").iterdir())
 
 
 def test_a_libc_that_was_linked_is_found(launcher):

@@ -2,7 +2,7 @@
 
 `REAL_KERNELS=folder` names the folder that holds the packages; see requirements.txt and, for
 vLLM and SGLang, requirements_servers.txt.
-`SIXTY_DEVICE` is the board to tune on: `host` where it is not given.
+`SIXTY_DEVICE` is the board to tune on; where it is not given, `cuda` if there is one, or `host`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from listed import listed
 from road import Passage, travel
 
 PACKAGES = os.environ.get("REAL_KERNELS", "")
 PASSAGES: list[Passage] = []
 LIMIT_S = 600
+HERE = "cuda" if torch.cuda.is_available() else "host"
 
 
 def parameters() -> Iterator[Any]:
@@ -49,7 +51,7 @@ def test_program(file: str, program: Any, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("PYTHONPATH", PACKAGES)
     passage = travel(
         *(file, program.operator, program.kernel, program.types),
-        *(tmp_path / "program.capture", os.environ.get("SIXTY_DEVICE", "host"), LIMIT_S),
+        *(tmp_path / "program.capture", os.environ.get("SIXTY_DEVICE", HERE), LIMIT_S),
     )
     PASSAGES.append(passage)
     assert passage.passed, passage.sentence

@@ -64,7 +64,7 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(tmp_path_factory: pytest.TempPathFactory, ray_for_tests: None) -> Built:
     home = tmp_path_factory.mktemp("by hand")
     boards = home / "config" / "triton-rvv-tuner" / "boards"
     boards.mkdir(parents=True)

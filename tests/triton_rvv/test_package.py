@@ -94,7 +94,7 @@ MATMUL_SIGNATURE = {
     **dict.fromkeys(("M", "N", "K", "stride_am", "stride_ak", "stride_bk"), "i32"),
     **dict.fromkeys(("stride_bn", "stride_cm", "stride_cn"), "i32"),
 }
-MATMUL_BLOCK = {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 64, "BLOCK_SIZE_K": 8, "GROUP_SIZE_M": 8}
+MATMUL_BLOCK = {"BLOCK_SIZE_M": 4, "BLOCK_SIZE_N": 32, "BLOCK_SIZE_K": 8, "GROUP_SIZE_M": 8}
 
 
 def matmul_digest():

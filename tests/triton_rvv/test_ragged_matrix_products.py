@@ -96,3 +96,22 @@ def test_every_remainder_is_exact(
     }
     arguments = [as_argument(name, value) for name, value in values.items()]
     run.run_elf(tmp_path / "kernel.elf", arguments, (len(table),), TARGET)
+
+
+def test_nothing_behind_the_operands_is_read(run: KernelRunner, tmp_path: Path) -> None:
+    """Behind each array lies memory that ends the program when it is touched."""
+    constants = {"M": 32, "N": 32, "K": 32}
+    kernel = compile_kernel(many_products_kernel, SIGNATURE, constants, TARGET)
+    (tmp_path / "kernel.o").write_bytes(kernel.object)
+    link_elf([tmp_path / "kernel.o", launcher_object(TARGET)], tmp_path / "kernel.elf")
+    random = np.random.default_rng(20261128)
+    for m, n, k in [(5, 16, 16), (13, 32, 32), (31, 16, 48), (16, 5, 16), (16, 17, 9), (3, 3, 3)]:
+        a, b = (random.integers(-128, 128, shape, dtype=np.int8) for shape in ((m, k), (k, n)))
+        values = {
+            "sizes_ptr": np.array([[m, n, k, 0, 0, 0]], np.int32),
+            "a_ptr": a.reshape(-1),
+            "b_ptr": b.reshape(-1),
+            "c_ptr": Expected((a.astype(np.int32) @ b).reshape(-1)),
+        }
+        arguments = [as_argument(name, value) for name, value in values.items()]
+        run.run_elf(tmp_path / "kernel.elf", arguments, (1,), TARGET)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import importlib.util
 import os
@@ -12,6 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from triton_rvv.codegen.zig_files import shared_zig
 from triton_rvv.targets.target import Backend
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "run_zig_ar",
     "run_zig_cc",
     "run_zig_lld",
+    "zig_program",
     "zig_target_flags",
     "zig_version",
 ]
@@ -49,6 +52,15 @@ def zig_target_flags(backend: Backend) -> tuple[str, ...]:
     if backend == "host":
         return ("-target", f"{platform.machine()}-linux-musl", "-mcpu=baseline")
     return ("-target", "riscv64-linux-musl", "-mcpu=baseline_rv64")
+
+
+def zig_program() -> Path:
+    """The program that runs, with its own files beside it.
+
+    Raises:
+        ZigError: where no package has one.
+    """
+    return _program(_cache().absolute())
 
 
 def zig_version() -> str:
@@ -132,7 +144,7 @@ def run_zig_ar(arguments: Sequence[str], *, timeout_s: float, folder: Path) -> N
 
 
 def _run_zig(arguments: Sequence[str], timeout_s: float, folder: Path | None) -> str:
-    zig = _zig_path()
+    zig = zig_program()
     try:
         done = subprocess.run(
             [str(zig), *arguments],
@@ -162,11 +174,12 @@ def _environment() -> dict[str, str]:
     return {**os.environ, **({"ZIG_GLOBAL_CACHE_DIR": str(Path(own).absolute())} if own else {})}
 
 
-def _zig_path() -> Path:
+@functools.cache
+def _program(cache: Path) -> Path:
     spec = importlib.util.find_spec("ziglang")
     if spec is None or spec.origin is None:
         raise ZigError("the package ziglang is not installed: run pip install ziglang")
-    return Path(spec.origin).with_name("zig")
+    return shared_zig(Path(spec.origin).with_name("zig"), cache, zig_version())
 
 
 def _first_useful_line(stderr: str, returncode: int) -> str:

@@ -134,7 +134,8 @@ def contents_record(memory: Range, seed: int, *, keep_data: bool) -> dict[str, A
     if memory.first.is_cuda and torch.cuda.is_current_stream_capturing():
         return None
     flat = _flat(memory)
-    if keep_data or flat.nbytes <= _SMALL_BYTES or _counts(flat.dtype):
+    own_bytes = flat.nbytes - memory.front * flat.dtype.itemsize
+    if keep_data or own_bytes <= _SMALL_BYTES or _counts(flat.dtype):
         if flat.nbytes > _LARGEST_BYTES and not keep_data:
             return None
         data = flat.cpu().view(torch.uint8).numpy().tobytes()

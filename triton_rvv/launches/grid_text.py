@@ -3,23 +3,53 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import contextlib
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-__all__ = ["evaluated"]
+__all__ = ["followed"]
 
 
-def evaluated(text: str, values: Mapping[str, Any]) -> int:
-    """The value of a product of integers, parameters, sizes such as x.shape[0], and cdiv(a, b).
+def followed(text: str, before: Mapping[str, Any], after: Mapping[str, Any], programs: int) -> int:
+    """How many programs a launch has with other constants.
 
     Args:
-        text: the formula.
-        values: of the kernel's parameters.
+        text: a product of integers, parameters, sizes such as x.shape[0], parts of tuples, and
+            cdiv(a, b). In `a | b`, both were the same where the formula was found, so that one of
+            them decides.
+        before: the values of the kernel's parameters as the program launches it.
+        after: the same with the other constants.
+        programs: how many the program launches.
 
     Raises:
-        ValueError: for a formula that has something else, or a parameter without a value.
+        ValueError: if no way to read the formula gives that number, if several do and differ
+            with the other constants, or for a formula that has something else.
     """
-    return _value(ast.parse(text, mode="eval").body, values)
+    found = set()
+    for reading in _readings(ast.parse(text, mode="eval").body):
+        with contextlib.suppress(ValueError):
+            if _value(reading, before) == programs:
+                found.add(_value(reading, after))
+    if len(found) != 1:
+        raise ValueError(f"{text} does not say how many programs follow from {programs}")
+    return found.pop()
+
+
+def _readings(node: ast.expr) -> Iterator[ast.expr]:
+    """The formulas that have one side of each `a | b`."""
+    match node:
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from _readings(left)
+            yield from _readings(right)
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            for one, other in itertools.product(_readings(left), _readings(right)):
+                yield ast.BinOp(one, ast.Mult(), other)
+        case ast.Call(func=function, args=[size, block]):
+            for one in _readings(size):
+                yield ast.Call(function, [one, block], [])
+        case _:
+            yield node
 
 
 def _value(node: ast.expr, values: Mapping[str, Any]) -> int:

@@ -16,7 +16,7 @@ from triton_rvv.launches.decorators import decorators_of, kernel_under
 from triton_rvv.launches.distance import FARTHEST, is_far, size_distance
 from triton_rvv.launches.forms import forms_of
 from triton_rvv.launches.generated import configurations_of, is_settled, loaded_kernel, settle
-from triton_rvv.launches.grid_text import evaluated
+from triton_rvv.launches.grid_text import followed
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.rule import Rule
 from triton_rvv.launches.signature import Signature, bound_arguments, signature_of
@@ -28,6 +28,7 @@ _FAR = (
     f"a size of its tensors differs by more than {2**FARTHEST:.0f} times from those of every tuned "
     "task"
 )
+_OTHER_GRID = "its grid does not follow the winner's constants"
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
@@ -92,6 +93,8 @@ class Overlay:
         use, form, traits = launch.forms("overlay").find(*launch.looked_up)
         if use is None:
             use = self._decided(launch.kernel, launch.signature, "key", "family")
+            if use.rule is not None and _grid_with(launch, use.rule) is None:
+                use = self._use(_Use(None, use.kernel, why=_OTHER_GRID))
             form.remember(traits, use)
         if use.rule is None:
             return run()
@@ -239,24 +242,38 @@ def _unfit(rule: Rule, signature: Signature) -> str:
 
 def _substitute(launch: Launch, rule: Rule) -> bool:
     """Change a launch to a rule's configuration; False if its grid cannot be told."""
+    grid = _grid_with(launch, rule)
+    if grid is None:
+        return False
     names = launch.kernel.arg_names
     named = {**dict(zip(names, launch.args, strict=False)), **launch.kwargs, **rule.config}
-    grid = launch.grid
-    if not callable(grid) and rule.grid is None and rule.is_grid_callable:
-        # The task's grid followed by itself. Here it is numbers, for the program's constants.
-        bound = launch.bound
-        if any(bound.get(name) != rule.config.get(name, bound.get(name)) for name in rule.followed):
-            return False
-    if not callable(grid) and rule.grid is not None:
-        try:
-            grid = tuple(evaluated(text, {**launch.bound, **named}) for text in rule.grid)
-        except ValueError:
-            return False
     for name, block in rule.loads.items():
         if hasattr(named.get(name), "block_shape"):
             named[name] = dataclasses.replace(named[name], block_shape=list(block))
     launch.args, launch.kwargs, launch.grid = (), named, grid
     return True
+
+
+def _grid_with(launch: Launch, rule: Rule) -> Any:
+    """The grid of a launch in a rule's configuration; None if it cannot be told."""
+    grid, bound = launch.grid, launch.bound
+    if callable(grid):
+        return grid
+    if rule.grid is not None:
+        programs = (*map(int, grid), 1, 1)[:3]
+        wanted = {**bound, **rule.config}
+        try:
+            return tuple(
+                followed(text, bound, wanted, number)
+                for text, number in zip(rule.grid, programs, strict=True)
+            )
+        except ValueError:
+            return None
+    if not rule.is_grid_callable:
+        return grid
+    # The task's grid followed by itself. Here it is numbers, for the program's constants.
+    is_same = all(bound.get(n) == rule.config.get(n, bound.get(n)) for n in rule.followed)
+    return grid if is_same else None
 
 
 def _named(launch: Launch) -> dict[str, Any]:

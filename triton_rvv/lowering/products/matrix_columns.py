@@ -84,13 +84,18 @@ class ColumnPanels:
 
 
 def column_panels(
-    context: Context, unit: MatrixUnit, source: ColumnSource, size: tuple[int, int], panel: int
+    context: Context,
+    unit: MatrixUnit,
+    source: ColumnSource,
+    size: tuple[int, int],
+    live: DotExtents,
+    panel: int,
 ) -> ColumnPanels:
     """Room for as many of a block's columns as stay in the L1 cache, all of its depth."""
     depth, columns = size
     resident = context.target.machine.l1d_bytes // depth
     some = min(columns, max(panel, resident // panel * panel))
-    packed = operand_room(context, depth * max(some, panel), depth, unit)
+    packed = operand_room(context, depth * max(some, panel), depth, unit, live)
     return ColumnPanels(unit, source, (), some, panel, packed)
 
 
@@ -228,16 +233,21 @@ class _InRows:
                 yield k, column
 
     def _prefetch(self, context: Context, row: Val, rows: int, area: Area) -> None:
-        """Ask for so many rows' lines."""
+        """Ask for so many rows' lines; the last one begins anywhere."""
         builder, line = context.builder, context.target.machine.line_bytes
         start, stride = self.load.rows_in_place(builder, row)
-        stride = builder.resize(stride, "i64")
         start = builder.element_pointer("i8", start, area.first)
-        with builder.loop(integer(0), area.columns, integer(line)) as column:
+        stride = builder.resize(stride, "i64")
+
+        def ask(column: Val) -> None:
             address = builder.element_pointer("i8", start, column)
             for _ in range(rows):
                 builder.prefetch(address)
                 address = builder.element_pointer("i8", address, stride)
+
+        with builder.loop(integer(0), area.columns, integer(line)) as column:
+            ask(column)
+        ask(builder.add(area.columns, integer(-1)))
 
 
 def _columns_of(builder: Builder, rows: Sequence[Val]) -> Val:

@@ -121,7 +121,8 @@ def multiply_int8(
         store.is_taken = True
 
     def by(source: ColumnSource) -> None:
-        b = column_panels(context, unit, source, (right.shape[-2], columns), tile_columns)
+        size = right.shape[-2], columns
+        b = column_panels(context, unit, source, size, live, tile_columns)
         product = _Product(unit, live, a, b, tile_columns, before, result, store)
         if store is not None:
             store.takes_part = store.part is not None and _is_in_place(product)

@@ -38,15 +38,18 @@ class MatrixOperand:
 
     Args:
         pointer: where it begins.
-        depth: its steps along K, in elements.
+        depth: its steps along K, in elements, at most.
+        stride: those that count, as whole turns of a tile's loop. Behind a panel lies the next one,
+            so that what is asked for ahead is of use.
     """
 
     pointer: Val
     depth: int
+    stride: Val
 
     def panel(self, builder: Builder, first: Val) -> Val:
         """Where the row of A, or the column of B, with that number begins that begins a panel."""
-        return builder.element_pointer("i8", self.pointer, builder.mul(first, integer(self.depth)))
+        return builder.element_pointer("i8", self.pointer, builder.mul(first, self.stride))
 
     def plane(self, builder: Builder, position: Val, lines: int) -> MatrixOperand:
         """That of one position in a batch, of so many rows or columns each."""
@@ -92,7 +95,7 @@ def packed_rows(
     builder = context.builder
     materialise.prepare(context, [left])
     *batch, rows, depth = left.shape
-    packed = operand_room(context, left.type.elements, depth, unit)
+    packed = operand_room(context, left.type.elements, depth, unit, live)
 
     def pack(source: Buffer | Load) -> None:
         for plane in index_loops.positions(context, batch, unrolled=False):
@@ -150,8 +153,16 @@ class _Rows:
                 self.builder.prefetch(address)
                 address = self.builder.element_pointer("i8", address, stride)
 
-    def words(self, row: Val, k: Val, count: int, depth: int) -> Val:
-        """So many rows' elements from `k` on, `depth` of each, as 64-bit integers."""
+    def words(self, row: Val, k: Val, count: int, depth: int, end: Val | None) -> Val:
+        """So many rows' elements from `k` on, `depth` of each, as 64-bit integers.
+
+        Rows from `end` on are not read, and hold anything.
+        """
+        there = integer(count)
+        if end is not None:
+            there = self.builder.binary("sub", end, row)
+            there = self.builder.intrinsic("llvm.smin", [there, integer(count)])
+            there = self.builder.intrinsic("llvm.smax", [there, integer(0)])
         builder = self.builder
         if isinstance(self.source, Load):
             start, stride = self.source.rows_in_place(builder, row)
@@ -161,7 +172,7 @@ class _Rows:
             address = self.source.address(builder, (*self.plane, row, k))
             distance = integer(self.source.panel)
         type_ = f"<{count} x i{8 * depth}>"
-        return load_first_by_stride(builder, type_, address, distance, integer(count), depth)
+        return load_first_by_stride(builder, type_, address, distance, there, depth)
 
 
 def _pack_tiles(
@@ -175,24 +186,40 @@ def _pack_tiles(
     line = min(depth, unit.turn_depth if live.depth else context.target.machine.line_bytes)
     for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
         rows.prefetch(integer(tiles.first), begin, height)
-    with builder.loop(integer(tiles.first), tiles.last(builder, live), integer(height)) as row:
-        panel = packed.panel(builder, row)
-        below = builder.add(row, integer(pairs))
-        third = packed.panel(builder, below)
-        for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
-            rows.prefetch(builder.add(row, integer(height)), begin, height)
-            for offset in range(0, line, unit.depth):
-                k = builder.add(begin, integer(offset))
-                words = rows.words(row, k, pairs, unit.depth)
-                to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
-                builder.store(words, to, unit.depth)
-                if height > pairs:
-                    words = rows.words(below, k, unit.side, unit.depth)
-                    to = builder.element_pointer("i8", third, builder.mul(k, integer(unit.side)))
+
+    def pack(first: Val, end: Val, cut: Val | None) -> None:
+        with builder.loop(first, end, integer(height)) as row:
+            panel = packed.panel(builder, row)
+            below = builder.add(row, integer(pairs))
+            third = packed.panel(builder, below)
+            for begin in index_loops.steps(context, live.depth or depth, line, unrolled=False):
+                rows.prefetch(builder.add(row, integer(height)), begin, height)
+                for offset in range(0, line, unit.depth):
+                    k = builder.add(begin, integer(offset))
+                    words = rows.words(row, k, pairs, unit.depth, cut)
+                    to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
                     builder.store(words, to, unit.depth)
+                    if height > pairs:
+                        words = rows.words(below, k, unit.side, unit.depth, cut)
+                        at = builder.mul(k, integer(unit.side))
+                        to = builder.element_pointer("i8", third, at)
+                        builder.store(words, to, unit.depth)
+
+    first, end = integer(tiles.first), tiles.last(builder, live)
+    whole = end
+    if live.rows is not None and isinstance(rows.source, Load):
+        count = builder.intrinsic("llvm.smax", [builder.binary("sub", end, first), integer(0)])
+        whole = builder.binary("sub", end, builder.binary("urem", count, integer(height)))
+    pack(first, whole, None)
+    if whole is not end:
+        pack(whole, end, end)
 
 
-def operand_room(context: Context, elements: int, depth: int, unit: MatrixUnit) -> MatrixOperand:
+def operand_room(
+    context: Context, elements: int, depth: int, unit: MatrixUnit, live: DotExtents
+) -> MatrixOperand:
     """An array for an operand, and for what loads ahead of the last step read."""
     line = TensorType((elements + OPERANDS_AHEAD * unit.register_bytes,), ScalarType("i8"))
-    return MatrixOperand(context.buffer(line).pointer, depth)
+    stride = live.padded_depth(context.builder, unit.turn_depth)
+    pointer = context.buffer(line).pointer
+    return MatrixOperand(pointer, depth, integer(depth) if stride is None else stride)
