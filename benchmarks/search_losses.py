@@ -77,7 +77,7 @@ class _Valleys:
 def losses(of: RecordedSpace, valleys: _Valleys, run: Run, trials: int) -> Floats:
     """Shape (3, 3), what a search lacks of the score 1, by the part of the trials and by place."""
     curve = of.best_so_far(run.tried, trials)
-    lost = (1 - of.performance([curve])[0]) / trials
+    lost = (1 - of.performance(curve[None, :])[0]) / trials
     result = np.zeros((len(_UNTIL) + 1, len(_WHERE)))
     best, place = np.inf, len(_WHERE) - 1
     for trial in range(trials):
