@@ -1,9 +1,8 @@
 """Generated code beside intrinsics by hand: python benchmarks/bench_hand.py [KERNEL ...]
 
-The kernels are in `hand_kernels.py`, `hand_second_draw.py` and `hand_third_draw.py`, the intrinsics
-beside them in C.
-Each side counts with the fastest of its forms: ours with its configurations, the hand with and
-without prefetches. Outputs of both are checked. All cycles are estimates, of an emulated core:
+The kernels are in `hand_kernels.py` and the later draws, the intrinsics beside them in C. Each side
+counts with the fastest of its forms: ours with its configurations, the hand with and without
+prefetches. Outputs of both are checked. All cycles are estimates, of an emulated core:
 DEVICE=emulated:x100 names another.
 """
 
@@ -37,7 +36,7 @@ from triton_rvv.targets.target import RVVTarget
 __all__ = ["DRAWS", "drawn_kernels", "measured"]
 
 # Files of kernels that were drawn together; each has the intrinsics beside it, in C.
-_NAMES = ("hand_kernels", "hand_second_draw", "hand_third_draw")
+_NAMES = ("hand_kernels", "hand_second_draw", "hand_third_draw", "hand_fourth_draw")
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
 NO_PREFETCHES = "prefetch-ignored"

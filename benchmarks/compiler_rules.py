@@ -43,12 +43,16 @@ RULES: Mapping[str, _Replacements] = {
     },
     "loops/boundary_masks": {"loops.boundary_masks.BoundaryMasks.apply_on": _always(False)},
     "loops/loop_versioning, columns": {"loops.loop_versioning.plain_columns": _always(None)},
+    "loops/materialise, numbers of rows": {
+        "loops.materialise._compute_numbers_of_rows": _always(None)
+    },
     "loops/row_offsets, rows": {"elementwise.index.listed_by_row": _always(None)},
     "loops/row_offsets, lines": {"elementwise.shapes.listed_line": _always(None)},
     "loops/tail_vectors": {
         "loops.loop_nests.tail_width": _width,
         "loops.linear_segments.tail_width": _width,
     },
+    "loops/vector_shape, lines": {"loops.vector_shape._share_lines": _always(False)},
     "loops/vector_shape, long": {"loops.vector_shape._takes_long_runs": _always(False)},
     "loops/vector_shape, rows": {
         "loops.loop_nests.spanning_width": _always(0),

@@ -242,7 +242,7 @@ def test_interrupt(tmp_path):
     ) as process:
         assert process.stdout.readline() == b"ready\n"
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        process.wait(60)
+        process.wait(200)
     assert read_capture(tmp_path / "c").tasks[0].launches == 1
 
 

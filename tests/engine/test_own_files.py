@@ -113,6 +113,8 @@ def test_a_tuning_run_says_once_what_has_no_effect(result: TuningResult) -> None
     assert lines.getvalue().splitlines().count(f"note={NOTE}") == 1
     print_result(result, terminal)
     assert terminal.getvalue().splitlines().count(f"note: {NOTE}") == 1
+    # It is the only one.
+    assert "The default is the fastest" not in terminal.getvalue()
 
 
 @pytest.mark.long

@@ -22,9 +22,9 @@ def ended(folder, *arguments, sanitizer=None):
         flags.append(f"-fsanitize={sanitizer}")
     program = folder / "program"
     command = ["gcc", *flags, str(PROGRAM), str(own / "pool.c"), "-o", str(program)]
-    subprocess.run(command, check=True, timeout=60)
+    subprocess.run(command, check=True, timeout=200)
     done = subprocess.run(
-        [str(program), *arguments], capture_output=True, text=True, timeout=60, check=False
+        [str(program), *arguments], capture_output=True, text=True, timeout=200, check=False
     )
     return done.stdout + done.stderr
 

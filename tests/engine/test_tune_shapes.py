@@ -50,7 +50,7 @@ def test_the_second_shape_begins_with_what_the_first_found(command: Command) -> 
 
 def test_together_they_are_one_study_with_one_winner(command: Command) -> None:
     shapes = ["--shape", "N=2048", "--shape", "N=4096", "--together"]
-    record, _ = command(tune_command.main, *shapes, "--trials", "4", "--jobs", "1")
+    record, _ = command(tune_command.main, *shapes, "--trials", "2", "--jobs", "1")
     winner = record["winner"]
     assert [entry["shape"] for entry in record["shapes"]] == [{"N": 2048}, {"N": 4096}]
     times_s = [entry["winner_s"] for entry in record["shapes"]]
@@ -61,7 +61,7 @@ def test_together_they_are_one_study_with_one_winner(command: Command) -> None:
     assert alone["times_s"] == [times_s[1]]
 
     swapped = ["--shape", "N=4096", "--shape", "N=2048", "--together"]
-    again, _ = command(tune_command.main, *swapped, "--trials", "4", "--jobs", "1")
+    again, _ = command(tune_command.main, *swapped, "--trials", "2", "--jobs", "1")
     assert again["study"] == record["study"]
     assert again["measured_in_this_run"] == 0
     assert again["shapes"] == record["shapes"]

@@ -71,6 +71,13 @@ def test_a_holder_that_hangs_is_not_waited_for_and_keeps_its_name(tmp_path: Path
         assert lock.read_text().startswith(text)
 
 
+def test_a_lock_names_who_has_the_board_and_nobody_afterwards(tmp_path: Path) -> None:
+    lock = tmp_path / "lock"
+    with in_turn(lock):
+        assert lock.read_text().endswith(f" {this_tuner()}\n")
+    assert lock.read_text() == ""
+
+
 def test_a_user_without_a_name_is_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(uid: int) -> None:
         raise KeyError(f"getpwuid(): uid not found: {uid}")

@@ -273,6 +273,6 @@ def test_a_long_chain_that_uses_each_value_twice(run):
     x = np.linspace(-0.9, 0, N, dtype=np.float32)
     exact = x.astype(np.float64)
     exact[-1] = 0
-    for _ in range(150):
+    for _ in range(60):
         exact = exact * exact * 0.25 + exact
-    check(run, polynomial_kernel, [exact.astype(np.float32)], 1e-5, 1e-5, x_ptr=x, DEPTH=150)
+    check(run, polynomial_kernel, [exact.astype(np.float32)], 1e-5, 1e-5, x_ptr=x, DEPTH=60)

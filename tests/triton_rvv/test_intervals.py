@@ -161,3 +161,15 @@ def test_counters_without_a_sign_are_followed_only_below_the_largest_signed_numb
 
 def test_a_grid_without_programs_compiles():
     masked_accesses({"n": 4096, "step": 4}, (0, 1, 1))
+
+
+@pytest.mark.parametrize(("mask", "expected"), [(-8, Interval(-8, 16)), (7, Interval(0, 7))])
+def test_bits_of_a_mask_keep_an_interval(mask, expected):
+    """A negative mask rounds down to a power of two; others keep the last bits."""
+    intervals = Intervals()
+    value, masked = Val("i32", "%a"), Val("i32", "%b")
+    intervals.note(value, Interval(-3, 21))
+    intervals.note_result("and", masked, (value, integer(mask, "i32")))
+    assert intervals.of(masked) == expected
+    intervals.note_result("and", Val("i32", "%c"), (value, integer(-7, "i32")))
+    assert intervals.of(Val("i32", "%c")) is None

@@ -13,6 +13,7 @@ from qemu_kernels import Expected, KernelRunner, as_argument
 
 from launchers.objects import launcher_object
 from triton_rvv.codegen.link import link_elf
+from triton_rvv.codegen.matrix_tile import tile_functions
 from triton_rvv.compile_command import Mistake, read_target
 from triton_rvv.pipeline import CompiledKernel, compile_kernel
 from triton_rvv.targets.target import RVVTarget
@@ -134,3 +135,24 @@ def test_the_unit_has_one_vector_length() -> None:
     assert read_target("x60-ime").vector_bits == 256
     with pytest.raises(Mistake, match="works on vectors of 256 bits, not of 512: leave out"):
         read_target("x60-ime:512")
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (3, 2), (2, 4), (1, 4)])
+def test_no_product_of_a_tile_waits_for_a_load(rows: int, columns: int) -> None:
+    """A load takes four cycles of its unit: another one, or four products, come before its use."""
+    name = f"triton_rvv_tile_4x8_{rows}x{columns}_001"
+    lines = tile_functions(f"declare void @{name}(ptr)\n").splitlines()
+    begin, end = lines.index("1:"), next(n for n, line in enumerate(lines) if "bnez" in line)
+    turn = [line.replace(",", "").split() for line in lines[begin + 1 : end]]
+    turn = [words for words in turn if words[0] in ("vl1re8.v", "vl2re8.v", "smt.vmadot")]
+    turns = turn * 2  # of the second, a use of what the first has loaded last
+    assert sum(words[0] == "smt.vmadot" for words in turn) == 2 * rows * columns
+    for place, words in enumerate(turn):
+        if words[0] == "smt.vmadot":
+            continue
+        first, count = int(words[1][1:]), int(words[0][2])
+        loaded = {f"v{first + n}" for n in range(count)}
+        later = turns[place + 1 :]
+        used = next(n for n, each in enumerate(later) if loaded & set(each[2:]))
+        others = [each[0] for each in later[:used]]
+        assert len(others) >= 4 or any(each.startswith("vl") for each in others), words

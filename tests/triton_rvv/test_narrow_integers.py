@@ -73,6 +73,35 @@ def test_what_may_be_below_zero_stays_signed():
     assert "divsi i16" in operations
 
 
+_BLENDED = (
+    *_WIDEN,
+    *("%full = constant 255", "%rest = subi %full, %y", "%front = muli %x, %y"),
+    *("%back = muli %x, %rest", "%both = addi %front, %back", "%s = divsi %both, %full"),
+    _CUT,
+)
+
+
+def test_what_is_read_twice_is_looked_at_as_a_whole():
+    # Each product may be 255 * 255, and their sum no more.
+    fired, operations = _narrowed(_lines(*_BLENDED))
+    assert fired == 6
+    assert {"muli i16", "addi i16", "divui i16"} <= set(operations)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("%rest = subi %full, %y", "%rest = subi %full, %x"),  # the products are of x and y apart
+        ("%back = muli %x, %rest", "%back = muli %rest, %rest"),  # not linear in y
+        ("%full = constant 255", "%full = constant 300"),
+    ],
+)
+def test_sums_of_products_that_need_more_bits(old, new):
+    assert old in _BLENDED
+    fired, _ = _narrowed(_lines(*(new if each == old else each for each in _BLENDED)))
+    assert fired == 0
+
+
 def test_bytes_stay_bytes():
     fired, operations = _narrowed(_lines(_WIDEN[0], "%m = constant 15", "%s = andi %x, %m", _CUT))
     assert (fired, operations) == (2, ["constant i8", "andi i8"])

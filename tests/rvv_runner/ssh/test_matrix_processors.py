@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+from ssh_cases import WRAPPER
+from ssh_server import SshServer
 
+import engine.tune as tune_command
 from rvv_runner.board import BoardError
-from rvv_runner.board_file import BoardFile, SshSettings, read_board_file
+from rvv_runner.board_file import BoardFile, SshSettings, read_board_file, user_board_folder
 from rvv_runner.ssh.board import SshBoard
 from rvv_runner.ssh.matrix_unit import with_matrix_unit
 
@@ -52,3 +57,26 @@ def test_a_board_without_the_unit_is_refused_before_anything_runs(
     board = SshBoard("test", dataclasses.replace(board_file, cpu="x60-ime"), patience_s=0)
     with pytest.raises(BoardError, match="does not know the matrix instruction of x60-ime: write"):
         board.open()
+
+
+@pytest.mark.long
+def test_a_study_on_a_board_without_the_unit_ends_before_its_first_trial(
+    server: SshServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    user_board_folder().mkdir(parents=True)
+    (user_board_folder() / "desk.toml").write_text(
+        f'kind = "x60-ime"\n[ssh]\nhost = "127.0.0.1"\nport = {server.port}\n'
+        f'folder = "{tmp_path}/board"\nlock = "{tmp_path}/lock"\nbusy_cores = 1000.0\n'
+        f"wrapper = {json.dumps(WRAPPER)}\n"
+    )
+    with pytest.raises(BoardError) as refused:
+        tune_command.main(["matmul", "--dtype", "i8", "--device", "desk", "--trials", "1"])
+    (sentence,) = str(refused.value).splitlines()
+    assert "does not know the matrix instruction of x60-ime: write matrix_processors" in sentence
+    said = capsys.readouterr().err
+    assert "opening the board desk" in said
+    assert "trial=" not in said

@@ -51,7 +51,7 @@ class Network:
     @staticmethod
     def _ip(*arguments: str) -> None:
         done = subprocess.run(
-            ["ip", *arguments], capture_output=True, text=True, timeout=10, check=False
+            ["ip", *arguments], capture_output=True, text=True, timeout=200, check=False
         )
         if done.returncode != 0:
             raise OSError(done.stderr.strip())

@@ -210,6 +210,10 @@ class Tensor(ABC):
         """Whether it reads what is also read for other rows that are visited side by side."""
         return False
 
+    def own_repeated(self, axis: int) -> tuple[Tensor, ...]:
+        """What it repeats along a dimension: -2 for all rows, -1 for all columns."""
+        return ()
+
     def own_linear_guards(self) -> list[Val]:
         """The linear guards that this recipe adds to those of its operands."""
         return []

@@ -78,6 +78,19 @@ class Broadcast(Tensor):
         return guards_of_all(builder, self.operands, own)
 
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
+        if point.rows_together == 1 or not self._repeats(-2):
+            return self._repeated(builder, point)
+        place = (id(self), point.index[:-1], point.start, point.width, point.lanes)
+        return builder.shared(place, functools.partial(self._repeated, builder, point))
+
+    def _repeats(self, axis: int) -> bool:
+        return len(self.shape) > 1 and self.operands[0].shape[axis] == 1 < self.shape[axis]
+
+    def own_repeated(self, axis: int) -> tuple[Tensor, ...]:
+        is_asked_for = self.materialised is None and self.operands[0].type.elements > 1
+        return self.operands if is_asked_for and self._repeats(axis) else ()
+
+    def _repeated(self, builder: Builder, point: VectorIndex) -> Val:
         zero, source = integer(0), self.operands[0]
         where = [
             zero if size == 1 else position

@@ -22,7 +22,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import materialise
-from triton_rvv.lowering.loops.row_offsets import listed_by_row
+from triton_rvv.lowering.loops.row_offsets import listed_by_row, varying
 from triton_rvv.lowering.loops.wrapping import fits_32_bits, scaled_wrapped, sum_of_wrapped, widened
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.ttir.shaped_blocks import IS_RESHAPED
@@ -240,20 +240,23 @@ def _add_pointer(context: Context, operation: Operation) -> None:
         parts = listed_by_row(context, offsets)
     wide = None if parts is None else widened(context, parts)
     if wide is None:
+        if varying(offsets) == {len(type_.shape) - 1}:
+            addresses = _with_rows_listed(context, addresses)
         extra = sum_of_offsets([part for part in (offsets, addresses.extra) if part is not None])
         unmoved = addresses.base, addresses.components
         context.bind(result, Affine(type_, *unmoved, extra, wrapped=addresses.wrapped))
         return
-    addresses = _with_rows_listed(context, addresses, wide)
+    if not wide.components[-1].is_zero:
+        addresses = _with_rows_listed(context, addresses)
     base = builder.element_pointer(_pointee(type_.element), addresses.base, wide.base)
     components = _add_components(builder, addresses, wide)
     wrapped = sum_of_wrapped(context, addresses, wide)
     context.bind(result, Affine(type_, base, components, addresses.extra, wrapped=wrapped))
 
 
-def _with_rows_listed(context: Context, addresses: Affine, columns: Affine) -> Affine:
+def _with_rows_listed(context: Context, addresses: Affine) -> Affine:
     """The addresses, to which columns are added, with what differs by row kept apart."""
-    if addresses.extra is None or columns.components[-1].is_zero:
+    if addresses.extra is None:
         return addresses
     rows = listed_by_row(context, addresses.extra)
     wide = None if rows is None else widened(context, rows)

@@ -13,10 +13,11 @@ from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.sharing import at_same_places, reachable, readers
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
+from triton_rvv.lowering.blocks.views import ExpandDims
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops import loop_nests
 from triton_rvv.lowering.loops.loop_versioning import all_fit
-from triton_rvv.lowering.loops.vector_shape import vector_width
+from triton_rvv.lowering.loops.vector_shape import MAX_RUNS, vector_width
 
 __all__ = [
     "copied_exactly",
@@ -132,6 +133,7 @@ def walking(
         roots: of one shape.
         changes: of a sink that changes memory, whether it may change what a load reads.
     """
+    _compute_numbers_of_rows(context, roots)
     places = at_same_places(roots)
     candidates = {each for each in places if _is_worth_keeping(context, each)}
     if changes is not None:
@@ -183,6 +185,20 @@ def _compute_shared(context: Context, roots: Sequence[Tensor], shared: Sequence[
     for root in roots:
         root.finish()
     _drop_loads(context)
+
+
+def _compute_numbers_of_rows(context: Context, roots: Sequence[Tensor]) -> None:
+    """Compute costly numbers that each row has for itself, such as an inverse of its norm.
+
+    A walk would compute them again for every group of runs.
+    """
+    below = {tensor: None for root in roots for tensor in root.walk()}
+    for tensor in () if context.runs_once else below:
+        group = MAX_RUNS * vector_width(context, [tensor])
+        for number in tensor.own_repeated(-1) if tensor.shape[-1] > group else ():
+            line = number.operands[0] if isinstance(number, ExpandDims) else number
+            if line.cost >= EXPENSIVE:
+                materialise(context, line)
 
 
 def _drop_loads(context: Context) -> None:

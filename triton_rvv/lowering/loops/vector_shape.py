@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from triton_rvv.frontend.types import PointerType
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.ttir.shared_rows import ROWS_TOGETHER
 
-__all__ = ["group_of_runs", "runs_together", "spanning_width", "vector_width", "widest_bits"]
+__all__ = [
+    "MAX_RUNS",
+    "group_of_runs",
+    "runs_together",
+    "spanning_width",
+    "vector_width",
+    "widest_bits",
+]
+
+# Runs that are computed side by side where they need few registers.
+MAX_RUNS = 4
+
+# What lines have to cost for each array that is read by rows, where one row is visited at a time.
+_COST_OF_STREAM = 4
 
 
 def vector_width(context: Context, tensors: Sequence[Tensor]) -> int:
@@ -32,7 +45,7 @@ def _takes_long_runs(tensors: Sequence[Tensor], bits: int, two_runs: int) -> boo
     `two_runs` side by side. What is cheaper waits for memory anyway, and a costly function holds
     many values at a time.
     """
-    below = {tensor for root in tensors for tensor in root.walk()}
+    below = _below(tensors)
     if any(tensor.own_cost >= EXPENSIVE for tensor in below):
         return False
     moved = [tensor.own_memory_bits() for tensor in below]
@@ -66,11 +79,15 @@ def group_of_runs(
 ) -> tuple[int, int]:
     """How many rows, and runs in each of them, are best computed side by side.
 
-    Cheap recipes need few registers, so that more of them fit.
+    Cheap recipes need few registers, so that more of them fit. Rows come first where they share a
+    line, such as a bias of each column, which is computed once for all of them.
     """
     together = runs_together(context, tensors)
     if len(shape) > 1 and together > 1 and _share_rows(tensors):
         return min(ROWS_TOGETHER, shape[-2]), 1
+    if len(shape) > 1 and together > 1 and _share_lines(tensors, together):
+        rows = min(together, shape[-2])
+        return rows, min(together // rows, shape[-1] // width)
     runs = min(together, shape[-1] // width)
     rows = min(together // runs, shape[-2]) if len(shape) > 1 else 1
     return rows, runs
@@ -78,13 +95,37 @@ def group_of_runs(
 
 def _share_rows(tensors: Sequence[Tensor]) -> bool:
     """Whether rows that are read for several rows of results pay; not where registers are short."""
-    below = {tensor for root in tensors for tensor in root.walk()}
+    below = _below(tensors)
     is_costly = any(tensor.own_cost >= EXPENSIVE for tensor in below)
     return not is_costly and any(tensor.own_shares_rows for tensor in below)
+
+
+def _share_lines(tensors: Sequence[Tensor], together: int) -> bool:
+    """Whether lines that rows share cost more than what it costs to go down the rows.
+
+    Each row's own numbers are then needed for one run at a time, and rows that are read in turn are
+    not foreseen as well by the hardware as one after another.
+    """
+    below = _below(tensors)
+    lines, numbers = (_repeated_cost(below, axis) for axis in (-2, -1))
+    blocks = [each for each in below if len(each.shape) > 1 and min(each.shape[-2:]) > 1]
+    streams = sum(each.own_reads_again for each in blocks)
+    return 0 < lines >= numbers and lines * together >= _COST_OF_STREAM * streams
+
+
+def _repeated_cost(below: Iterable[Tensor], axis: int) -> int:
+    """The cost of elements that are repeated along a dimension, without masks, which may hold."""
+    parts = _below([source for each in below for source in each.own_repeated(axis)])
+    return sum(part.own_cost for part in parts if part.element.bits > 1)
+
+
+def _below(tensors: Sequence[Tensor]) -> set[Tensor]:
+    """All recipes that make some blocks."""
+    return {tensor for root in tensors for tensor in root.walk()}
 
 
 def runs_together(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many runs are computed side by side, whether in one row or in several."""
     if context.runs_once:
         return 1
-    return 4 if sum(tensor.cost for tensor in tensors) <= EXPENSIVE else 2
+    return MAX_RUNS if sum(tensor.cost for tensor in tensors) <= EXPENSIVE else MAX_RUNS // 2

@@ -22,7 +22,12 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, materialise
-from triton_rvv.lowering.loops.vector_shape import group_of_runs, spanning_width, vector_width
+from triton_rvv.lowering.loops.vector_shape import (
+    group_of_runs,
+    runs_together,
+    spanning_width,
+    vector_width,
+)
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order
 from triton_rvv.lowering.reductions.partial_reductions import PartialReductions
@@ -258,7 +263,7 @@ def _across_rows(
     """Rows are combined with one another, a few runs of columns at a time."""
     builder, shape = context.builder, sources[0].shape
     width = vector_width(context, sources)
-    _, runs = group_of_runs(context, sources, shape, width)
+    runs = min(runs_together(context, sources), shape[-1] // width)
     outer = (*shape[:axis], *shape[axis + 1 : -1])
 
     def columns_from(

@@ -1,21 +1,28 @@
 """Between which integers the elements of blocks lie, from their types and constants.
 
-A byte that was widened lies in [0, 255], the sum of nine of them in [0, 2295]. Nothing is known of
-a block whose elements may wrap.
+A byte that was widened lies in [0, 255], the sum of nine in [0, 2295]. Where a block is read
+twice, as in `front * alpha + back * (255 - alpha)`, the sum is looked at as a whole. Nothing is
+known of a block whose elements may wrap.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, element_type
+from triton_rvv.lowering.ttir.polynomials import Atom, Polynomial
 
 __all__ = ["Range", "one_number", "ranges_of_blocks"]
 
 # The least and the largest element, both as signed integers.
 Range = tuple[int, int]
+
+# Of sums in more blocks, the ends of all are not tried together.
+_MAX_ATOMS = 6
 
 _SAME = frozenset(["tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape", "tt.trans"])
 
@@ -23,12 +30,56 @@ _SAME = frozenset(["tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape", "
 def ranges_of_blocks(function: Operation) -> dict[Value, Range]:
     """The ranges of the integers and blocks of integers of a function, where any is known."""
     known: dict[Value, Range] = {}
+    sums: dict[Value, Polynomial] = {}
     for operation in function.walk():
         if len(operation.results) == 1:
-            found = _range(operation, known)
-            if found is not None and _fits(operation.result, found):
-                known[operation.result] = found
+            found, result = _range(operation, known), operation.result
+            if found is None:
+                continue
+            total = _sum(operation, sums)
+            if total is not None:
+                found = _within(found, _range_of_sum(total, known))
+            if _fits(result, found):
+                known[result] = found
+                sums[result] = Polynomial.of(result) if total is None else total
     return known
+
+
+def _sum(operation: Operation, sums: Mapping[Value, Polynomial]) -> Polynomial | None:
+    """What an operation gives by the blocks that it adds up and multiplies; None for others."""
+    number = one_number(operation)
+    if number is not None:
+        return Polynomial.of(number)
+    combine, parts = _OF_SUMS.get(operation.name), [sums.get(each) for each in operation.operands]
+    if combine is None or len(parts) != 2 or parts[0] is None or parts[1] is None:
+        return None
+    total = combine(parts[0], parts[1])
+    return None if total.is_large else total
+
+
+def _range_of_sum(total: Polynomial, known: Mapping[Value, Range]) -> Range | None:
+    """The range of a sum that is linear in each of a few blocks: its ends are where theirs are."""
+    atoms = list(total.atoms)
+    is_linear = all(len(set(product)) == len(product) for product, _ in total.terms)
+    if not is_linear or len(atoms) > _MAX_ATOMS:
+        return None
+    ends = []
+    for corner in itertools.product(*(known[atom] for atom in atoms if isinstance(atom, Value))):
+        at: Mapping[Atom, int] = dict(zip(atoms, corner, strict=True))
+        terms = (factor * math.prod(map(at.__getitem__, term)) for term, factor in total.terms)
+        ends.append(sum(terms))
+    return min(ends), max(ends)
+
+
+def _within(found: Range, other: Range | None) -> Range:
+    return found if other is None else (max(found[0], other[0]), min(found[1], other[1]))
+
+
+_OF_SUMS: Mapping[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
+    "arith.addi": lambda left, right: left + right,
+    "arith.subi": lambda left, right: left - right,
+    "arith.muli": lambda left, right: left * right,
+}
 
 
 def one_number(constant: Operation) -> int | None:
