@@ -18,7 +18,7 @@ def fastest_and_latest(times_s: Sequence[float | None], limit: int) -> list[int]
     """
     if len(times_s) <= limit:
         return list(range(len(times_s)))
-    known = np.array([np.inf if time_s is None else time_s for time_s in times_s])
+    known = np.array(times_s, dtype=np.float64)  # NaN for a failure, which is sorted last
     fastest, others = np.split(np.argsort(known, kind="stable"), [limit // 2])
     latest = np.sort(others)[-(limit - limit // 2) :]
     places: list[int] = np.sort(np.concatenate([fastest, latest])).tolist()

@@ -199,7 +199,7 @@ class Kernel:
 
     def __call__(self, rows: Floats, others: Floats) -> Parts:
         squares = rows @ (self._squares @ others.T)
-        scaled = _SQRT5 * np.sqrt(np.maximum(squares, 0.0))
+        scaled = _SQRT5 * np.sqrt(squares)
         decay = self._hyperparameters.joint_variance * np.exp(-scaled)
         return Parts(
             joint=decay * (1 + scaled + scaled**2 / 3),
@@ -227,7 +227,6 @@ class Kernel:
             part = rows[start : start + _ROWS_AT_ONCE]
             covariance = result[start : start + _ROWS_AT_ONCE]
             np.matmul(part, squares_table, out=covariance)
-            np.maximum(covariance, 0.0, out=covariance)
             scaled = np.sqrt(covariance)
             covariance *= 1 / 3
             covariance += scaled
