@@ -18,6 +18,7 @@ def activate(target: str) -> None:
 
     Raises:
         ValueError: for any other target.
+        RuntimeError: where this project is not installed, and only its folder is in the path.
     """
     from triton.runtime.driver import driver
 

@@ -28,6 +28,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
 
     Raises:
         ValueError: where there is no such target.
+        RuntimeError: where Triton does not know the back end.
     """
 
     runs_here = True  # so do stand-ins that make a driver once something asks for it
@@ -43,6 +44,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         from triton_rvv.targets.target_names import named_target
 
         super().__init__()
+        _check_registered()
         self._name = _checked(target or os.environ[TARGET_VARIABLE])
         self._target = named_target(self._name)
         self.utils: HostUtils
@@ -135,3 +137,14 @@ def _checked(name: str) -> str:
             f"{', '.join(RUNNABLE_TARGETS)}, with triton_rvv.activate or in {TARGET_VARIABLE}"
         )
     return name
+
+
+def _check_registered() -> None:
+    """Triton finds back ends by what is installed: that this can be imported is not enough."""
+    from triton.backends import backends
+
+    if "rvv" not in backends:
+        raise RuntimeError(
+            "Triton does not know the back end of triton-rvv-tuner, which is not installed in this "
+            "environment: run pip install in its folder"
+        )

@@ -275,3 +275,9 @@ def test_launch_hooks_are_called():
 def test_a_target_that_there_is_not_cannot_be_active():
     with pytest.raises(ValueError, match="on 'rvv300': name one of host, rvv128, "):
         triton_rvv.activate("rvv300")
+
+
+def test_a_folder_in_the_path_is_no_installation(monkeypatch):
+    monkeypatch.delitem(triton.backends.backends, "rvv")
+    with pytest.raises(RuntimeError, match="not installed in this environment: run pip install"):
+        triton_rvv.activate("host")
