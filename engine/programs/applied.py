@@ -75,6 +75,12 @@ def run_program(words: Sequence[str], path: Path) -> int:
         say(str(use), file=sys.stderr)
     if not uses:
         say("no winner was used: no tuned kernel was launched", file=sys.stderr)
+    elif foreign := read_capture(path).foreign_devices:
+        say(
+            f"winners of {', '.join(foreign)} were used where there are none for this machine: "
+            f"tune for it with --device {'host' if host_target() else 'cuda'}",
+            file=sys.stderr,
+        )
     append_record(path, {"record": "applied", "command": command, "uses": list(map(asdict, uses))})
     return status
 

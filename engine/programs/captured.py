@@ -90,7 +90,7 @@ def _begin(path: Path) -> None:
     """Make an empty capture, which keeps the winners of one that it replaces."""
     if path.exists() and not is_capture_file(path):
         raise UserError(f"{path} is there, and is no capture: give another file with -o")
-    winners = read_capture(path).winners.values() if path.exists() else ()
+    winners = read_capture(path).every_winner if path.exists() else ()
     try:
         begin_capture_file(path)
     except OSError as error:

@@ -117,7 +117,7 @@ def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:
         study=result.study,
         loads=probed.blocks.blocks({**task.constants, **trial.config}),
     )
-    if read.winners.get(key) == winner:
+    if winner in read.every_winner:
         return
     try:
         append_winner(capture, winner)

@@ -45,7 +45,7 @@ def winners_text(capture: Path, device: str) -> str:
     labels = {task.key: task.label for task in program_tasks(capture)}
     winners = _of_device(read, device)
     if not winners:
-        others = sorted({winner.device for winner in read.winners.values()})
+        others = sorted({winner.device for winner in read.every_winner})
         known = f" but for {', '.join(others)}" if others else ""
         return (
             f"{capture} holds {len(labels)} tasks and no winner for {device}{known}: tune them by "
@@ -64,5 +64,5 @@ def winners_text(capture: Path, device: str) -> str:
 
 def _of_device(read: Capture, device: str) -> list[Winner]:
     """Its winners for a device, in the order of the tasks' times."""
-    found = [read.winners[task.key] for task in read.tasks if task.key in read.winners]
-    return [winner for winner in found if winner.device == device]
+    found = {winner.task: winner for winner in read.every_winner if winner.device == device}
+    return [found[task.key] for task in read.tasks if task.key in found]

@@ -130,7 +130,7 @@ def _not_reached(standing: TaskStanding) -> str:
     if standing.refusal or standing.tried:
         return ""
     what = "it was examined" if standing.waits else "its first trial"
-    return f"the budget was over before {what}: run the command again"
+    return f"the run ended before {what}: run the command again"
 
 
 def _times(standing: TaskStanding) -> str:

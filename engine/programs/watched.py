@@ -18,10 +18,15 @@ from triton_rvv.launches.process import watched_environment
 __all__ = ["end_like", "host_target", "program_words", "run_watched"]
 
 _HOST = "host"
+_PYTHONS = ("python", "python3")
+_ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")  # variables of those that are active
 
 
 def program_words(words: Sequence[str]) -> list[str]:
     """The command line of a program, which may begin with the path of a Python file.
+
+    Where no environment is active, `python` is the one that runs this: that in PATH is the
+    system's, which has none of the packages.
 
     Raises:
         UserError: if there is none, or no such program.
@@ -31,6 +36,8 @@ def program_words(words: Sequence[str]) -> list[str]:
         raise UserError("give the program after --, as in: -- python program.py")
     if command[0].endswith(".py"):
         command.insert(0, sys.executable)
+    elif command[0] in _PYTHONS and not any(map(os.environ.get, _ENVIRONMENTS)):
+        command[0] = sys.executable
     if shutil.which(command[0]) is None:
         raise UserError(f"there is no program {command[0]}: give one that can be started, after --")
     return command

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 
 from rich.box import SIMPLE
@@ -89,4 +90,4 @@ def shown(mean: float, error: float) -> str:
 
 
 def _short(value: float) -> str:
-    return f"{value:.2f}".replace("0.", ".", 1)
+    return re.sub(r"^(-?)0\.", r"\1.", f"{value:.2f}")

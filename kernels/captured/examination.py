@@ -29,12 +29,20 @@ from kernels.captured.probe import probed
 from kernels.captured.recorded import RecordedTask, load_task
 from kernels.source_digest import source_digest
 
-__all__ = ["EXAMINATION_LIMIT_S", "Examiner", "current_examined", "digest_of", "examine"]
+__all__ = [
+    "EXAMINATION_LIMIT_S",
+    "WIDE",
+    "Examiner",
+    "current_examined",
+    "digest_of",
+    "examine",
+    "examine_here",
+]
 
 EXAMINATION_LIMIT_S = 180.0  # for one task, of processor time
 # Times as long may pass by the clock: what is found is kept, and must not tell of a busy machine.
 _PATIENCE = 5
-_WIDE = "--widen"
+WIDE = "--widen"
 # Signals of users and systems that end a command, and all processes of its group with it.
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -94,8 +102,8 @@ class Examiner:
         widens: bool = False,
     ) -> None:
         self._capture, self._begun = capture, begun
-        how = [_WIDE] if widens else []
-        self._command = [sys.executable, "-m", __name__, *how, str(capture)]
+        how = [WIDE] if widens else []
+        self._command = [sys.executable, "-m", "kernels.captured.examining", *how, str(capture)]
         self._idle: list[subprocess.Popen[str]] = []
 
     def __enter__(self) -> Examiner:
@@ -221,7 +229,7 @@ def _refuse(capture: Path, key: str, how: str) -> None:
     keep_examined(capture, {key: Examined(digest_of(task), None, reason)})
 
 
-def _examine_here(capture: Path, keys: Iterable[str], *, widens: bool) -> None:
+def examine_here(capture: Path, keys: Iterable[str], *, widens: bool) -> None:
     """In the separate process; prints the key of each task that it has examined."""
     for key in keys:
         _limit_processor_time()
@@ -271,11 +279,3 @@ def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]] | None
             if name in constants and value not in values.setdefault(name, []):
                 values[name].append(value)
     return values
-
-
-if __name__ == "__main__":
-    words = sys.argv[1:]
-    is_wide = words[0] == _WIDE
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # ends it without a traceback, also while it waits
-    given = (line.strip() for line in iter(sys.stdin.readline, ""))
-    _examine_here(Path(words[is_wide]), given, widens=is_wide)

@@ -35,7 +35,8 @@ class Capture:
         path: the file.
         commands: the command line of each process that launched a kernel, in their order.
         tasks: the one that took the longest first; those that were not timed last, by launches.
-        winners: by the task's key; of several, the last that was written.
+        every_winner: of each task one for each device that it was tuned for, the last that was
+            written.
         unrecorded: by kernel, why launches of it could not be recorded.
         dropped_lines: how many lines could not be read, as the last of a killed process.
     """
@@ -43,9 +44,26 @@ class Capture:
     path: Path
     commands: tuple[tuple[str, ...], ...]
     tasks: tuple[Task, ...]
-    winners: Mapping[str, Winner]
+    every_winner: tuple[Winner, ...]
     unrecorded: Mapping[str, str]
     dropped_lines: int = 0
+
+    @property
+    def winners(self) -> dict[str, Winner]:
+        """What the program runs with, by the task's key: of winners for several devices that of
+        the kind on which the task was captured, else the last that was written."""
+        own_last = sorted(self.every_winner, key=self._is_of_its_kind)
+        return {winner.task: winner for winner in own_last}
+
+    @property
+    def foreign_devices(self) -> list[str]:
+        """Of those winners, the devices of another kind than the one the task was captured on."""
+        used = self.winners.values()
+        return sorted({winner.device for winner in used if not self._is_of_its_kind(winner)})
+
+    def _is_of_its_kind(self, winner: Winner) -> bool:
+        kinds = {task.key: "host" if task.device == "host" else "gpu" for task in self.tasks}
+        return kinds.get(winner.task) == winner.device_kind
 
     @property
     def time_s(self) -> float:
@@ -90,7 +108,7 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
             path=path,
             commands=tuple(tuple(process["argv"]) for process in kinds.get("process", ())),
             tasks=tuple(sorted(_tasks(kinds), key=_order)),
-            winners={w.task: w for w in map(_winner, kinds.get("winner", ()))},
+            every_winner=_latest(map(_winner, kinds.get("winner", ()))),
             unrecorded={record["kernel"]: record["why"] for record in kinds.get("unrecorded", ())},
             dropped_lines=dropped,
         )
@@ -99,7 +117,7 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
 
 
 def append_winner(path: str | os.PathLike[str], winner: Winner) -> None:
-    """Add a task's winner to the file; one that is there for the task no longer counts.
+    """Add a task's winner to the file; one that is there for the task and device no longer counts.
 
     Raises:
         OSError: if the file cannot be written.
@@ -119,6 +137,15 @@ def append_record(path: str | os.PathLike[str], record: Mapping[str, Any]) -> No
     with Path(path).open("ab", buffering=0) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.write(line)
+
+
+def _latest(winners: Iterable[Winner]) -> tuple[Winner, ...]:
+    """The last for each task and device, in the order of writing."""
+    latest = dict[tuple[str, str], Winner]()
+    for winner in winners:
+        latest.pop((winner.task, winner.device), None)
+        latest[winner.task, winner.device] = winner
+    return tuple(latest.values())
 
 
 def _records(path: Path) -> tuple[list[dict[str, Any]], int]:

@@ -14,6 +14,7 @@ from captured_programs import OWN_TUNER, captured, run_command, written
 import engine
 import triton_rvv
 from engine.programs.applied import run_program
+from engine.programs.watched import program_words
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.captured.task import Descriptor
@@ -84,6 +85,7 @@ def add_winners(
     config: dict[str, int],
     grid: tuple[str, str, str] | None = None,
     loads: dict[str, tuple[int, ...]] | None = None,
+    device: str = "host",
 ):
     for task in read_capture(path).tasks:
         winner = Winner(
@@ -93,12 +95,36 @@ def add_winners(
             deployed_time_s=2e-3,
             time_s=1e-3,
             is_estimated=False,
-            device="host",
-            device_kind="host",
+            device=device,
+            device_kind="host" if device == "host" else "board",
             study="s",
             loads=loads or {},
         )
         append_winner(path, winner)
+
+
+def test_another_devices_winners_do_not_take_the_place_of_this_ones(shown, tmp_path):
+    path = tmp_path / "program.capture"
+    shutil.copy(shown, path)
+    add_winners(path, {"BLOCK": 64}, device="emulated")
+    read = read_capture(path)
+    assert {winner.device for winner in read.winners.values()} == {"emulated"}
+    assert read.foreign_devices == ["emulated"]
+    for block in (128, 256):
+        add_winners(path, {"BLOCK": block})
+    add_winners(path, {"BLOCK": 32}, device="emulated")
+    read = read_capture(path)
+    assert {winner.config["BLOCK"] for winner in read.winners.values()} == {256}
+    assert {winner.config["BLOCK"] for winner in read.every_winner} == {32, 256}
+    assert not read.foreign_devices
+
+
+def test_python_is_this_one_where_no_environment_is_active(monkeypatch):
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        monkeypatch.delenv(variable, raising=False)
+    assert program_words(["--", "python", "x.py"]) == [sys.executable, "x.py"]
+    monkeypatch.setenv("VIRTUAL_ENV", "/there")
+    assert program_words(["--", "python3", "x.py"]) == ["python3", "x.py"]
 
 
 @pytest.fixture(scope="module")

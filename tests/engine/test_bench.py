@@ -23,6 +23,7 @@ from engine.replays.scores import Scores
 from engine.replays.searches import labels
 from engine.replays.shipped import HALVES, SPACES, family_of, shipped_files, split
 from engine.replays.space_file import Result, read_results, read_space, write_space
+from engine.replays.tables import shown
 from foundation.config import Config
 from foundation.errors import UserError
 
@@ -46,6 +47,12 @@ def test_the_score_is_1_for_the_optimum_at_once_and_0_for_random_search() -> Non
     of = small_space()
     assert of.scores([of.best_so_far([2], 4)]) == pytest.approx(np.ones((1, 4)))
     assert of.scores([of.random_curve(4)]) == pytest.approx(np.zeros((1, 4)))
+
+
+def test_scores_are_printed_as_they_are() -> None:
+    assert [shown(mean, 0.104) for mean in (0.25, -0.25, -10.638, 10.638)] == [
+        *(".25 (.10)", "-.25 (.10)", "-10.64 (.10)", "10.64 (.10)")
+    ]
 
 
 def test_a_search_that_ends_early_stays_where_it_was() -> None:

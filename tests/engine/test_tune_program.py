@@ -298,9 +298,7 @@ def test_the_budget_covers_the_examination(
     assert tune_command.main(command) == 1
     (task,) = json.loads(capsys.readouterr().out)["tasks"]
     assert task["tried"] == 0
-    assert task["not_reached"] == (
-        "the budget was over before it was examined: run the command again"
-    )
+    assert task["not_reached"] == "the run ended before it was examined: run the command again"
     assert not read_examined(capture.path)
     assert not read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
 
@@ -330,9 +328,7 @@ def test_the_heaviest_task_gets_trials_before_others_are_examined(
     record, (left, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "2")
     assert [task["key"] for task in record["tasks"]] == [heavy, light]
     assert tuned["tried"] == 2
-    assert left["not_reached"] == (
-        "the budget was over before it was examined: run the command again"
-    )
+    assert left["not_reached"] == "the run ended before it was examined: run the command again"
     assert read_examined(capture.path).keys() == {heavy}
     monkeypatch.undo()
     _, (_, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "8")
