@@ -73,7 +73,7 @@ def verdict(
         *_next_shape(kernel, shape),
     )
     default = summary.default
-    to_use = default if default is not None and _is_as_fast(default, summary) else winner
+    to_use = default if default is not None and summary.default_is_as_fast else winner
     causes = tuple(map(_cause, _causes(summary.changes)))
     return Verdict(_use(summary, winner), to_use.config, _heading(summary, to_use), causes, steps)
 
@@ -91,14 +91,6 @@ def _heading(summary: Summary, to_use: StoredTrial) -> str:
     if winner is summary.default:
         return "Where the cycles of the default go"
     return "How the winner differs from the default"
-
-
-def _is_as_fast(default: StoredTrial, summary: Summary) -> bool:
-    """Whether the default is the winner, or cannot be told from it."""
-    if summary.comparison is None:
-        return default is summary.winner or summary.tied(default)
-    found = _contender(summary.comparison, default.config)
-    return found is not None and not found.is_significantly_slower
 
 
 def _contender(comparison: Comparison, config: Config) -> Contender | None:

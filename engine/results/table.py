@@ -178,9 +178,12 @@ def _end_text(result: TuningResult) -> str:
 
 def _pastes(result: TuningResult, winner: Config) -> dict[str, str]:
     """Lines to paste, by purpose."""
+    summary = result.summary
+    is_tied = summary.default_is_as_fast and summary.default is not summary.winner
+    use = "use the winner" + (", or the default, which is as fast" if is_tied else "")
     return {
         "measure the winner": measure_command(result, winner),
-        "use the winner": winner_to_use(result, winner),
+        use: winner_to_use(result, winner),
     }
 
 

@@ -59,6 +59,17 @@ class Summary:
         return self.best[0] if self.best else None
 
     @property
+    def default_is_as_fast(self) -> bool:
+        """Whether the default is the winner, or cannot be told from it."""
+        if self.default is None:
+            return False
+        if self.comparison is None:
+            return self.default is self.winner or self.tied(self.default)
+        config = self.default.config
+        found = next((c for c in self.comparison.contenders if c.config == config), None)
+        return found is not None and not found.is_significantly_slower
+
+    @property
     def estimated(self) -> bool:
         """Whether the times come from a model."""
         return self.winner is not None and bool(self.winner.attributes.get("estimated"))

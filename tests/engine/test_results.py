@@ -293,6 +293,8 @@ def test_an_estimate_shows_its_error_and_what_it_cannot_tell_apart() -> None:
     trials = [emulated_trial(1, 0.01), emulated_trial(2, close), emulated_trial(3, far)]
     summary = summarise(trials, None)
     assert [summary.tied(found) for found in summary.best] == [False, True, False]
+    of_close, of_far = (summarise(trials, trial.config) for trial in trials[1:])
+    assert (of_close.default_is_as_fast, of_far.default_is_as_fast) == (True, False)
     assert summary.estimate == f"estimated, ±{bands['products']['error']:.0%}"
     assert json_text(trial_record(trials[1], summary)).count('"tied_with_winner": true') == 1
     # All of its time goes into lines from DRAM: another class, with a band of its own.
