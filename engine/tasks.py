@@ -58,7 +58,8 @@ def main(argv: Sequence[str] | None) -> int:
                 varies = "varies" if note.varies else "stays"
                 what = f"{note.name} {varies}" if note.name else "is not tuned"
                 say(f"{row.task.key[:8]} {what}: {note.why}")
-        say(coverage_text(rows))
+        if coverage := coverage_text(rows):
+            say(coverage)
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID
 
 

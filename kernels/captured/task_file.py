@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
+import functools
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -52,18 +53,19 @@ class Capture:
     def winners(self) -> dict[str, Winner]:
         """What the program runs with, by the task's key: of winners for several devices that of
         the kind on which the task was captured, else the last that was written."""
-        own_last = sorted(self.every_winner, key=self._is_of_its_kind)
-        return {winner.task: winner for winner in own_last}
+        own = [one for one in self.every_winner if one not in self._foreign]
+        return {winner.task: winner for winner in (*self._foreign, *own)}
 
     @property
     def foreign_devices(self) -> list[str]:
         """Of those winners, the devices of another kind than the one the task was captured on."""
         used = self.winners.values()
-        return sorted({winner.device for winner in used if not self._is_of_its_kind(winner)})
+        return sorted({winner.device for winner in self._foreign if winner in used})
 
-    def _is_of_its_kind(self, winner: Winner) -> bool:
+    @functools.cached_property
+    def _foreign(self) -> list[Winner]:
         kinds = {task.key: "host" if task.device == "host" else "gpu" for task in self.tasks}
-        return kinds.get(winner.task) == winner.device_kind
+        return [one for one in self.every_winner if one.device_kind != kinds.get(one.task)]
 
     @property
     def time_s(self) -> float:
