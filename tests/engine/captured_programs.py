@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 from engine.programs.captured import capture_program
+from kernels.captured.drawn import Drawn
+from kernels.captured.task import Recorded, Task
 from kernels.captured.task_file import Capture, read_capture
 
 HEAD = """
@@ -63,3 +65,12 @@ def captured(folder: Path, body: str, head: str = HEAD, status: int = 0) -> Capt
     command = [sys.executable, str(written(folder, body, head))]
     assert capture_program(command, path, keep_data=False) == status
     return read_capture(path)
+
+
+def check_large(task: Task, contents: type[Recorded | Drawn]) -> None:
+    """A task whose `x` has 100,000 elements of mean 10 and deviation 3, kept as `contents`."""
+    assert isinstance(task.storages[task.tensors["x"].storage].contents, contents)
+    values = task.values()["x"]
+    assert values.shape == (100000,)
+    assert abs(values.mean() - 10) < 0.1
+    assert abs(values.std() - 3) < 0.1

@@ -26,7 +26,7 @@ import triton.language as tl
 
 
 @triton.autotune(
-    [triton.Config({"BLOCK_SIZE": size}, num_warps=8) for size in (32, 256, 1024)],
+    [triton.Config({"BLOCK_SIZE": size}, num_warps=8) for size in (256, 32, 1024)],
     key=["n_elements"],
 )
 @triton.jit

@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import importlib.util
-import os
 import re
-import signal
-import subprocess
 import sys
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 import torch
-from captured_programs import HEAD, OWN_TUNER, captured, run_command, written
+from captured_programs import OWN_TUNER, captured, check_large, run_command, written
 from command_here import run_here
-from torch.utils._python_dispatch import TorchDispatchMode
-from triton.compiler.errors import CompilationError
 
-import engine
-import triton_rvv
 from engine.programs.captured import capture_program
-from foundation.errors import UserError
 from kernels.captured.drawn import Drawn
 from kernels.captured.task import Recorded, Scalar, Task
-from kernels.captured.task_file import is_capture_file, read_capture
-from triton_rvv.launches.process import watched_environment
+from kernels.captured.task_file import read_capture
 
 # Small tensors twice, with another constant, and one that is too large to be kept.
 PLAIN = """
@@ -183,14 +171,6 @@ def test_large_tensors_are_drawn(plain):
     check_large(by_block(plain)[256], Drawn)
 
 
-def check_large(task, contents):
-    assert isinstance(task.storages[task.tensors["x"].storage].contents, contents)
-    values = task.values()["x"]
-    assert values.shape == (100000,)
-    assert abs(values.mean() - 10) < 0.1
-    assert abs(values.std() - 3) < 0.1
-
-
 @pytest.mark.long
 def test_large_tensors_are_kept_where_that_is_asked_for(plain, tmp_path):
     """And a kernel has the same key in every run."""
@@ -217,58 +197,6 @@ def test_the_program_is_as_without(tmp_path):
     )
     assert done.stdout == "out ['-o', 'b'] 999000.0\n"
     assert "captured 1 kernel, 1 task, 1 launch," in done.stderr
-
-
-@pytest.mark.parametrize(
-    "number", [signal.SIGKILL, pytest.param(signal.SIGSEGV, marks=pytest.mark.long)]
-)
-def test_a_program_that_is_killed_ends_as_without(tmp_path, number):
-    body = f"for _ in range(400): add(x, x); time.sleep(0.002)\nos.kill(os.getpid(), {int(number)})"
-    path = written(tmp_path, body)
-    out = tmp_path / "program.capture"
-    run_command("capture", "-o", out, "--", sys.executable, path, status=-number)
-    held = read_capture(out)
-    assert 1 < held.tasks[0].launches <= 400
-
-
-def test_interrupt(tmp_path):
-    path = written(tmp_path, "add(x, x)\nprint('ready', flush=True)\ntime.sleep(60)")
-    command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
-    with subprocess.Popen(
-        [*command, sys.executable, str(path)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    ) as process:
-        assert process.stdout.readline() == b"ready\n"
-        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-        process.wait(200)
-    assert read_capture(tmp_path / "c").tasks[0].launches == 1
-
-
-def test_forks_threads_and_other_processes(tmp_path):
-    body = """
-import multiprocessing
-def work(times):
-    for _ in range(times): add(x, x)
-if __name__ == "__main__" and len(sys.argv) == 1:
-    work(1)
-    if os.fork() == 0:
-        work(60); os._exit(0)
-    os.wait()
-    child = multiprocessing.get_context("fork").Process(target=work, args=(100,))
-    child.start(); child.join()
-    threads = [threading.Thread(target=work, args=(200,)) for _ in range(2)]
-    [t.start() for t in threads]; [t.join() for t in threads]
-    subprocess.run([sys.executable, __file__, "again"], check=True)
-elif len(sys.argv) > 1:
-    work(500)
-"""
-    held = captured(tmp_path, body)
-    (task,) = held.tasks
-    # Threads may count a few short launches twice.
-    assert task.launches == pytest.approx(1 + 60 + 100 + 400 + 500, abs=40)
-    assert len(held.commands) == 4
 
 
 def test_many_launches_are_counted_exactly(plain):
@@ -365,14 +293,6 @@ for _ in range(4): f(y)
 
 
 @pytest.mark.long
-def test_torch_says_that_there_is_triton(tmp_path):
-    asked = "from torch.utils._triton import has_triton\nprint(has_triton())\n"
-    path = written(tmp_path, asked, head="")
-    done = run_command("capture", "-o", tmp_path / "x.capture", "--", sys.executable, path)
-    assert done.stdout == "True\n"
-
-
-@pytest.mark.long
 def test_what_cannot_be_recorded_is_said_and_runs(tmp_path):
     body = """
 y = torch.zeros(8, dtype=torch.complex64)
@@ -384,37 +304,6 @@ add(x, x)
     assert len(held.tasks) == 1
     said = "its argument x is of a kind that no capture holds: elements of torch.complex64"
     assert held.unrecorded["__main__.add_kernel"] == said
-
-
-@pytest.mark.long
-def test_a_capture_that_cannot_be_written_does_not_hurt_the_program(tmp_path):
-    path = tmp_path / "program.capture"
-    body = f"add(x, x)\nos.remove({str(path)!r})\nadd(x, x, block=32)\nprint('end')"
-    words = ["capture", "-o", path, "--", sys.executable, written(tmp_path, body)]
-    done = run_command(*words, status=2)
-    assert done.stdout == "end\n"
-    assert done.stderr.count("no longer recorded") == 1
-
-
-def test_mistakes(tmp_path, monkeypatch):
-    def said(name, *words, status=2):
-        done = run_here(tmp_path, name, *map(str, words))
-        assert done.returncode == status
-        return done.stderr
-
-    out = tmp_path / "a"
-    assert "after --" in said("capture", "-o", out)
-    assert "no-such-program" in said("capture", "-o", out, "--", "no-such-program")
-    out.write_text("mine")
-    assert "is no capture" in said("capture", "-o", out, "--", sys.executable, "-c", "")
-    assert out.read_text() == "mine"
-    assert "is not a capture" in said("tasks", out)
-    nothing = tmp_path / "b"
-    words = ["capture", "-o", nothing, "--", sys.executable, "-c", "print(1)"]
-    assert "no Triton kernel was launched" in said(*words, status=0)
-    assert "holds no launch" in said("tasks", nothing)
-    monkeypatch.setenv("TRITON_INTERPRET", "1")
-    assert "interpreter run kernels, so unset it" in said(*words, status=0)
 
 
 @pytest.mark.long
@@ -441,107 +330,6 @@ def test_tasks_are_shown(plain, tmp_path):
     assert "add_kernel" in page.read_text()
 
 
-def imported(path):
-    """A program's module in this process, on its processor."""
-    triton_rvv.activate("host")
-    spec = importlib.util.spec_from_file_location("captured_here", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["captured_here"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_within_this_process(tmp_path):
-    path = written(tmp_path, "y = torch.randn(100000) * 3 + 10")
-    module = imported(path)
-    with engine.capture(tmp_path / "here"):
-        module.add(module.x, module.x)
-    module.add(module.x, module.x)
-    (task,) = read_capture(tmp_path / "here").tasks
-    assert task.launches == 1
-    assert is_capture_file(tmp_path / "here")
-    with pytest.raises(UserError, match="is no capture"), engine.capture(path):
-        pass
-    with engine.capture(tmp_path / "kept", keep_data=True):
-        module.add(module.y, module.y)
-    check_large(read_capture(tmp_path / "kept").tasks[0], Recorded)
-
-
-def test_a_launch_that_raises_is_no_task(tmp_path):
-    module = imported(written(tmp_path, ""))
-    out = torch.empty_like(module.x)
-    with engine.capture(tmp_path / "here"):
-        for _ in range(2):  # no power of two
-            with pytest.raises(CompilationError):
-                module.add(module.x, module.x, block=63)
-        for size in (0, 4, 4):  # the function of the grid raises at first
-            with contextlib.suppress(ZeroDivisionError):
-                module.add_kernel[lambda meta, size=size: (16 // size,)](
-                    module.x, module.x, out, 1000, BLOCK=256
-                )
-    (task,) = read_capture(tmp_path / "here").tasks
-    assert task.constants["BLOCK"] == 256
-    assert task.launches == 2
-
-
-def test_operators_that_launch_kernels_are_not_called_to_describe_a_launch(tmp_path):
-    module = imported(written(tmp_path, "y = torch.randn(100000)\nout = torch.empty_like(y)"))
-    y = module.y
-
-    class Replaced(TorchDispatchMode):
-        """As where a package has put kernels in the place of torch's operators."""
-
-        called: ClassVar[set[str]] = set()
-
-        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-            self.called.add(func.overloadpacket.__name__)
-            module.add_kernel[(1,)](y, y, module.out, 64, BLOCK=32)
-            return func(*args, **kwargs or {})
-
-    with engine.capture(tmp_path / "here"), Replaced():
-        module.add_kernel[(1,)](y, y, module.out, 64, BLOCK=64)
-    (task,) = read_capture(tmp_path / "here").tasks
-    assert task.constants["BLOCK"] == 64
-    assert Replaced.called <= {"detach", "empty", "set_", "slice"}  # none of which computes
-
-
-def test_a_capture_that_disappears_does_not_hurt(tmp_path, capfd):
-    module = imported(written(tmp_path, ""))
-    with engine.capture(tmp_path / "gone"):
-        module.add(module.x, module.x)
-        (tmp_path / "gone").unlink()
-        assert torch.equal(module.add(module.x, module.x, block=32), 2 * module.x)
-    assert capfd.readouterr().err.count("no longer recorded") == 1
-
-
-@pytest.mark.long
-def test_overhead_of_short_launches(tmp_path):
-    body = """
-x = x[:64]
-add(x, x)
-for _ in range(1000): add(x, x)
-start = time.process_time()
-for _ in range(100_000): add(x, x)
-print(time.process_time() - start)
-"""
-    path = written(tmp_path, body, HEAD)
-
-    def time_s(*words):
-        done = subprocess.run(
-            [*words, sys.executable, str(path)],
-            env={**os.environ, "TRITON_RVV_TARGET": "host"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return float(done.stdout)
-
-    command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
-    plain, watched = (min(time_s(*words) for _ in range(5)) for words in ([], command))
-    assert watched < 1.1 * plain
-    assert [task.launches for task in read_capture(tmp_path / "c").tasks] == [101_001]
-
-
 @pytest.mark.gpu
 def test_on_a_gpu(tmp_path):
     body = """
@@ -558,39 +346,3 @@ torch.cuda.synchronize()
     assert most.target.startswith(("cuda", "hip"))
     assert graphed.time_s is None
     assert graphed.storages[0].contents is None
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("how", ["before triton", "after triton", "registered"])
-def test_flag_gems_needs_no_register(tmp_path, how):
-    """By a stand-in that looks for a GPU's maker as FlagGems does when it is imported."""
-    package = tmp_path / "flag_gems"
-    (package / "runtime" / "backend").mkdir(parents=True)
-    (package / "runtime" / "common.py").write_text(
-        "class vendors:\n    get_all_vendors = staticmethod(lambda: {'nvidia': 'nvidia'})\n"
-    )
-    (package / "runtime" / "backend" / "__init__.py").write_text(
-        "from types import SimpleNamespace\n"
-        "backend_utils = SimpleNamespace(VendorInfoBase=SimpleNamespace)\n"
-        "get_tune_config = get_heuristic_config = dict\n"
-        "device_name = None\n"
-    )
-    (package / "runtime" / "__init__.py").write_text(
-        "import os\n"
-        "from flag_gems.runtime import backend, common\n"
-        "vendor = os.environ.get('GEMS_VENDOR', 'no device was found')\n"
-        "common.vendors.get_all_vendors()[vendor]\n"
-    )
-    (package / "__init__.py").write_text(
-        "from flag_gems import runtime\ndevice = runtime.backend.device_name\n"
-    )
-    body = "import importlib.util\nassert importlib.util.find_spec('flag_gems')\n"
-    body += "import flag_gems\nassert flag_gems.device == 'cpu'\nadd(x, x)"
-    if how == "registered":
-        body = "import triton_rvv.flag_gems as gems\ngems.register()\n" + body
-    head = f"import flag_gems\n{HEAD}" if how == "before triton" else HEAD
-    assert len(captured(tmp_path, body, head).tasks) == 1
-    if how == "before triton":  # and as `run --compare` runs it without winners
-        environment = watched_environment(os.environ, {}, "host")
-        command = [sys.executable, str(tmp_path / "program.py")]
-        subprocess.run(command, env=environment, check=True, timeout=200)

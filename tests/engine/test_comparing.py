@@ -15,6 +15,7 @@ from engine.repeats.rounds import ALL_ROUNDS, NO_ROUNDS, Rounds
 from engine.run.summary import summarise
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
+from rvv_runner.measurement import Status
 
 TASK = ProgramTask("key", "file#key", "softmax", "softmax 8x8 fp32", 10, 1e-3)
 
@@ -24,9 +25,9 @@ def state(launches: int) -> TaskState:
 
 
 def trial(number: int, *times_s: float) -> StoredTrial:
-    status = "correct" if times_s else "wrong"
+    status: Status = "correct" if times_s else "wrong"
     median = sorted(times_s)[len(times_s) // 2] if times_s else None
-    return StoredTrial(number, Config({"i": number}), status, median, {"times_s": times_s})  # type: ignore[arg-type]  # a mapping of what is stored
+    return StoredTrial(number, Config({"i": number}), status, median, {"times_s": times_s})
 
 
 def standing(*trials: StoredTrial, **changes: Any) -> TaskStanding:

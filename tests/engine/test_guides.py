@@ -162,5 +162,7 @@ def run_line(line: str, studies: list[str], folder: Path) -> None:
 @pytest.mark.parametrize("page", ["../README.md", "start/ten_minutes.md"])
 def test_python_of_the_first_pages_runs(page: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for block in blocks_of(page, "python"):
+    blocks = blocks_of(page, "python")
+    assert blocks
+    for block in blocks:
         exec(block.replace("trials=20", "trials=3"), {})  # the page's own code

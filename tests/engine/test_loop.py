@@ -28,6 +28,7 @@ from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool
 from foundation.config import Config, ParameterValue
 from rvv_runner.board import BoardError
+from rvv_runner.measurement import Status
 from search_spaces.space import Parameter, SearchSpace
 
 pytestmark = pytest.mark.usefixtures("ray_for_tests")
@@ -325,7 +326,7 @@ def test_nothing_new_starts_after_the_time_is_up() -> None:
 
 
 @pytest.mark.parametrize("outcome", ["correct", "board"])
-def test_the_last_trial_may_be_another_tuners(tmp_path: Path, outcome: str) -> None:
+def test_the_last_trial_may_be_another_tuners(tmp_path: Path, outcome: Status) -> None:
     """Two tuners make no more trials together than one; what the other gives back is made here."""
     storage = str(tmp_path / "j.journal")
     theirs = Search(WIDE, seed=1, trials=open_study(storage, IDENTITY, WIDE))
@@ -339,7 +340,7 @@ def test_the_last_trial_may_be_another_tuners(tmp_path: Path, outcome: str) -> N
             time.sleep(0.05)
         time.sleep(1)  # in which no fifth is begun
         assert len(run.finished()) == 4
-        theirs.tell(held, 0.03 if outcome == "correct" else None, status=outcome)  # type: ignore[arg-type]
+        theirs.tell(held, 0.03 if outcome == "correct" else None, status=outcome)
 
     other = threading.Thread(target=end_theirs)
     other.start()

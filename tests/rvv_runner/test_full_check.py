@@ -90,6 +90,7 @@ def test_a_page_shows_streams_and_stores_beyond_l1d(estimated):
     far_off = dataclasses.replace(page, cycles={**page.cycles, strided: 4 * default[strided]})
     (sentence,) = surprises(far_off, estimated)
     cycles = default[strided]
+    assert cycles == pytest.approx(16, rel=0.1)
     assert sentence == f"{strided}: {4 * cycles:.3g} cycles, and {cycles:.3g} in the model"
 
 

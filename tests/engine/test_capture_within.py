@@ -1,0 +1,93 @@
+"""`engine.capture`: launches of this process."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+from typing import ClassVar
+
+import pytest
+import torch
+from captured_programs import check_large, written
+from torch.utils._python_dispatch import TorchDispatchMode
+from triton.compiler.errors import CompilationError
+
+import engine
+import triton_rvv
+from foundation.errors import UserError
+from kernels.captured.task import Recorded
+from kernels.captured.task_file import is_capture_file, read_capture
+
+
+def imported(path):
+    """A program's module in this process, on its processor."""
+    triton_rvv.activate("host")
+    spec = importlib.util.spec_from_file_location("captured_here", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["captured_here"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_within_this_process(tmp_path):
+    path = written(tmp_path, "y = torch.randn(100000) * 3 + 10")
+    module = imported(path)
+    with engine.capture(tmp_path / "here"):
+        module.add(module.x, module.x)
+    module.add(module.x, module.x)
+    (task,) = read_capture(tmp_path / "here").tasks
+    assert task.launches == 1
+    assert is_capture_file(tmp_path / "here")
+    with pytest.raises(UserError, match="is no capture"), engine.capture(path):
+        pass
+    with engine.capture(tmp_path / "kept", keep_data=True):
+        module.add(module.y, module.y)
+    check_large(read_capture(tmp_path / "kept").tasks[0], Recorded)
+
+
+def test_a_launch_that_raises_is_no_task(tmp_path):
+    module = imported(written(tmp_path, ""))
+    out = torch.empty_like(module.x)
+    with engine.capture(tmp_path / "here"):
+        for _ in range(2):  # no power of two
+            with pytest.raises(CompilationError):
+                module.add(module.x, module.x, block=63)
+        for size in (0, 4, 4):  # the function of the grid raises at first
+            with contextlib.suppress(ZeroDivisionError):
+                module.add_kernel[lambda meta, size=size: (16 // size,)](
+                    module.x, module.x, out, 1000, BLOCK=256
+                )
+    (task,) = read_capture(tmp_path / "here").tasks
+    assert task.constants["BLOCK"] == 256
+    assert task.launches == 2
+
+
+def test_operators_that_launch_kernels_are_not_called_to_describe_a_launch(tmp_path):
+    module = imported(written(tmp_path, "y = torch.randn(100000)\nout = torch.empty_like(y)"))
+    y = module.y
+
+    class Replaced(TorchDispatchMode):
+        """As where a package has put kernels in the place of torch's operators."""
+
+        called: ClassVar[set[str]] = set()
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.called.add(func.overloadpacket.__name__)
+            module.add_kernel[(1,)](y, y, module.out, 64, BLOCK=32)
+            return func(*args, **kwargs or {})
+
+    with engine.capture(tmp_path / "here"), Replaced():
+        module.add_kernel[(1,)](y, y, module.out, 64, BLOCK=64)
+    (task,) = read_capture(tmp_path / "here").tasks
+    assert task.constants["BLOCK"] == 64
+    assert Replaced.called <= {"detach", "empty", "set_", "slice"}  # none of which computes
+
+
+def test_a_capture_that_disappears_does_not_hurt(tmp_path, capfd):
+    module = imported(written(tmp_path, ""))
+    with engine.capture(tmp_path / "gone"):
+        module.add(module.x, module.x)
+        (tmp_path / "gone").unlink()
+        assert torch.equal(module.add(module.x, module.x, block=32), 2 * module.x)
+    assert capfd.readouterr().err.count("no longer recorded") == 1
