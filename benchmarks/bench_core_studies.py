@@ -1,9 +1,9 @@
 """What the winner of a study of one core loses on four, and that of four on one:
 python benchmarks/bench_core_studies.py [--kernels NAME,...] [--trials N] [--device BOARD]
 
-Six kernels, drawn by a seed that was written down before any was looked at, at their default
-shapes: `engine.tune KERNEL --cores 1,4` in a storage of its own. Both winners then run on both
-numbers of cores. A loss is the mean over the board's models; a real board has one.
+Six kernels, drawn by a seed that was written down before the draw, at their default shapes:
+`engine.tune KERNEL --cores 1,4` in a storage of its own. Both winners then run on both numbers of
+cores. A loss is the mean over the board's models; a real board has one.
 """
 
 from __future__ import annotations

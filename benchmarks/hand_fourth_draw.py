@@ -1,6 +1,7 @@
 """A fourth draw of kernels as users write them, that `hand_fourth_draw.c` has in RVV intrinsics.
 
-Ten were written, and `random.Random(20261129).sample` told which five to work on.
+Ten were written, and `random.Random(20261129).sample(names, 5)`, with the names in the order of
+this file, told which five to hold out.
 """
 
 import torch
