@@ -139,6 +139,8 @@ def compile_kernel(
             text = make_ttir(function, types, {**constants, **ones}, multiples, target, described)
     with _timed(stages_s, "lowering"):
         module = parsed or parse_module(text)
+        leaves_loads = watches_accesses and disjoint_arguments
+        unwritten = unwritten_arguments(module) if leaves_loads else frozenset[int]()
         marks = SourceLines() if source_lines else None
         lowered = lower_module(
             module,
@@ -152,7 +154,7 @@ def compile_kernel(
             watch=watch,
             skipped_passes=skipped_passes,
             watches_accesses=watches_accesses,
-            unwritten=unwritten_arguments(module) if watches_accesses else (),
+            unwritten=unwritten,
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir

@@ -22,7 +22,7 @@ class ReachedArguments:
     Args:
         loaded: those that a load may read, atomic operations included.
         stored: those that a store may write, atomic operations included.
-        has_while: whether a loop runs until a condition ends it, which data may never do.
+        has_while: whether it has a loop that ends by a condition, which some data may never meet.
     """
 
     loaded: frozenset[int]
@@ -58,6 +58,6 @@ def reached_arguments(module: Operation) -> ReachedArguments | None:
 
 
 def unwritten_arguments(module: Operation) -> frozenset[int]:
-    """The arguments that surely no store or atomic operation writes through."""
+    """The arguments that no store or atomic operation writes to, if each has memory of its own."""
     reached = reached_arguments(module)
     return frozenset() if reached is None else reached.loaded - reached.stored

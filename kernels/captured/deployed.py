@@ -34,7 +34,7 @@ class Reached:
 
     Args:
         loaded, stored: those that it may read, and may write; atomic operations do both.
-        has_while: whether a loop runs until a condition ends it, which data may never do.
+        has_while: whether it has a loop that ends by a condition, which some data may never meet.
     """
 
     loaded: frozenset[str]

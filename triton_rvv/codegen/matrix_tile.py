@@ -130,9 +130,8 @@ def _step(unit: MatrixUnit, shape: TileShape, step: int) -> Iterator[str]:
     for part in range(shape.halves):
         for rows in _groups(shape, step, part):
             yield from _products(unit, shape, step, part, rows)
-            if part == 0:
-                for buffer in itertools.islice(later, 1):
-                    yield from _load_columns(unit, shape, buffer)
+            if part == 0 and (buffer := next(later, None)) is not None:
+                yield from _load_columns(unit, shape, buffer)
             if part == shape.halves - 1 and 0 in rows:
                 yield from _load_left(unit, shape, step + 1)
     if shape.rows == 3 and step == 1:

@@ -42,7 +42,8 @@ def _link_all(installed: Path, folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".files-", dir=folder.parent) as temporary:
         made = Path(temporary) / "zig"
+        made.mkdir()
+        os.link(installed, made / installed.name)  # fails at once where none can be linked
         shutil.copytree(installed.parent / "lib", made / "lib", copy_function=os.link)
-        os.link(installed, made / installed.name)
         with contextlib.suppress(OSError):  # another process was first
             made.rename(folder)

@@ -45,7 +45,7 @@ class Range:
     @property
     def elements(self) -> int:
         """How many elements of the first tensor's type it holds, those in front among them."""
-        return self.front - (-self.size_bytes // self.first.dtype.itemsize)
+        return self.front + -(-self.size_bytes // self.first.dtype.itemsize)
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Placed:
 
     Args:
         storage: the number of its range.
-        offset: in bytes from the start of the range.
+        offset: in bytes from the first tensor of the range.
     """
 
     storage: int

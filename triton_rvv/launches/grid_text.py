@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -27,13 +28,18 @@ def followed(text: str, before: Mapping[str, Any], after: Mapping[str, Any], pro
             with the other constants, or for a formula that has something else.
     """
     found = set()
-    for reading in _readings(ast.parse(text, mode="eval").body):
+    for reading in _readings_of(text):
         with contextlib.suppress(ValueError):
             if _value(reading, before) == programs:
                 found.add(_value(reading, after))
     if len(found) != 1:
         raise ValueError(f"{text} does not say how many programs follow from {programs}")
     return found.pop()
+
+
+@functools.cache
+def _readings_of(text: str) -> tuple[ast.expr, ...]:
+    return tuple(_readings(ast.parse(text, mode="eval").body))
 
 
 def _readings(node: ast.expr) -> Iterator[ast.expr]:

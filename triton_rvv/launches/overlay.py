@@ -256,9 +256,10 @@ def _substitute(launch: Launch, rule: Rule) -> bool:
 
 def _grid_with(launch: Launch, rule: Rule) -> Any:
     """The grid of a launch in a rule's configuration; None if it cannot be told."""
-    grid, bound = launch.grid, launch.bound
-    if callable(grid):
+    grid = launch.grid
+    if callable(grid) or (rule.grid is None and not rule.is_grid_callable):
         return grid
+    bound = launch.bound
     if rule.grid is not None:
         programs = (*map(int, grid), 1, 1)[:3]
         wanted = {**bound, **rule.config}
@@ -269,8 +270,6 @@ def _grid_with(launch: Launch, rule: Rule) -> Any:
             )
         except ValueError:
             return None
-    if not rule.is_grid_callable:
-        return grid
     # The task's grid followed by itself. Here it is numbers, for the program's constants.
     is_same = all(bound.get(n) == rule.config.get(n, bound.get(n)) for n in rule.followed)
     return grid if is_same else None

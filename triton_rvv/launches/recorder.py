@@ -174,13 +174,15 @@ class Recorder:
     def _counted_with(self, signature: Signature) -> _Entry | None:
         """The most similar entry, if it is near, or there are many that differ in sizes alone."""
 
+        frame, sizes = signature.frame, signature.sizes
+
         def distance(entry: _Entry) -> float:
-            return size_distance(entry.sizes, signature.sizes)
+            return size_distance(entry.sizes, sizes)
 
         similar = self._similar.get(signature.family, [])
         if len(similar) >= _MOST_SIGNATURES:
             return min(similar, key=distance)
-        alike = [entry for entry in similar if entry.frame == signature.frame]
+        alike = [entry for entry in similar if entry.frame == frame]
         nearest = min(alike, key=distance, default=None)
         return nearest if nearest is not None and distance(nearest) < _NEAR else None
 

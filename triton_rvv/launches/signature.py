@@ -278,8 +278,10 @@ def _without_numbers(value: Any) -> Any:
     ((kind, parts),) = value.items()
     if kind == "tuple":
         return [_without_numbers(part) for part in parts]
-    if kind == "scalar" and parts["type"] != "i1" and parts["value"] not in (0, 1):
-        return parts["type"]
+    if kind == "scalar" and parts["type"] != "i1":
+        # Of integers, 0 and 1 may be made constants.
+        is_apart = isinstance(parts["value"], int) and parts["value"] in (0, 1)
+        return value if is_apart else parts["type"]
     return value
 
 

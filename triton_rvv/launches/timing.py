@@ -90,7 +90,7 @@ class Timer:
             self._add_events(started, _recorded_event())
 
     def first(self, marks: tuple[Any, Any] | None) -> None:
-        """Count a launch that was described, of which the first is slower than others.
+        """Count a launch that was described; the first of them is slower than later ones.
 
         Args:
             marks: taken where the kernel started and ended, or None.

@@ -135,8 +135,9 @@ def lower_module(
         grid: programs along x, y and z, where they are the same in every run.
         watch: told of each pass over `module` that has run.
         skipped_passes: the names of passes that do not run.
-        watches_accesses: whether each access to memory goes through functions of the program around
-            the kernel (`launchers/history.h`), in the kernel's order; then no pass runs.
+        watches_accesses: whether accesses to memory, but for loads of `unwritten` arguments, go
+            through functions of the program around the kernel (`launchers/history.h`), in the
+            kernel's order; then no pass runs.
         unwritten: arguments whose loads are not watched, by number: no program writes to them.
 
     Raises:

@@ -192,10 +192,13 @@ def _compute_numbers_of_rows(context: Context, roots: Sequence[Tensor]) -> None:
 
     A walk would compute them again for every group of runs.
     """
-    below = {tensor: None for root in roots for tensor in root.walk()}
-    for tensor in () if context.runs_once else below:
-        group = MAX_RUNS * vector_width(context, [tensor])
-        for number in tensor.own_repeated(-1) if tensor.shape[-1] > group else ():
+    if context.runs_once:
+        return
+    for tensor in {each: None for root in roots for each in root.walk()}:
+        numbers = tensor.own_repeated(-1)
+        if not numbers or tensor.shape[-1] <= MAX_RUNS * vector_width(context, [tensor]):
+            continue
+        for number in numbers:
             line = number.operands[0] if isinstance(number, ExpandDims) else number
             if line.cost >= EXPENSIVE:
                 materialise(context, line)
