@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from capture_files import CaptureFile
 from captured_programs import HEAD, captured, run_command, written
 from command_here import run_here
 
@@ -105,8 +106,9 @@ def test_mistakes(tmp_path, monkeypatch):
     assert "is not a capture" in said("tasks", out)
     nothing = tmp_path / "b"
     words = ["capture", "-o", nothing, "--", sys.executable, "-c", "print(1)"]
-    assert "no Triton kernel was launched" in said(*words, status=0)
-    assert "holds no launch" in said("tasks", nothing)
+    assert f"no Triton kernel was launched; {nothing} is as it was" in said(*words, status=0)
+    assert not nothing.exists()
+    assert "holds no launch" in said("tasks", CaptureFile(tmp_path / "c").path)
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     assert "interpreter run kernels, so unset it" in said(*words, status=0)
 
