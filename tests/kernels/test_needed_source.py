@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 import torch
@@ -73,9 +75,12 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def part(package: Path, name: str, **options: object):
+def part(package: Path, name: str, **options: Any) -> ModuleType:
     file = package / "operators.py"
-    given = {"known": {"CHOSEN": language.constexpr(5)}, "may_run": lambda statement: True}
+    given: dict[str, Any] = {
+        "known": {"CHOSEN": language.constexpr(5)},
+        "may_run": lambda statement: True,
+    }
     return needed_part(
         *(file.read_text(), name),
         file=file,
