@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import math
 import sys
 from typing import ClassVar
 
@@ -18,6 +19,8 @@ import triton_rvv
 from foundation.errors import UserError
 from kernels.captured.task import Recorded
 from kernels.captured.task_file import is_capture_file, read_capture
+from triton_rvv.launches import timing
+from triton_rvv.launches.recorder import Recorder
 
 
 def imported(path):
@@ -91,3 +94,22 @@ def test_a_capture_that_disappears_does_not_hurt(tmp_path, capfd):
         (tmp_path / "gone").unlink()
         assert torch.equal(module.add(module.x, module.x, block=32), 2 * module.x)
     assert capfd.readouterr().err.count("no longer recorded") == 1
+
+
+def test_most_short_launches_are_counted_without_being_looked_at(tmp_path, monkeypatch):
+    """To look at one takes longer than a short kernel."""
+    looked_at = 0
+
+    def counted(self, launch, run, look=Recorder.launch):
+        nonlocal looked_at
+        looked_at += 1
+        return look(self, launch, run)
+
+    monkeypatch.setattr(Recorder, "launch", counted)
+    monkeypatch.setattr(timing, "_SHORT_S", math.inf)  # on a busy machine, too
+    module = imported(written(tmp_path, ""))
+    with engine.capture(tmp_path / "here"):
+        for _ in range(5000):
+            module.add(module.x, module.x)
+    assert [task.launches for task in read_capture(tmp_path / "here").tasks] == [5000]
+    assert 256 < looked_at < 1000

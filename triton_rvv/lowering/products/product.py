@@ -14,7 +14,7 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import index_loops
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
@@ -27,7 +27,6 @@ from triton_rvv.lowering.products.tile import Tile
 
 __all__ = ["Product", "RowsOfA", "write_tiles"]
 
-TRUE = Val("i1", "true")
 _USUAL_BITS = 32  # of sums, at least
 
 # So many rows of A from the given one on, for a tile.
