@@ -28,7 +28,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect tests without looking for cycles among them, then or later: what is made here stays."""
+    """Collect tests without looking for cycles, then or later: what is made here stays."""
     gc.disable()
     try:
         return (yield)
