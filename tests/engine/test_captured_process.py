@@ -114,34 +114,6 @@ def test_mistakes(tmp_path, monkeypatch):
 
 
 @pytest.mark.long
-def test_overhead_of_short_launches(tmp_path):
-    body = """
-x = x[:64]
-add(x, x)
-for _ in range(1000): add(x, x)
-start = time.process_time()
-for _ in range(100_000): add(x, x)
-print(time.process_time() - start)
-"""
-    path = written(tmp_path, body, HEAD)
-
-    def time_s(*words):
-        done = subprocess.run(
-            [*words, sys.executable, str(path)],
-            env={**os.environ, "TRITON_RVV_TARGET": "host"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return float(done.stdout)
-
-    command = [sys.executable, "-m", "engine", "capture", "-o", str(tmp_path / "c"), "--"]
-    plain, watched = (min(time_s(*words) for _ in range(5)) for words in ([], command))
-    assert watched < 1.1 * plain
-    assert [task.launches for task in read_capture(tmp_path / "c").tasks] == [101_001]
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("how", ["before triton", "after triton", "registered"])
 def test_flag_gems_needs_no_register(tmp_path, how):
     """By a stand-in that looks for a GPU's maker as FlagGems does when it is imported."""

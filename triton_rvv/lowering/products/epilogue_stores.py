@@ -12,7 +12,7 @@ product may also do so where the mask lets only the leading part of the block th
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation
@@ -152,16 +152,12 @@ class EpilogueStore:
 def write_sums(
     builder: Builder,
     store: EpilogueStore | None,
-    result: Buffer,
     points: Sequence[VectorIndex],
     sums: Sequence[Val],
+    write: Callable[[Builder, Sequence[VectorIndex], Sequence[Val]], None],
 ) -> None:
-    """Write a tile's sums to memory where a store takes them in this turn, else to the array."""
-
-    def to_array() -> None:
-        for point, value in zip(points, sums, strict=True):
-            result.write(builder, point, value)
-
+    """Write a tile's sums to memory where a store takes them in this turn, else by `write`."""
+    to_array = functools.partial(write, builder, points, sums)
     if store is None:
         to_array()
     else:

@@ -264,4 +264,4 @@ def _by_an_array(
             sums.append(tile.at(builder, here))
     totals = product.start.read(builder, points)
     sums = [builder.add(total.read(), each) for total, each in zip(totals, sums, strict=True)]
-    write_sums(builder, product.store, product.result, points, sums)
+    write_sums(builder, product.store, points, sums, product.result.write_each)

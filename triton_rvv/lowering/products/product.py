@@ -21,6 +21,7 @@ from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
 from triton_rvv.lowering.products.lhs_tiles import Lhs
+from triton_rvv.lowering.products.loop_updates import LoopUpdate
 from triton_rvv.lowering.products.rhs_tiles import Rhs
 from triton_rvv.lowering.products.tile import Tile
 
@@ -44,6 +45,7 @@ class Product:
         result: the accumulator after; it may be the array that `start` reads.
         rounded: converts sums to the type of the result.
         store: what to do with complete tiles in the last turn of a loop.
+        update: what to do with complete tiles in place of writing them to `result`.
     """
 
     live: DotExtents
@@ -54,6 +56,7 @@ class Product:
     result: Buffer
     rounded: Emit
     store: EpilogueStore | None
+    update: LoopUpdate | None = None
 
     def tile_rows(self, most_rows: int) -> int:
         """The rows of a tile, of so many at most.
@@ -200,7 +203,8 @@ def _tile(
             longest = tail_k * product.b.runs
             replace(tile, longest=longest).multiply_add(base, depth, ahead, totals)
     sums = [product.rounded(builder, [total.read()]) for total in totals]
-    write_sums(builder, product.store, product.result, points, sums)
+    write = product.result.write_each if product.update is None else product.update.write
+    write_sums(builder, product.store, points, sums, write)
 
 
 def _as_val(count: int | Val) -> Val:
