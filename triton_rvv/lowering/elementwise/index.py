@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, TensorType, element_type
 from triton_rvv.lowering.addresses.affine import Affine, as_affine, sum_of_offsets
+from triton_rvv.lowering.addresses.clamped import clamped
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component, Table
 from triton_rvv.lowering.addresses.div_mod import divided
 from triton_rvv.lowering.addresses.div_mod_pow2 import div_mod_pow2
@@ -25,6 +26,7 @@ from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.loops.row_offsets import listed_by_row, varying
 from triton_rvv.lowering.loops.wrapping import fits_32_bits, scaled_wrapped, sum_of_wrapped, widened
 from triton_rvv.lowering.math.lanes import Emit
+from triton_rvv.lowering.ttir.column_limits import IS_COLUMN
 from triton_rvv.lowering.ttir.shaped_blocks import IS_RESHAPED
 
 __all__ = ["HANDLERS"]
@@ -191,6 +193,15 @@ def _low_bits(context: Context, operation: Operation, left: Affine, right: Affin
         if (found := _digits(context, operation, left, operand, mask + 1)) is not None:
             return found
     return _uniform_only(context, operation, left, right)
+
+
+def _limit(context: Context, operation: Operation, left: Affine, right: Affine) -> Tensor | None:
+    """`tl.maximum(at - 1, 0)`: linear where the limit is not reached."""
+    block, limit = (right, left) if left.is_uniform else (left, right)
+    if block.is_uniform or IS_COLUMN not in operation.attributes or not limit.is_uniform:
+        return _uniform_only(context, operation, left, right)
+    is_lower = operation.name == "arith.maxsi"
+    return clamped(context.builder, block, limit.base, *arith.EMITTERS[operation.name], is_lower)
 
 
 def _steps(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine | None:
@@ -383,8 +394,8 @@ HANDLERS: Mapping[str, Handler] = {
     "arith.remsi": _or_elementwise(_remainder),
     "arith.divsi": _or_elementwise(_quotient),
     "arith.shrsi": _or_elementwise(_shift),
-    "arith.minsi": _or_elementwise(_uniform_only),
-    "arith.maxsi": _or_elementwise(_uniform_only),
+    "arith.minsi": _or_elementwise(_limit),
+    "arith.maxsi": _or_elementwise(_limit),
     "arith.extsi": _or_elementwise(_extend),
     "arith.cmpi": _or_elementwise(_compare),
     "arith.andi": _and,

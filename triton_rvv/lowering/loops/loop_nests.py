@@ -95,13 +95,11 @@ def for_each_run(
 
     together = runs_together(context, tensors)
     boundary_masks = BoundaryMasks(builder, tensors, width, together)
-    parts = LinearSegments(builder, tensors, width, together, boundary_masks)
+    parts = LinearSegments(context, tensors, width, together, boundary_masks)
 
     def walk_within(version: LoopVersion, extents: Extents) -> None:
         if parts.found and not version.linear:
-            end = extents[-1]
-            assert end is not None
-            parts.visit(builder, version, end, visit)
+            parts.visit(version, extents, visit)
             return
         for points in points_within(context, tensors, width, version, extents, early):
             visit(points)
@@ -111,7 +109,7 @@ def for_each_run(
             _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
             return
         if parts.found and not version.linear:
-            parts.visit(builder, version, integer(tensors[0].shape[-1]), visit)
+            parts.visit(version, [None] * len(shape), visit)
             return
         ways = {"early": early} if by_row else {}
         for points in points_of(context, tensors, width, version, unrolled, **ways):
