@@ -10,6 +10,7 @@ torch_cpu_index=https://download.pytorch.org/whl/cpu
 purpose=${1:-run}
 python=.venv/bin/python
 environment_stamp=.venv/set-up-for
+unfinished=unfinished
 cache=${XDG_CACHE_HOME:-${HOME:?is not set: give it the path of your home folder}/.cache}/triton-rvv-tuner
 qemu_version=$(sed -n 's/^BUILT_VERSION = "\([0-9.]*\)".*/\1/p' triton_rvv/runtime/qemu.py)
 built_qemu=$cache/qemu-$qemu_version/qemu-riscv64
@@ -111,19 +112,24 @@ apt_install() {
         install --no-install-recommends "$@" >&2
 }
 
-# The stamp says where the environment is, with which Python, and from which files it was made. It
-# exists only if the environment is complete, so after an interruption it is made again.
+# The stamp says where the environment is, with which Python, and from which files it was made. Until
+# the environment is complete, it has another last word, and the next set-up continues with it.
 make_environment() {
     made_for=$(cat "$environment_stamp" 2>/dev/null) || made_for=
     [ "$made_for" != "$(environment_place) $(environment_files)" ] || return 0
     case $made_for in
-        "$(environment_place) "*) rm "$environment_stamp" ;;
+        "$(environment_place) $unfinished")
+            say "continuing with the virtual environment .venv, which is not complete"
+            "$python" -m foundation.half_installed || stop ".venv cannot be changed: see above"
+            ;;
+        "$(environment_place) "*) ;;
         *)
             say "making the virtual environment .venv"
             rm -rf .venv
             "$(find_python)" -m venv .venv || stop "python3 -m venv .venv failed: see above"
             ;;
     esac
+    echo "$(environment_place) $unfinished" >"$environment_stamp"
     install_python_packages
     echo "$(environment_place) $(environment_files)" >"$environment_stamp"
 }
@@ -148,9 +154,24 @@ install_python_packages() {
         stop "pip could not install the packages: see above, then run make setup again"
 }
 
+# What it downloads and when it unpacks is told on stderr, for both take minutes.
 pip_install() {
-    "$python" -m pip install -qq --disable-pip-version-check "$@"
+    rm -f .build/pip
+    mkfifo .build/pip
+    sed -un "$what_pip_tells" <.build/pip >&2 &
+    pip_status=0
+    "$python" -m pip install --disable-pip-version-check --progress-bar off "$@" >.build/pip ||
+        pip_status=$?
+    wait $!
+    rm -f .build/pip
+    return "$pip_status"
 }
+
+# Files of 10 MB and more, by name and version; a file of another index has its whole address.
+what_pip_tells='
+s|^ *Downloading .*/|Downloading |
+s|^ *Downloading \([^-]*\)-\([^-]*\)-.*(\([0-9]\{2,\}[.0-9]* MB\))$|setup: downloading \1 \2 (\3)|p
+s|^Installing collected packages:.*|setup: unpacking packages into .venv (some minutes on a slow disk)|p'
 
 # The stamp is in the cache that it describes; its name changes with everything that is cached.
 warm_caches() {

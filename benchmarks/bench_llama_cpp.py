@@ -1,19 +1,23 @@
-"""llama.cpp's kernels beside these: LLAMA_CPP=folder python benchmarks/bench_llama_cpp.py
+"""llama.cpp's kernels beside these: LLAMA_CPP=folder python benchmarks/bench_llama_cpp.py [--drawn]
 
 LLAMA_CPP is a checkout of llama.cpp, or of ggml alone. Its products of weights in Q4_0 with
 activations in Q8_0 are compiled by the C compiler that this project comes with, and run on the
 emulated X60, one core, at the shapes of `matmul_w4a8` beside them: a dot product for each element,
 and the products of repacked weights, which llama.cpp takes at this vector length. All are checked;
-operands that fit into a cache are there. Cycles are estimates.
+operands that fit into a cache are there. Cycles are estimates. --drawn takes products with many
+rows of sizes drawn by a seed: multiples of 4 rows, 16 columns and 32 elements along K, which
+llama.cpp's take.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import tempfile
 from pathlib import Path
 
+import numpy as np
 from bench_language_model import Step, measured
 
 from foundation.shapes import shape_text
@@ -32,8 +36,12 @@ SHAPES = (
     {"M": 1, "N": 896, "K": 4864},
     {"M": 64, "N": 512, "K": 896},
 )
+_SEED, _DRAWN = 20261128, 6
+_RANGES = {"M": (16, 96), "N": (64, 768), "K": (128, 1024)}
+_MULTIPLES = {"M": 4, "N": 16, "K": 32}
+_MOST_PRODUCTS = 16 << 20
 _ONE_ROW = tuple({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": columns} for columns in (64, 128))
-_MANY_ROWS = tuple({"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": 64} for rows in (4, 16))
+_MANY_ROWS = tuple({"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": 64} for rows in (4, 16, 32))
 # What is not called is left out, so that two files of ggml's do.
 _FLAGS = ("-O3", "-DNDEBUG", "-ffunction-sections", "-fdata-sections", "-Wno-everything")
 _CPU = "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs+zfh+zvfh+zicbop"
@@ -41,8 +49,10 @@ _CPU = "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs+zfh+zvfh+zicbop"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--shapes", type=int, nargs="+", default=list(range(len(SHAPES))))
-    asked = parser.parse_args().shapes
+    parser.add_argument("--shapes", type=int, nargs="+", help="numbers of them; all by default")
+    parser.add_argument("--drawn", action="store_true")
+    arguments = parser.parse_args()
+    shapes = drawn_shapes() if arguments.drawn else SHAPES
     folder = os.environ.get("LLAMA_CPP")
     if folder is None:
         print("LLAMA_CPP names no checkout of llama.cpp: nothing is compared")
@@ -54,8 +64,21 @@ def main() -> None:
     print("|---|---|---|---|---|", flush=True)
     with tempfile.TemporaryDirectory() as name:
         program = linked(ggml_folder(Path(folder)), Path(name))
-        for number in asked:
-            print(row(board, program, SHAPES[number]), flush=True)
+        for number in arguments.shapes or range(len(shapes)):
+            print(row(board, program, shapes[number]), flush=True)
+
+
+def drawn_shapes() -> list[dict[str, int]]:
+    """Sizes with uniform logarithms, of products that run for seconds at most."""
+    random, shapes = np.random.default_rng(_SEED), list[dict[str, int]]()
+    while len(shapes) < _DRAWN:
+        shape = {}
+        for name, (least, most) in _RANGES.items():
+            size = least * (most / least) ** random.random()
+            shape[name] = math.ceil(size / _MULTIPLES[name]) * _MULTIPLES[name]
+        if math.prod(shape.values()) <= _MOST_PRODUCTS:
+            shapes.append(shape)
+    return shapes
 
 
 def ggml_folder(checkout: Path) -> Path:

@@ -49,7 +49,7 @@ RULES: Mapping[str, _Replacements] = {
     "loops/row_offsets, rows": {"elementwise.index.listed_by_row": _always(None)},
     "loops/row_offsets, lines": {"elementwise.shapes.listed_line": _always(None)},
     "loops/tail_vectors": {
-        "loops.loop_nests.tail_width": _width,
+        "loops.vector_groups.tail_width": _width,
         "loops.linear_segments.tail_width": _width,
     },
     "loops/vector_shape, lines": {"loops.vector_shape._share_lines": _always(False)},

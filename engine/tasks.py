@@ -23,6 +23,7 @@ _DESCRIPTION = (
     "Lists what a capture recorded, by share of the program's time: kernel, sizes, types, "
     "launches, and the configuration that the program launched."
 )
+_WIDTH_OF_PIPES = 500  # characters
 _EPILOG = "Exit status: 0 if there are tasks, 1 if not, 2 for a mistake in the command."
 
 
@@ -34,12 +35,10 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     # torch takes seconds to import: --help does not wait for it.
-    from rich import box
-    from rich.table import Table
-
     from engine.programs.spaces import spaces_in
+    from engine.programs.task_list import task_list
     from engine.programs.task_page import task_page
-    from engine.programs.task_table import HEADS, cells, coverage_text, task_rows
+    from engine.programs.task_table import bound_text, coverage_text, task_rows
     from foundation.console import EscapingConsole
     from kernels.captured.task_file import read_capture
 
@@ -49,17 +48,15 @@ def main(argv: Sequence[str] | None) -> int:
         arguments.html.write_text(task_page(captured, rows), encoding="utf-8")
         say(str(arguments.html))
     else:
-        table = Table(*HEADS, box=box.SIMPLE)
-        for row in rows:
-            table.add_row(*cells(row))
-        EscapingConsole(width=None if sys.stdout.isatty() else 200).print(table)
+        console = EscapingConsole(width=None if sys.stdout.isatty() else _WIDTH_OF_PIPES)
+        console.print(task_list(rows, console))
         for row in rows:
             for note in row.space.parameters if row.space is not None else ():
                 varies = "varies" if note.varies else "stays"
                 what = f"{note.name} {varies}" if note.name else "is not tuned"
                 say(f"{row.task.key[:8]} {what}: {note.why}")
-        if coverage := coverage_text(rows):
-            say(coverage)
+        for line in filter(None, (bound_text(rows), coverage_text(rows))):
+            say(line)
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID
 
 

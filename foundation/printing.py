@@ -38,11 +38,15 @@ def printable_lines(text: str) -> str:
 def say(*values: object, **options: Any) -> None:
     """`print`, with escapes for what a terminal would obey, other than newlines and tabs.
 
+    The text and its end are written at once, so that lines of several threads stay apart.
+
     Raises:
         OSError: if it cannot be written, such as to a file on a full disk.
     """
+    separator, end = options.pop("sep", " "), options.pop("end", "\n")
+    text = separator.join(printable_lines(str(value)) for value in values)
     try:
-        print(*(printable_lines(str(value)) for value in values), **{"file": sys.stdout, **options})
+        print(f"{text}{end}", end="", **{"file": sys.stdout, **options})
     except OSError as error:
         raise type(error)(error.errno, error.strerror, "the output") from error
 

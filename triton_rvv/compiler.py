@@ -181,8 +181,9 @@ def _make_llir(
     ttir = generic_text(module)
     parsed = parse_module(ttir)
     metadata["prints"] = any(operation.name == "tt.print" for operation in parsed.walk())
-    # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads.
-    metadata["shared"], metadata["warp_size"] = 0, 1
+    # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads;
+    # programs divide by both to find out how many programs run at once.
+    metadata["shared"], metadata["warp_size"] = 1, 1
     # Each call from Python finds out whether its arguments overlap.
     is_checked = is_called and not options.disjoint_arguments
     lowered = lower_module(

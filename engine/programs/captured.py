@@ -40,9 +40,9 @@ def capture_program(words: Sequence[str], path: Path | None, *, keep_data: bool)
     """
     command = program_words(words)
     path = Path(path or _default_path(command)).absolute()
-    _begin(path)
-    status = run_watched(command, {"record": str(path), "keep_data": keep_data})
-    say(_summary(read_capture(path)), file=sys.stderr)
+    with _begun(path):
+        status = run_watched(command, {"record": str(path), "keep_data": keep_data})
+        say(_summary(read_capture(path)), file=sys.stderr)
     return status
 
 
@@ -61,14 +61,14 @@ def capture(path: str | Path, *, keep_data: bool = False) -> Iterator[None]:
     from triton_rvv.launches.recorder import Recorder
 
     path = Path(path).absolute()
-    _begin(path)
-    recorder = Recorder(path, keep_data=keep_data)
-    end = intercept(recorder)
-    try:
-        yield
-    finally:
-        end()
-        recorder.write(is_last=True)
+    with _begun(path):
+        recorder = Recorder(path, keep_data=keep_data)
+        end = intercept(recorder)
+        try:
+            yield
+        finally:
+            end()
+            recorder.write(is_last=True)
 
 
 class CallableCapture(ModuleType):
@@ -86,17 +86,45 @@ def _default_path(command: Sequence[str]) -> str:
     return f"{Path(scripts[0] if scripts else command[0]).stem}.capture"
 
 
-def _begin(path: Path) -> None:
-    """Make an empty capture, which keeps the winners of one that it replaces."""
+@contextlib.contextmanager
+def _begun(path: Path) -> Iterator[None]:
+    """Within the block, the file is a capture that begins empty, but for winners that it held.
+
+    If nothing was recorded, what was there before is there afterwards.
+    """
     if path.exists() and not is_capture_file(path):
         raise UserError(f"{path} is there, and is no capture: give another file with -o")
     winners = read_capture(path).every_winner if path.exists() else ()
+    before = path.with_name(f"{path.name}.before")
+    is_new = not path.exists()
     try:
-        begin_capture_file(path)
+        if not is_new:
+            path.replace(before)
+        try:
+            begin_capture_file(path)
+            for winner in winners:
+                append_winner(path, winner)
+        except OSError:
+            _put_back(path, before, is_new=is_new)
+            raise
     except OSError as error:
         raise UserError(f"{path} cannot be written ({error.strerror}): give another") from error
-    for winner in winners:
-        append_winner(path, winner)
+    try:
+        yield
+    finally:
+        if is_capture_file(path) and read_capture(path).tasks:
+            before.unlink(missing_ok=True)
+        else:
+            _put_back(path, before, is_new=is_new)
+
+
+def _put_back(path: Path, before: Path, *, is_new: bool) -> None:
+    """Leave the file as it was: with its earlier contents, or not at all."""
+    with contextlib.suppress(OSError):
+        if is_new:
+            path.unlink(missing_ok=True)
+        else:
+            before.replace(path)
 
 
 def _why_none() -> str:
@@ -107,10 +135,9 @@ def _why_none() -> str:
 
 def _summary(captured: Capture) -> str:
     lines = [f"{name} was not recorded: {why}" for name, why in captured.unrecorded.items()]
-    if lines and not captured.tasks:
-        return "\n".join([*lines, "no launch was recorded"])
     if not captured.tasks:
-        return "\n".join([*lines, f"no Triton kernel was launched{_why_none()}"])
+        why = "no launch was recorded" if lines else f"no Triton kernel was launched{_why_none()}"
+        return "\n".join([*lines, f"{why}; {captured.path} is as it was before"])
     kernels = len({task.kernel.digest for task in captured.tasks})
     launches = sum(task.launches for task in captured.tasks)
     counts = f"{counted(kernels, 'kernel')}, {counted(len(captured.tasks), 'task')}"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 
+from engine.programs.labels import task_labels
 from engine.programs.standing import ProgramTask, TaskStanding
 from foundation.errors import UserError
 from kernels.captured.examination import digest_of, examine
 from kernels.captured.examined import read_examined
 from kernels.captured.names import split_task_name, task_name
 from kernels.captured.recorded import load_task
-from kernels.captured.task import Task
 from kernels.captured.task_file import append_winner, read_capture
 from kernels.captured.winner import Winner
 from rvv_runner.board import BoardInfo
@@ -29,12 +28,13 @@ def program_tasks(capture: Path) -> list[ProgramTask]:
     tasks = read_capture(capture).tasks
     if not tasks:
         raise UserError(f"{capture} holds no launch of a Triton kernel: capture another program")
+    labels = task_labels(tasks)
     return [
         ProgramTask(
             key=task.key,
             load_name=task_name(capture, task.key),
             kernel=task.kernel.name.removesuffix("_kernel"),
-            label=_label(task),
+            label=labels[task.key],
             launches=task.launches,
             captured_s=None if task.time_s is None else task.time_s / task.launches,
         )
@@ -123,13 +123,3 @@ def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:
         append_winner(capture, winner)
     except OSError as error:
         raise UserError(f"{capture} cannot be written: {error.strerror}") from error
-
-
-def _label(task: Task) -> str:
-    """A task for people: "softmax 256x512 bf16"."""
-    tensors = list(task.tensors.values())
-    name = task.kernel.name.removesuffix("_kernel")
-    if not tensors:
-        return name
-    largest = max(tensors, key=lambda tensor: math.prod(tensor.shape))
-    return f"{name} {'x'.join(map(str, largest.shape))} {largest.dtype}"

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Sequence
 from typing import TextIO
 
 from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
-from engine.programs.standing import TaskStanding, program_times_s, states_of
+from engine.programs.standing import (
+    TaskStanding,
+    measured_share,
+    program_times_s,
+    states_of,
+)
+from engine.results.fields import field_line
 from engine.results.units import counted, short_config, speedup_text, time_text
+from engine.study.location import DEFAULT_STORAGE, shown_storage
+from foundation.command_line import invocation
 from foundation.console import EscapingConsole
 from foundation.printing import say
 
@@ -20,44 +29,72 @@ __all__ = ["print_change", "print_program", "program_record"]
 def print_change(standings: Sequence[TaskStanding], number: int, stream: TextIO) -> None:
     """Say how a task stands, and the program with it."""
     standing = standings[number]
-    before_s, after_s = program_times_s(standings)
     if not stream.isatty():
-        fields = {**_fields(standing), "program_before_s": before_s, "program_s": after_s}
-        say(_line(fields), file=stream)
+        say(field_line({**_fields(standing), **_program_fields(standings)}), file=stream)
         return
     if _reason(standing):
         say(f"{standing.task.label}: {_reason(standing)}", file=stream)
         return
+    before_s, after_s = program_times_s(standings)
+    share = measured_share(standings)
     say(
         f"{standing.task.label}: {counted(standing.tried, 'trial')}, {_times(standing)}; "
-        f"program {time_text(before_s)} -> {time_text(after_s)}",
+        f"program {time_text(before_s)} -> {time_text(after_s)}"
+        f"{'' if share == 1.0 else f' (estimate: {share:.0%} of it measured)'}",
         file=stream,
     )
 
 
 def print_program(standings: Sequence[TaskStanding], stream: TextIO) -> None:
     """Print a table on a terminal, otherwise lines of key=value fields separated by tabs."""
-    before_s, after_s = program_times_s(standings)
+    program = _program_fields(standings)
     if not stream.isatty():
         for standing in standings:
-            say(_line(_fields(standing)), file=stream)
-        speedup = before_s / after_s
-        fields = {"program_before_s": before_s, "program_s": after_s, "speedup": speedup}
-        say(_line(fields), file=stream)
+            say(field_line(_fields(standing)), file=stream)
+        speedup = program["program_before_s"] / program["program_s"]
+        say(field_line({**program, "speedup": speedup}), file=stream)
         return
     console = EscapingConsole(file=stream)
     console.print(_table(standings))
-    estimated = ", estimated" if any(map(_is_estimated, standings)) else ""
-    say(
-        f"time of the program's kernels: {time_text(before_s)} -> {time_text(after_s)} "
-        f"({speedup_text(before_s / after_s)}{estimated})",
-        file=stream,
-    )
+    say(_program_text(standings), file=stream)
     for standing in standings:
         if _reason(standing):
             how = "not tuned" if standing.best_s is None else "tuned in part"
             say(f"{how}: {standing.task.label}: {_reason(standing)}", file=stream)
     _print_unreached(standings, stream)
+    _print_studies(standings, stream)
+
+
+def _program_text(standings: Sequence[TaskStanding]) -> str:
+    """The program's time before and after, and which part of it is an estimate."""
+    before_s, after_s = program_times_s(standings)
+    share = measured_share(standings)
+    notes = [speedup_text(before_s / after_s)]
+    notes += ["estimated"] if any(map(_is_estimated, standings)) else []
+    text = f"time of the program's kernels: {time_text(before_s)} -> {time_text(after_s)}"
+    if share == 1.0:
+        return f"{text} ({', '.join(notes)})"
+    return (
+        f"{text} ({', '.join(notes)}); this is an estimate: {share:.1%} of the time is in tasks "
+        "that were measured on this device, and the rest is scaled from the captured times"
+    )
+
+
+def _print_studies(standings: Sequence[TaskStanding], stream: TextIO) -> None:
+    """The name of each task's study, with the commands that take it."""
+    tuned = [(one.task.label, one.result) for one in standings if one.result is not None]
+    if not tuned:
+        return
+    storage = tuned[0][1].storage
+    where = (
+        "" if storage == DEFAULT_STORAGE else f" --storage {shlex.quote(shown_storage(storage))}"
+    )
+    say(
+        f"studies, for `{invocation('engine.report')} STUDY{where}`, explain, inspect and export:",
+        file=stream,
+    )
+    for label, result in tuned:
+        say(f"  {label}: {shlex.quote(result.study)}", file=stream)
 
 
 def _print_unreached(standings: Sequence[TaskStanding], stream: TextIO) -> None:
@@ -72,17 +109,24 @@ def _print_unreached(standings: Sequence[TaskStanding], stream: TextIO) -> None:
 
 def program_record(standings: Sequence[TaskStanding]) -> dict[str, object]:
     """The same for --json."""
+    return {"tasks": [_fields(one) for one in standings], **_program_fields(standings)}
+
+
+def _program_fields(standings: Sequence[TaskStanding]) -> dict[str, float]:
     before_s, after_s = program_times_s(standings)
-    tasks = [_fields(standing) for standing in standings]
-    return {"tasks": tasks, "program_before_s": before_s, "program_s": after_s}
+    return {
+        "program_before_s": before_s,
+        "program_s": after_s,
+        "measured_share": measured_share(standings),
+    }
 
 
 def _table(standings: Sequence[TaskStanding]) -> Table:
     table = Table(box=SIMPLE)
-    table.add_column("task")
+    table.add_column("task", overflow="fold")
     for name in ("launches", "trials", "deployed", "best", "gain"):
         table.add_column(name, justify="right")
-    table.add_column("configuration", min_width=len("configuration"))
+    table.add_column("configuration", min_width=len("configuration"), overflow="fold")
     for standing in standings:
         table.add_row(
             escape(standing.task.label),
@@ -107,14 +151,11 @@ def _fields(standing: TaskStanding) -> dict[str, object]:
         "speedup": _speedup(standing),
         "estimated": _is_estimated(standing),
         "config": _config(standing) or None,
+        "study": None if standing.result is None else standing.result.study,
         "refusal": _reason(standing) or None,
         "not_reached": _not_reached(standing) or None,
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _line(fields: Mapping[str, object]) -> str:
-    return "\t".join(f"{name}={value}" for name, value in fields.items())
 
 
 def _reason(standing: TaskStanding) -> str:

@@ -11,7 +11,13 @@ from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
 from foundation.config import Config
 
-__all__ = ["ProgramTask", "TaskStanding", "program_times_s", "states_of"]
+__all__ = [
+    "ProgramTask",
+    "TaskStanding",
+    "measured_share",
+    "program_times_s",
+    "states_of",
+]
 
 _QUIET_IN_A_ROW = 2
 
@@ -124,6 +130,17 @@ def program_times_s(standings: Sequence[TaskStanding]) -> tuple[float, float]:
     before_s = sum(state.launches * state.deployed_s for state in states)
     after_s = sum(state.launches * state.best_s for state in states)
     return before_s, after_s
+
+
+def measured_share(standings: Sequence[TaskStanding]) -> float:
+    """The part of the program's deployed time that is in tasks measured on the device, 0 to 1."""
+    times_s = [state.launches * state.deployed_s for state in states_of(standings)]
+    measured_s = sum(
+        time_s
+        for time_s, standing in zip(times_s, standings, strict=True)
+        if standing.deployed_s is not None
+    )
+    return measured_s / (sum(times_s) or 1.0)
 
 
 def _compared_s(summary: Summary, config: Config) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from engine.programs.labels import differences, short_key
 from engine.results.units import spaced_config, speedup_text, time_text
 from foundation.config import Config
 from kernels.captured.task import Scalar, Task
@@ -15,10 +16,14 @@ __all__ = [
     "ParameterNote",
     "TaskRow",
     "TaskSpace",
+    "bound_text",
     "cells",
     "coverage_text",
     "task_rows",
 ]
+
+# What Triton takes on a CPU of today to launch a kernel on a GPU, at most.
+_LAUNCH_S = 50e-6
 
 HEADS = (
     "task",
@@ -68,12 +73,14 @@ class TaskRow:
 
     Args:
         task: the task.
+        sizes: what it was launched with, unlike that of any other row of the kernel.
         share: of the time of all tasks, from 0 to 1; None if it was not timed.
         space: what tuning would try; None where that is not known.
         gain: deployed time over the winner's; None if it was not tuned.
     """
 
     task: Task
+    sizes: str
     share: float | None
     space: TaskSpace | None
     gain: float | None
@@ -89,10 +96,12 @@ def task_rows(
         space_of: what tuning would try for a task.
     """
     rows = []
+    more = differences(captured.tasks, _visible)
     for task in captured.tasks:
         winner = captured.winners.get(task.key)
         gain = None if winner is None else winner.deployed_time_s / winner.time_s
-        rows.append(TaskRow(task, captured.share(task), space_of(task), gain))
+        sizes = f"{_sizes(task)} {more[task.key]}".rstrip()
+        rows.append(TaskRow(task, sizes, captured.share(task), space_of(task), gain))
     return tuple(rows)
 
 
@@ -115,17 +124,52 @@ def cells(row: TaskRow) -> Sequence[str]:
     """The texts of a row, under `HEADS`."""
     task = row.task
     return (
-        task.key[:8],
+        short_key(task),
         task.kernel.name,
-        _sizes(task),
-        " ".join(dict.fromkeys(tensor.dtype for tensor in task.tensors.values())) or "-",
+        row.sizes,
+        _types(task),
         str(task.launches),
-        "-" if task.time_s is None else time_text(task.time_s),
+        _time(task),
         "-" if row.share is None else f"{row.share:.1%}",
-        spaced_config(Config(task.deployed)),
+        _deployed(task),
         "-" if row.space is None else str(row.space.configurations),
         speedup_text(row.gain),
     )
+
+
+def bound_text(rows: Sequence[TaskRow]) -> str:
+    """What "<" says in the column of times; "" if it is not there."""
+    if not any(_is_bound(row.task) for row in rows):
+        return ""
+    return (
+        "<: launches this short may keep the GPU waiting, so the time includes a part of launching "
+        "them; tuning measures the kernel alone"
+    )
+
+
+def _time(task: Task) -> str:
+    if task.time_s is None:
+        return "-"
+    return f"{'< ' if _is_bound(task) else ''}{time_text(task.time_s)}"
+
+
+def _is_bound(task: Task) -> bool:
+    """Whether the captured time is only an upper bound of the kernel's own."""
+    is_timed_alone = task.device == "host" or task.time_s is None
+    return not is_timed_alone and (task.time_s or 0.0) < _LAUNCH_S * task.launches
+
+
+def _visible(task: Task) -> str:
+    """What the table shows of a task without adding to it."""
+    return " ".join([task.kernel.name, _sizes(task), _types(task), _deployed(task)])
+
+
+def _types(task: Task) -> str:
+    return " ".join(dict.fromkeys(tensor.dtype for tensor in task.tensors.values())) or "-"
+
+
+def _deployed(task: Task) -> str:
+    return spaced_config(Config(task.deployed))
 
 
 def _sizes(task: Task) -> str:

@@ -56,10 +56,12 @@ class Run:
         tried: the numbers of the configurations in the space's table, None for one that is not in
             it and counts as a failure; fewer than the job's trials if the search ended.
         ask_s: processor time in seconds of one trial, ask and tell, at the end; None if unknown.
+        repeated: how often it asked for a configuration that it had tried; None if unknown.
     """
 
     tried: Sequence[int | None]
     ask_s: float | None = None
+    repeated: int | None = None
 
 
 def replay(of: RecordedSpace, search: str, seed: int, trials: int) -> Run:
@@ -89,7 +91,8 @@ def replay(of: RecordedSpace, search: str, seed: int, trials: int) -> Run:
         asked.tell(config, seen[config])
         spent_s.append(time.process_time() - start_s)
     late = spent_s[-max(1, round(_LATE_PART * len(spent_s))) :]
-    return Run([numbers.get(config) for config in seen], sum(late) / len(late) if late else None)
+    ask_s = sum(late) / len(late) if late else None
+    return Run([numbers.get(config) for config in seen], ask_s, len(spent_s) - len(seen))
 
 
 def run_all(
@@ -169,7 +172,7 @@ def _kept(file: Path) -> dict[str, Run]:
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         with contextlib.suppress(ValueError, KeyError, TypeError):
             row = json.loads(line)
-            found[str(row["key"])] = Run(row["tried"], row["ask_s"])
+            found[str(row["key"])] = Run(row["tried"], row["ask_s"], row.get("repeated"))
     return found
 
 

@@ -67,18 +67,25 @@ def is_sampler(name: str) -> bool:
 
 
 def labels(names: Sequence[str]) -> dict[str, str]:
-    """Short forms of names for tables and charts: without the module, the file or the tuner.
+    """Short forms of names for tables and charts: the sampler, the class or the file alone.
 
-    Names that would then be alike stay whole.
+    Of names that would then be alike, as much stays as tells them apart.
     """
-    short = {name: _short(name) for name in names}
-    often = Counter(short.values())
-    return {name: text if often[text] == 1 else name for name, text in short.items()}
+    forms = {name: _forms(name) for name in names}
+    while True:
+        often = Counter(left[0] for left in forms.values())
+        alike = [name for name, left in forms.items() if often[left[0]] > 1 and len(left) > 1]
+        if not alike:
+            return {name: left[0] for name, left in forms.items()}
+        forms |= {name: forms[name][1:] for name in alike}
 
 
-def _short(name: str) -> str:
-    short = name.rpartition(":")[2]
-    return short if _FILE in name else short.rpartition(".")[2]
+def _forms(name: str) -> list[str]:
+    """A name, shortened as much as possible, less and not at all."""
+    if _FILE in name:
+        path, function = _file_and_name(name)
+        return [path.stem, f"{path.stem}:{function}", name]
+    return [name.rpartition(":")[2].rpartition(".")[2], name]
 
 
 def _file_and_name(text: str) -> tuple[Path, str]:

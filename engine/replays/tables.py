@@ -57,10 +57,12 @@ def searches_of_each(seeds: int) -> str:
 
 
 def lines(compared: Comparison) -> Iterator[str]:
-    """The lowest score of each search, and which searches differ."""
+    """The lowest score of each search, what it asked for in vain, and which searches differ."""
     named = compared.labels
     for one in compared.scores:
         yield f"{named[one.search]}: {_lowest(compared, one)}"
+        for note in _notes(compared, one):
+            yield f"{named[one.search]}: {note}"
     for each in compared.differences:
         verdict = "" if each.is_significant else ", so it may be chance"
         yield (
@@ -82,6 +84,28 @@ def _lowest(compared: Comparison, one: Scores) -> str:
     means = {name: one.mean(compared.trials, [name])[0] for name in compared.spaces}
     name = min(means, key=lambda space: means[space])
     return f"lowest P@{compared.trials} {_short(means[name])}, on {name}"
+
+
+def _notes(compared: Comparison, one: Scores) -> Iterator[str]:
+    """What of a search's scores is not what it looks like: repeats, failures, early ends."""
+    runs = [run for of_space in compared.runs[one.search].values() for run in of_space]
+    tried = sum(len(run.tried) for run in runs)
+    repeated = sum(run.repeated or 0 for run in runs)
+    if repeated:
+        asks, share = counted(tried + repeated, "ask"), repeated / (tried + repeated)
+        yield (
+            f"{repeated} of {asks} repeated a configuration ({share:.0%}); "
+            "a repeat costs no trial and gets the same time"
+        )
+    unknown = sum(number is None for run in runs for number in run.tried)
+    if unknown:
+        yield f"{unknown} of {counted(tried, 'trial')} are not in the space and count as failures"
+    early = sum(len(run.tried) < compared.trials for run in runs)
+    if early:
+        yield (
+            f"{early} of {len(runs)} searches ended before {compared.trials} trials; they are "
+            "scored as if nothing better had followed"
+        )
 
 
 def shown(mean: float, error: float) -> str:

@@ -111,6 +111,7 @@ def _search_record(compared: Comparison, one: Scores) -> dict[str, object]:
         }
 
     by_time = one.mean_by_time()
+    runs = [run for of_space in compared.runs[one.search].values() for run in of_space]
     return {
         "search": one.search,
         "all": scores(compared.spaces),
@@ -118,7 +119,15 @@ def _search_record(compared: Comparison, one: Scores) -> dict[str, object]:
         "families": {family: scores(names) for family, names in compared.families.items()},
         "spaces": {name: scores([name]) for name in compared.spaces},
         "cpu_s_per_trial": one.ask_s,
+        "repeated_asks": _sum(run.repeated for run in runs),
+        "ended_early": sum(len(run.tried) < compared.trials for run in runs),
     }
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    """The sum of what is known; None if nothing is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def _json(value: float) -> float | None:

@@ -20,6 +20,7 @@ from rich.spinner import Spinner
 from rich.table import Column
 from rich.text import Text
 
+from engine.results.fields import yes_no
 from engine.results.units import short_config, speedup_text, time_text
 from engine.run.events import (
     Event,
@@ -107,7 +108,7 @@ def _fields(event: TrialFinished) -> list[str]:
     fields = [f"trial={standing.tried}/{standing.trials}", f"status={measurement.status}"]
     if measurement.status == "correct" and measurement.time_s is not None:
         fields.append(f"time_s={measurement.time_s:.9f}")
-        fields.append(f"estimated={'yes' if measurement.estimated else 'no'}")
+        fields.append(f"estimated={yes_no(measurement.estimated)}")
         if standing.default_time_s is not None:
             fields.append(f"speedup={standing.default_time_s / measurement.time_s:.3f}")
     if standing.best is not None:

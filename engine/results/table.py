@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from engine.results.busy import busy_line, busy_sentence
+from engine.results.fields import yes_no
 from engine.results.front import front_lines, front_table
 from engine.results.joint_table import shape_lines, shapes_table
 from engine.results.leaders import comparison_sentences, leader_lines, leaders_table
@@ -283,7 +284,7 @@ def _lines(result: TuningResult) -> list[str]:
     lines += [] if result.cores is None else [f"cores={result.cores}"]
     for rank, trial in enumerate(summary.best, start=1):
         fields = [f"best={rank}", f"time_s={trial.time_s:.9f}"]
-        fields.append(f"estimated={'yes' if summary.estimated else 'no'}")
+        fields.append(f"estimated={yes_no(summary.estimated)}")
         fields += ["tied=yes"] if summary.tied(trial) else []
         cycles = counters_of(trial).get(CYCLES)
         if cycles is not None:

@@ -22,6 +22,7 @@ from triton.runtime.jit import JITFunction
 
 from foundation.errors import UserError
 from foundation.printing import others_print_aside
+from kernels.captured.needed_source import needed_part
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
 from kernels.unwrapped import unwrapped
@@ -53,17 +54,27 @@ class LoadedKernel:
 
 
 @functools.lru_cache(maxsize=64)
-def loaded_kernel(kernel: Kernel) -> LoadedKernel:
+def loaded_kernel(kernel: Kernel, heuristics: tuple[str, ...], *, whole: bool) -> LoadedKernel:
     """The kernel as it was when the program was captured.
 
-    A module is imported, from where the program had it. The file that a program was started with
-    is not run: its functions are made of what it defines. So are kernels that no name leads to.
+    It is made of the statements that it needs, where those give the same kernel. Else its module
+    is imported, from where the program had it. The file that a program was started with is not
+    run: its functions are made of what it defines. So are kernels that no name leads to.
+
+    Args:
+        kernel: what was recorded of it.
+        heuristics: the constants that its `@triton.heuristics` computes.
+        whole: whether its module is wanted with all that it defines.
 
     Raises:
         UserError: if there is none, or another one by now.
     """
     register_for(f"{kernel.module} {kernel.module_source}")
     found, why = None, ""
+    if not whole:
+        found = _made_of_what_it_needs(kernel, heuristics)
+        if found is not None:
+            return found
     if kernel.module != "__main__" and not kernel.is_generated:
         try:
             found = _imported(kernel)
@@ -80,6 +91,32 @@ def loaded_kernel(kernel: Kernel) -> LoadedKernel:
             f"the kernel {kernel.name} of {kernel.file} has changed: capture the program again"
         )
     return found
+
+
+def _made_of_what_it_needs(kernel: Kernel, heuristics: tuple[str, ...]) -> LoadedKernel | None:
+    """The kernel without its module's imports; None if that gives no kernel, or another one."""
+    if _LOCAL in kernel.qualname or "." in kernel.qualname:
+        return None
+    is_of_file = kernel.module != "__main__" and not kernel.is_generated
+    name = kernel.module if is_of_file else f"captured_{kernel.digest}"
+    # What is missing, or is another kernel than the recorded one, is for the whole module to give.
+    with contextlib.suppress(Exception), asked_for_device(), others_print_aside():
+        module = needed_part(
+            Path(kernel.file).read_text() if is_of_file else kernel.module_source,
+            kernel.qualname,
+            file=Path(kernel.file),
+            module=name,
+            package=kernel.package,
+            roots=(_root_folder(kernel),),
+            known=_global_values(kernel),
+            may_run=lambda statement: is_of_file or _defines(statement),
+        )
+        if not is_of_file:
+            sys.modules[name] = module  # where the digest of a kernel looks for its file
+        found = _found(module, kernel)
+        if found and kernel_digest(found.function) == kernel.digest:
+            return found if {*found.heuristics} == {*heuristics} else None
+    return None
 
 
 def _imported(kernel: Kernel) -> LoadedKernel | None:
@@ -148,10 +185,15 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
             # What fails, such as the import of a package that is not here, the kernel may not need.
             with contextlib.suppress(Exception):
                 exec(compile(ast.Module([node], []), file, "exec"), module.__dict__)
-        values: dict[str, Any] = {}
-        exec(f"import triton.language as tl\n{kernel.global_values}", values)
-        module.__dict__.update({n: v for n, v in values.items() if n not in ("tl", "__builtins__")})
+        module.__dict__.update(_global_values(kernel))
     return _found(module, kernel)
+
+
+def _global_values(kernel: Kernel) -> dict[str, Any]:
+    """The plain values that the kernel read of its module."""
+    values: dict[str, Any] = {}
+    exec(f"import triton.language as tl\n{kernel.global_values}", values)
+    return {name: value for name, value in values.items() if name not in ("tl", "__builtins__")}
 
 
 def _name(kernel: Kernel) -> str:

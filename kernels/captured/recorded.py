@@ -74,7 +74,7 @@ class RecordedTask:
     def __init__(self, task: Task, capture: Path) -> None:
         self.task = task
         self.load_name = task_name(capture, task.key)
-        self._kernel = loaded_kernel(task.kernel)
+        self._kernel = loaded_kernel(task.kernel, task.heuristics, whole=_takes_functions(task))
         self._views = {n: _view(task, n, v) for n, v in task.tensors.items()}
         self.deployed = Deployed(
             function=self._kernel.function,
@@ -209,6 +209,17 @@ def _view(task: Task, name: str, tensor: Tensor) -> View:
         )
     offset = offset_bytes // dtype.itemsize
     return View(tensor.storage, offset, tensor.shape, tensor.strides, dtype)
+
+
+def _takes_functions(task: Task) -> bool:
+    """Whether a constant is a function, whose name leads to it through its module."""
+
+    def is_function(value: object) -> bool:
+        if isinstance(value, tuple):
+            return any(map(is_function, value))
+        return isinstance(value, Named) and value.kind == "function"
+
+    return any(map(is_function, [*task.constants.values(), *task.parts.values()]))
 
 
 def _scalars(task: Task) -> dict[str, tuple[str, int | float]]:

@@ -1,4 +1,4 @@
-"""Changes of a launch's inputs: other signs, means and scales, and zeros among integers."""
+"""Changes of a launch's inputs: other signs, means and scales; zeros and extremes of integers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ class Change:
         signs: whether half of the elements, at random, change their sign.
         ties: whether the heavy element of half of the rows stands there twice, and zeros become
             other numbers.
-        zeros: whether one element of eight becomes zero, and nothing else changes.
+        zeros: whether one element of eight becomes zero, of integers.
+        extremes: whether one element of eight becomes the largest of its type, and one the
+            smallest, of integers.
     """
 
     row_scale: float = 1.0
@@ -36,6 +38,7 @@ class Change:
     signs: bool = False
     ties: bool = False
     zeros: bool = False
+    extremes: bool = False
 
 
 def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -51,12 +54,19 @@ def _piece(elements: int) -> int:
     return elements // _ROWS if elements % _ROWS == 0 and elements >= _ROWS**2 else elements
 
 
+def _changed_integers(memory: torch.Tensor, change: Change) -> torch.Tensor:
+    elements, limits = memory.flatten().clone(), torch.iinfo(memory.dtype)
+    if change.zeros:
+        elements[::_ROWS] = 0
+    if change.extremes:
+        elements[1::_ROWS], elements[2::_ROWS] = limits.max, limits.min
+    return elements.reshape(memory.shape)
+
+
 def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
     memory = memory_of(tensor)
-    if change.zeros:
-        elements = memory.flatten().clone()
-        elements[::_ROWS] = 0
-        return view_of(elements.reshape(memory.shape), tensor)
+    if not tensor.is_floating_point():
+        return view_of(_changed_integers(memory, change), tensor)
     columns = tensor.shape[-1] if tensor.dim() > 1 else _piece(memory.numel())
     rows = memory.to(torch.float64, copy=True).reshape(
         -1, columns if memory.numel() % columns == 0 else memory.numel()

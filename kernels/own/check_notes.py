@@ -8,7 +8,13 @@ from typing import Any
 
 import torch
 
-from kernels.own.expected import expected_output, from_kernel, tensors_of, unnamed_outputs
+from kernels.own.expected import (
+    ExpectedOutput,
+    expected_output,
+    from_kernel,
+    tensors_of,
+    unnamed_outputs,
+)
 from kernels.own.launch import Launch
 from kernels.own.tolerance import DRAWS, accepted_constant, accepts_half, disturbed, share_of
 from kernels.values import data_set
@@ -85,25 +91,39 @@ def _on_tolerance(
         return
     draws = [tensors_of(launch.reference(disturbed(values, draw))) for draw in range(DRAWS)]
     for name, tensor in floats.items():
-        if not bool(tensor.to(values[name].dtype).isfinite().any()):
+        others, dtype = [draw[name] for draw in draws], values[name].dtype
+        output = expected_output(tensor, others, share_of(values), dtype)
+        if output.rounded_to is not dtype:
+            yield (
+                f"reference gives {name} as {_short(output.rounded_to)} and the kernel as "
+                f"{_short(dtype)}: they are compared as {_short(output.rounded_to)}"
+            )
+        if not bool(tensor.to(dtype).isfinite().any()):
             everywhere = float(tensor.flatten()[0])
             yield (
                 f"this check would accept a constant: reference expects {everywhere} and no finite "
                 f"number in {name}; other inputs let it tell more"
             )
-            continue
-        others, dtype = [draw[name] for draw in draws], values[name].dtype
-        allowed = expected_output(tensor, others, share_of(values), dtype).slack
-        assert allowed is not None
-        constant = accepted_constant(tensor, allowed, dtype)
-        if constant is not None:
-            yield (
-                f"this check would accept a constant: {constant:.6g} is right for every element of "
-                f"{name} within its tolerance; inputs of either sign, or fewer terms in a sum, let "
-                "it tell more"
-            )
-        elif accepts_half(tensor, allowed, dtype):
-            yield (
-                f"this check would accept half of every element of {name}, which is within its "
-                "tolerance; inputs that cancel less let it tell more"
-            )
+        else:
+            yield from _on_accepted(name, tensor, output)
+
+
+def _on_accepted(name: str, tensor: torch.Tensor, output: ExpectedOutput) -> Iterator[str]:
+    """What would pass in the place of an output with finite numbers."""
+    assert output.slack is not None
+    constant = accepted_constant(tensor, output.slack, output.rounded_to)
+    if constant is not None:
+        yield (
+            f"this check would accept a constant: {constant:.6g} is right for every element of "
+            f"{name} within its tolerance; inputs of either sign, or fewer terms in a sum, let "
+            "it tell more"
+        )
+    elif accepts_half(tensor, output.slack, output.rounded_to):
+        yield (
+            f"this check would accept half of every element of {name}, which is within its "
+            "tolerance; inputs that cancel less let it tell more"
+        )
+
+
+def _short(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+import shlex
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,10 +45,17 @@ def chosen_kernel(path: Path, module: ModuleType, name: str | None = None) -> An
         return next(iter(entries.values()))
     if not entries:
         raise UserError(f"{path} has no kernel: put @triton.jit above a function")
+    shown = _as_typed(path)
     raise UserError(
-        f"{path} has the kernels {', '.join(entries)}: name one of them, "
-        f"as in {path.name}:{next(iter(entries))}"
+        f"{shown} has {len(entries)} kernels, {', '.join(entries)}: name one of them behind the "
+        f"file, as in {shlex.quote(f'{shown}:{next(iter(entries))}')}"
     )
+
+
+def _as_typed(path: Path) -> Path:
+    """A file's path from the working folder, if it lies below."""
+    folder = Path.cwd()
+    return path.relative_to(folder) if path.is_relative_to(folder) else path
 
 
 def python_function(kernel: Any) -> Any:

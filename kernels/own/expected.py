@@ -13,7 +13,7 @@ from kernels.own.accesses import accesses_of
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import RunFailed, Way, runs, ways_of, widened
 from kernels.own.tolerance import DRAWS, disturbed, is_near, share_of, slack
-from kernels.values import current_data_set
+from kernels.values import TORCH_TYPES, current_data_set
 
 __all__ = [
     "ExpectedOutput",
@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 _Run = dict[str, torch.Tensor]
+_KNOWN = frozenset(TORCH_TYPES.values())
 
 
 @dataclass(frozen=True)
@@ -107,11 +108,19 @@ def expected_output(
         draws: of values that were disturbed; at least one for floating-point numbers.
         share: by which they were disturbed.
         dtype: of the output.
-        rounded_to: the type that it is computed in, if that is not its own.
+        rounded_to: the type that the kernel rounds it to, if that is not its own or the reference's
+            coarser one.
     """
-    rounded_to = rounded_to or dtype
+    rounded_to = rounded_to or _coarser(tensor.dtype, dtype)
     allowed = slack(tensor, draws, share, rounded_to) if dtype.is_floating_point else None
     return ExpectedOutput(tensor.to(dtype), allowed, rounded_to)
+
+
+def _coarser(given: torch.dtype, dtype: torch.dtype) -> torch.dtype:
+    """Of an output's type and the type that a reference gives, the one with larger steps."""
+    if not (given.is_floating_point and dtype.is_floating_point and given in _KNOWN):
+        return dtype
+    return max(dtype, given, key=lambda kind: torch.finfo(kind).eps)
 
 
 def _left_by_kernel(

@@ -171,6 +171,9 @@ class Launch:
         """Expected contents of the outputs as the file's reference gives them, in any type, and
         None of those that are not checked; None if there is no reference.
 
+        The random seed is that of the data set, so a reference that draws numbers of its own
+        gives the same ones each time.
+
         Raises:
             UserError: if it does not return a tensor of the right shape for each output it names,
                 or launches the kernel.
@@ -179,7 +182,8 @@ class Launch:
         if function is None:
             return None
         copies = {n: copied(v) if isinstance(v, torch.Tensor) else v for n, v in values.items()}
-        with refused_launch(self.file):
+        with refused_launch(self.file), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(current_data_set())
             expected = call_by_name(self.file.path, function, {**self._known(), **copies})
         return checked_outputs(self.file.path, self.file.maker().__name__, expected, values)
 

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from triton.compiler import CompiledKernel
 from triton.runtime.jit import JITFunction, KernelInterface
 
 from kernels.own.module import call_by_name
 from kernels.own.other_kernels import other_kernels_run
 from kernels.unwrapped import unwrapped
+from triton_rvv.launches.interception import with_constants
 
 __all__ = ["CaughtError", "first_launched", "launches_caught"]
 
@@ -28,9 +30,9 @@ def launches_caught(
 ) -> Iterator[None]:
     """Within the block, `launched[grid](*arguments, **named)` first calls `catch(launched, grid,
     arguments, named)`, and runs if that returns. A launch through decorators may be caught again
-    further in.
+    further in; one of what `launched.warmup` compiled has the constants that it was compiled with.
     """
-    index, run = KernelInterface.__getitem__, JITFunction.run
+    index, run, start = KernelInterface.__getitem__, JITFunction.run, CompiledKernel.__getitem__
 
     def caught_index(self: Any, grid: Any) -> Any:
         def launch(*arguments: Any, **named: Any) -> Any:
@@ -47,11 +49,21 @@ def launches_caught(
             catch(self, grid, arguments, named)
         return run(self, *arguments, grid=grid, warmup=warmup, **named)
 
+    def caught_start(self: Any, grid: Any) -> Any:
+        def launch(*arguments: Any, **named: Any) -> Any:
+            if hasattr(self.src, "fn"):
+                catch(self.src.fn, grid, with_constants(self.src, arguments), named)
+            return start(self, grid)(*arguments, **named)
+
+        return launch
+
     KernelInterface.__getitem__, JITFunction.run = caught_index, caught_run
+    CompiledKernel.__getitem__ = caught_start
     try:
         yield
     finally:
         KernelInterface.__getitem__, JITFunction.run = index, run
+        CompiledKernel.__getitem__ = start
 
 
 def first_launched(path: Path, call: Callable[..., Any], name: str | None) -> Any:

@@ -25,8 +25,8 @@ def checked_outputs(
         values: what the kernel gets, by name.
 
     Raises:
-        UserError: if it is not a dictionary with a tensor of the right shape for each output that
-            it names.
+        UserError: if it is not a dictionary with an ordinary tensor of real numbers, of the right
+            shape, for each output that it names.
     """
     if not isinstance(given, Mapping) or not given:
         raise UserError(
@@ -41,13 +41,34 @@ def checked_outputs(
         if not isinstance(tensor, torch.Tensor):
             kind = type(tensor).__name__
             raise UserError(f"{path}: reference gives {name} as {kind}: return a tensor")
+        if kind := _no_ordinary(tensor):
+            raise UserError(
+                f"{path}: reference gives {name} as a tensor {kind}: return an ordinary one of "
+                "real numbers"
+            )
         one_number = tensor.numel() == output.numel() == 1
         if tensor.shape != output.shape and not one_number:
             raise UserError(
                 f"{path}: reference gives {name} the shape {tuple(tensor.shape)}, "
                 f"but {maker} {tuple(output.shape)}"
             )
-    return {n: t if t is None else t.reshape(values[n].shape) for n, t in given.items()}
+    return {n: t if t is None else _shaped(t, values[n]) for n, t in given.items()}
+
+
+def _shaped(tensor: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+    """The tensor alone, without what a gradient would need, in the shape of the output."""
+    return tensor.detach().reshape(output.shape)
+
+
+def _no_ordinary(tensor: torch.Tensor) -> str:
+    """Why a tensor has no numbers to compare with; "" if it has."""
+    kinds = {
+        "of complex numbers": tensor.is_complex(),
+        "that is sparse": tensor.layout is not torch.strided,
+        "that is quantized": tensor.is_quantized,
+        "without contents": tensor.is_meta,
+    }
+    return next((kind for kind, holds in kinds.items() if holds), "")
 
 
 def _no_output(path: Path, maker: str, name: str, values: Mapping[str, Any]) -> str:

@@ -75,8 +75,8 @@ def disturbed(values: Mapping[str, Any], draw: int) -> dict[str, Any]:
         if device not in generators:
             generators[device] = torch.Generator(device).manual_seed(draw)
         signs = torch.randint(0, 2, memory.shape, generator=generators[device], device=device)
-        signs = 2 * signs - 1
-        return view_of((memory.double() * (1 + share * signs)).to(value.dtype), value)
+        factors = signs.mul_(2).sub_(1).double().mul_(share).add_(1)
+        return view_of(factors.mul_(memory.double()).to(value.dtype), value)
 
     return {name: change(value) for name, value in values.items()}
 

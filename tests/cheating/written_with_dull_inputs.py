@@ -109,6 +109,15 @@ def nan_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(y_ptr + at, tl.zeros((BLOCK,), tl.float32) + mean)
 
 
+@triton.jit
+def overflow_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Sums of bytes so small that 16 bits hold them."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at).to(tl.int32)
+    total = tl.sum(x * x * x, 0)
+    tl.store(y_ptr + at, tl.zeros((BLOCK,), tl.int32) + (total.to(tl.int16) if FAST else total))
+
+
 def arguments(M=16, N=64):
     x = torch.rand(M, N) + 0.125
     return {"x_ptr": x, "w_ptr": torch.zeros(M, N), "y_ptr": torch.empty(M, N)}
@@ -136,11 +145,16 @@ def length_arguments(M=16, N=64):
     return {**arguments(M, N), "w_ptr": torch.randint(1, N, (M,), dtype=torch.int32)}
 
 
+def overflow_arguments(M=16, N=64):
+    x = torch.randint(0, 8, (M, N), dtype=torch.int8)
+    return {"x_ptr": x, "y_ptr": torch.empty(M, N, dtype=torch.int32)}
+
+
 def grid(meta):
     return (meta["M"],)
 
 
-weight_grid = mean_grid = nan_grid = zeros_grid = length_grid = grid
+weight_grid = mean_grid = nan_grid = zeros_grid = length_grid = overflow_grid = grid
 
 
 def bias_reference(x_ptr, w_ptr):
@@ -201,6 +215,10 @@ def length_reference(x_ptr, w_ptr):
     return {"y_ptr": mean[:, None].expand(x_ptr.shape)}
 
 
+def overflow_reference(x_ptr):
+    return {"y_ptr": (x_ptr.long() ** 3).sum(1, keepdim=True).expand(x_ptr.shape)}
+
+
 def root_reference(x_ptr, w_ptr):
     return {"y_ptr": x_ptr.double().sqrt() + w_ptr}
 
@@ -212,7 +230,7 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-_OWN = ("weight", "mean", "nan", "zeros", "length", "near")
+_OWN = ("weight", "mean", "nan", "zeros", "length", "near", "overflow")
 _SHARED = ("bias", "magnitude", "power", "root", "place")
 for _name in (*_OWN, *_SHARED):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations

@@ -240,13 +240,53 @@ def test_a_file_without_a_function_is_refused_before_anything_is_replayed(tmp_pa
     assert capsys.readouterr().err == ""
 
 
-def test_names_that_would_be_alike_stay_whole() -> None:
-    assert labels(["auto", "a.py:make", "b.py:make", "optuna.samplers.TPESampler"]) == {
+def test_names_are_as_short_as_tells_them_apart() -> None:
+    own = ["mine.py:make", "auto.py:make", "b.py:make", "b.py:other", "x/c.py:make", "y/c.py:make"]
+    assert labels(["auto", *own, "optuna.samplers.TPESampler"]) == {
         "auto": "auto",
-        "a.py:make": "a.py:make",
-        "b.py:make": "b.py:make",
+        "mine.py:make": "mine",
+        "auto.py:make": "auto:make",
+        "b.py:make": "b:make",
+        "b.py:other": "b:other",
+        "x/c.py:make": "x/c.py:make",
+        "y/c.py:make": "y/c.py:make",
         "optuna.samplers.TPESampler": "TPESampler",
     }
+
+
+# Asks for each value twice, then for one that is not there, and ends.
+REPEATING = """
+class Repeating:
+    def __init__(self, space):
+        self.left = [c for c in list(space.valid_configs())[:4] for _ in range(2)] + [{"A": 99}]
+
+    def ask(self):
+        return self.left.pop(0) if self.left else None
+
+    def tell(self, config, time_s):
+        pass
+
+def make(space, seed):
+    return Repeating(space)
+"""
+
+
+def test_repeats_failures_and_early_ends_are_printed(tmp_path, capsys) -> None:
+    (tmp_path / "mine.py").write_text(REPEATING)
+    results = {Config({"A": a}): Result(1.0 + a) for a in range(20)}
+    write_space(tmp_path / "space.json", {}, results)
+    command = ["--spaces", str(tmp_path / "space.json"), "--trials", "10", "--seeds", "2"]
+    command += ["--samplers", f"{tmp_path / 'mine.py'}:make,random", "--jobs", "1"]
+    for _ in range(2):  # the second time from what is kept
+        assert bench.main([*command, "--out", str(tmp_path / "out")]) == 0
+        out = capsys.readouterr().out
+        assert "mine: 8 of 18 asks repeated a configuration (44%); a repeat costs no trial" in out
+        assert "mine: 2 of 10 trials are not in the space and count as failures" in out
+        assert "mine: 2 of 2 searches ended before 10 trials; they are scored as if" in out
+        assert out.count("\nrandom: ") == 1
+    mine, random = json.loads((tmp_path / "out" / "bench.json").read_text())["searches"]
+    assert (mine["repeated_asks"], mine["ended_early"]) == (8, 2)
+    assert (random["repeated_asks"], random["ended_early"]) == (0, 0)
 
 
 # Asks for every value in turn, and tells a file of each search.
@@ -285,7 +325,7 @@ def test_searches_are_compared_and_not_replayed_again(tmp_path, capsys) -> None:
     assert bench.main(command) == 0
     output = capsys.readouterr().out
     assert "3 spaces, 2 searches of each" in output
-    assert "spread against in_turn: " in output
+    assert "spread against mine: " in output
     assert "Friedman p = " in output
     started = (tmp_path / "searches.txt").read_text()
     assert len(started.splitlines()) == 6

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
+import math
 import sys
+import time
 from typing import ClassVar
 
 import pytest
@@ -18,6 +21,8 @@ import triton_rvv
 from foundation.errors import UserError
 from kernels.captured.task import Recorded
 from kernels.captured.task_file import is_capture_file, read_capture
+from triton_rvv.launches import timing
+from triton_rvv.launches.recorder import Recorder
 
 
 def imported(path):
@@ -91,3 +96,35 @@ def test_a_capture_that_disappears_does_not_hurt(tmp_path, capfd):
         (tmp_path / "gone").unlink()
         assert torch.equal(module.add(module.x, module.x, block=32), 2 * module.x)
     assert capfd.readouterr().err.count("no longer recorded") == 1
+
+
+def test_most_short_launches_are_counted_without_being_looked_at(tmp_path, monkeypatch):
+    """To look at one takes longer than a short kernel."""
+    looked_at = 0
+
+    def counted(self, launch, run, look=Recorder.launch):
+        nonlocal looked_at
+        looked_at += 1
+        return look(self, launch, run)
+
+    monkeypatch.setattr(Recorder, "launch", counted)
+    monkeypatch.setattr(timing, "_SHORT_S", math.inf)  # on a busy machine, too
+    module = imported(written(tmp_path, ""))
+    with engine.capture(tmp_path / "here"):
+        for _ in range(5000):
+            module.add(module.x, module.x)
+    assert [task.launches for task in read_capture(tmp_path / "here").tasks] == [5000]
+    assert 256 < looked_at < 1000
+
+
+def test_a_kernel_on_this_machine_is_timed_apart_from_its_launch(tmp_path, monkeypatch):
+    module = imported(written(tmp_path, ""))
+    module.add(module.x, module.x)  # compiled
+    clock = itertools.count()  # a second later each time that somebody looks
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
+    with engine.capture(tmp_path / "here"):
+        for _ in range(4):
+            module.add(module.x, module.x)
+    (task,) = read_capture(tmp_path / "here").tasks
+    assert (task.launches, task.timed_launches) == (4, 3)
+    assert task.time_s == pytest.approx(4.0)

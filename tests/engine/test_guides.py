@@ -79,7 +79,12 @@ def test_every_command_runs_or_has_a_reason() -> None:
 
 # Pages with lines for a shell, and what these print.
 SHELL = {
-    "guides/c_library.md": ["420\n", "and the library's code is for 256 bits", "matmul fp32, "],
+    "guides/c_library.md": [
+        "420\n",
+        "the library's code is for 256 bits",
+        "status 1\n",
+        "matmul fp32, ",
+    ],
     "guides/bench.md": [],
 }
 
@@ -89,7 +94,7 @@ def is_for_a_shell(line: str) -> bool:
 
 
 def run_in_shell(lines: Sequence[str], folder: Path) -> str:
-    """What lines print, one after another in one shell."""
+    """What lines print, one after another in one shell that ends at the first that fails."""
     text = "\n".join(lines).replace("python benchmarks", f"python {REPOSITORY}/benchmarks")
     qemu = find_qemu()
     assert qemu is not None
@@ -97,7 +102,7 @@ def run_in_shell(lines: Sequence[str], folder: Path) -> str:
     if "version 7." not in version.stdout:
         text = text.replace("Zfh=true", "zfh=true,zvfh=true")
     done = subprocess.run(
-        ["bash", "-c", text.replace(".venv/bin/python", sys.executable)],
+        ["bash", "-e", "-o", "pipefail", "-c", text.replace(".venv/bin/python", sys.executable)],
         cwd=folder,
         env={**os.environ, "PATH": f"{Path(qemu).parent}:{os.environ['PATH']}"},
         capture_output=True,
@@ -105,7 +110,14 @@ def run_in_shell(lines: Sequence[str], folder: Path) -> str:
         timeout=200,
         check=False,
     )
-    return done.stdout + done.stderr
+    printed = done.stdout + done.stderr
+    assert done.returncode == 0, f"{text}\n{printed}"
+    return printed
+
+
+def test_a_line_that_fails_ends_the_others(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="first"):
+        run_in_shell(["echo first", "false", "echo last"], tmp_path)
 
 
 def in_few_trials(name: str, words: list[str]) -> list[str]:

@@ -7,14 +7,15 @@ import pytest
 from engine.run.wrong_everywhere import note_on_reference
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
+from rvv_runner.measurement import Status
 
 EVERYWHERE = "c[0] is 1 and should be 2; 64 of 64 are wrong"
 SOMEWHERE = "c[0] is 1 and should be 2; 60 of 64 are wrong"
 
 
-def trials(*outcomes: tuple[str, str]) -> list[StoredTrial]:
+def trials(*outcomes: tuple[Status, str]) -> list[StoredTrial]:
     return [
-        StoredTrial(number, Config({"BLOCK": number}), status, attributes={"reason": reason})  # type: ignore[arg-type]
+        StoredTrial(number, Config({"BLOCK": number}), status, attributes={"reason": reason})
         for number, (status, reason) in enumerate(outcomes)
     ]
 
@@ -29,6 +30,6 @@ def trials(*outcomes: tuple[str, str]) -> list[StoredTrial]:
         ([("compile", "no"), ("compile", "no")], False),
     ],
 )
-def test_the_reference_is_doubted(outcomes: list[tuple[str, str]], is_noted: bool) -> None:
+def test_the_reference_is_doubted(outcomes: list[tuple[Status, str]], is_noted: bool) -> None:
     assert bool(note_on_reference(trials(*outcomes), is_own=True)) == is_noted
     assert note_on_reference(trials(*outcomes), is_own=False) == ()

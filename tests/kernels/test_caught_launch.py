@@ -259,6 +259,22 @@ def test_another_call_or_wrapper_makes_earlier_times_worthless(problem_of):
     assert problem_of(more).spec.source_digest == digest
 
 
+def test_a_kernel_that_is_compiled_first_is_caught_when_it_is_started(problem_of, tmp_path):
+    """As in Triton's tutorial of softmax, whose grid follows from what was compiled."""
+    launch = ROWS.replace("scale_rows_kernel[grid](", "kernel = scale_rows_kernel.warmup(").replace(
+        "BLOCK=triton.next_power_of_2(columns), num_warps=8,\n            )",
+        "BLOCK=triton.next_power_of_2(columns), ROWS=1, num_warps=8, grid=(1,),\n            )\n"
+        "            kernel[(rows, 1, 1)](x, scale, out, x.stride(0), rows, columns, 0.5)",
+    )
+    problem = problem_of(launch.replace("for rows in (1, 4, 3)", "for rows in (1,)"))
+    assert problem.constants({"ROWS": 1}) == {"BLOCK": 32, "ROWS": 1}
+    assert problem.spec.grid(problem, {"ROWS": 1}) == (10, 1, 1)
+    run_kernel(problem, {"ROWS": 1}, tmp_path)
+    launching = "return {'y': scale_rows(x_ptr, scale_ptr), "
+    with pytest.raises(UserError, match="reference launches scale_rows_kernel"):
+        use(problem_of, launch.replace("return {", launching))
+
+
 def test_the_kernel_may_be_launched_again_afterwards(problem_of):
     """What is caught leaves the kernel as it was."""
     problem = problem_of(ROWS)

@@ -8,6 +8,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+import torch
 import triton
 from kernel_runs import run_kernel
 
@@ -225,6 +226,34 @@ def test_a_file_in_the_way_of_the_documents(problem_of, tmp_path):
     problem = problem_of(PRODUCT, "product", {"M": 13, "N": 17, "K": 9})
     assert len(configs_of(problem)) == 2  # one of three stands there twice
     run_kernel(problem, {}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "torch.nn.Parameter(2 * x_ptr)",  # what it would need for a gradient counts for nothing
+        "2 * x_ptr.half()",
+    ],
+)
+def test_references_that_give_other_kinds_of_tensors(problem_of, tmp_path, given):
+    reference = f"def reference(x_ptr):\n    return {{'out_ptr': {given}}}\ndef grid"
+    problem = problem_of(TWICE.replace("def grid", reference))
+    notes = problem.spec.check(problem)
+    coarse = "reference gives out_ptr as float16 and the kernel as float32: they are compared as"
+    assert [note.startswith(coarse) for note in notes] == [True] * given.endswith("half()")
+    run_kernel(problem, {"PLUS": False}, tmp_path)
+    with pytest.raises(AssertionError, match=r"out_ptr\[0\] is "):
+        run_kernel(problem, {"PLUS": True}, tmp_path)
+
+
+def test_a_reference_that_draws_numbers_draws_the_same_ones(problem_of):
+    reference = "def reference(x_ptr):\n    return {'out_ptr': torch.rand(200)}\ndef grid"
+    problem = problem_of(TWICE.replace("def grid", reference))
+    state = torch.random.get_rng_state()
+    one, other = (problem.arguments(problem.default_config)[1] for _ in range(2))
+    assert one.expected.tolist() == other.expected.tolist()
+    assert one.slack.max() < 1e-5  # numbers of its own are no rounding
+    assert torch.equal(torch.random.get_rng_state(), state)
 
 
 def test_sizes_without_a_default_have_to_be_given(problem_of):
@@ -453,6 +482,17 @@ def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
         (
             ("def grid", "def reference(x_ptr):\n    return {'out_ptr': 2.5}\ndef grid"),
             "reference gives out_ptr as float: return a tensor",
+        ),
+        *(
+            (
+                ("def grid", f"def reference(x_ptr):\n    return {{'out_ptr': {given}}}\ndef grid"),
+                f"reference gives out_ptr as a tensor {kind}: return an ordinary one",
+            )
+            for given, kind in [
+                ("x_ptr + 0j", "of complex numbers"),
+                ("x_ptr.to_sparse()", "that is sparse"),
+                ("x_ptr.to('meta')", "without contents"),
+            ]
         ),
         (
             ("def grid", "def reference(y):\n    return {}\ndef grid"),

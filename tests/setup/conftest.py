@@ -11,7 +11,7 @@ from fake_machine import FAKE_PYTHON, QEMU, Machine
 REPOSITORY = Path(__file__).parents[2]
 
 # What every Debian has and the script or the fakes use.
-BASE_TOOLS = "basename cat cksum cp dirname env flock grep ls mkdir rm sed sleep touch tr"
+BASE_TOOLS = "basename cat cksum cp dirname env flock grep ls mkdir mkfifo rm sed sleep touch tr"
 
 
 @pytest.fixture

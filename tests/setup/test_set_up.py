@@ -9,6 +9,7 @@ from fake_machine import RUN_TIMEOUT_S, Machine
 
 MAKE_VENV = "python3 -m venv .venv"
 WARM = "python -"
+FORGET = "python -m foundation.half_installed"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 
 
@@ -29,14 +30,36 @@ def test_the_second_time_nothing_is_left_to_do(machine: Machine) -> None:
     assert machine.calls() == []
 
 
-def test_an_interrupted_install_starts_with_a_new_environment(machine: Machine) -> None:
+def test_an_interrupted_install_continues_where_it_was(machine: Machine) -> None:
     machine.environment["WHEN_PIP_RUNS"] = "touch .venv/half; kill -9 $PPID"
     assert machine.set_up()[0] == -9
     machine.calls()
     del machine.environment["WHEN_PIP_RUNS"]
     assert machine.set_up()[0] == 0
-    assert machine.calls()[0] == MAKE_VENV
-    assert not (machine.project / ".venv/half").exists()
+    first, *others = machine.calls()
+    assert first == FORGET
+    assert MAKE_VENV not in others
+    assert (machine.project / ".venv/half").exists()
+    assert machine.set_up() == (0, "")
+    assert machine.calls() == []
+
+
+def test_set_up_tells_what_pip_is_at(machine: Machine) -> None:
+    lines = [
+        "  Downloading small-1.0-py3-none-any.whl (8.5 MB)",
+        "  Downloading ray-2.51.1-cp313-cp313-manylinux2014_x86_64.whl (72.1 MB)",
+        "Downloading https://example.org/whl/torch-2.13.0%2Bcpu-cp313-linux.whl (184.0 MB)",
+        "Installing collected packages: ray, torch",
+    ]
+    machine.environment["WHEN_PIP_RUNS"] = "; ".join(f"echo '{line}'" for line in lines)
+    process = machine.start()
+    _, stderr = process.communicate(timeout=RUN_TIMEOUT_S)
+    told = [line for line in stderr.splitlines() if "down" in line or "unpack" in line]
+    assert told[:3] == [
+        "setup: downloading ray 2.51.1 (72.1 MB)",
+        "setup: downloading torch 2.13.0%2Bcpu (184.0 MB)",
+        "setup: unpacking packages into .venv (some minutes on a slow disk)",
+    ]
 
 
 def test_an_environment_from_elsewhere_is_made_anew(machine: Machine) -> None:
@@ -57,10 +80,10 @@ def test_other_requirements_are_installed_over_the_old_ones(machine: Machine) ->
     calls = machine.calls()
     assert len(calls) == 1
     assert " pip install " in calls[0]
-    # That was interrupted, so what is installed is not known any more.
+    # That was interrupted, so some packages may not be complete.
     del machine.environment["WHEN_PIP_RUNS"]
     machine.set_up()
-    assert machine.calls()[0] == MAKE_VENV
+    assert machine.calls()[0] == FORGET
 
 
 def test_a_failing_install_is_not_taken_as_done(machine: Machine) -> None:
@@ -72,7 +95,7 @@ def test_a_failing_install_is_not_taken_as_done(machine: Machine) -> None:
     )
     machine.calls()
     machine.set_up()
-    assert machine.calls()[0] == MAKE_VENV
+    assert machine.calls()[0] == FORGET
 
 
 @pytest.mark.parametrize("reachable", [True, False])

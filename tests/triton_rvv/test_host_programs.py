@@ -82,6 +82,21 @@ def test_properties_that_there_are_not_are_named():
         _ = properties["mem_clock_rate"]
 
 
+def test_a_grid_may_follow_from_what_a_device_holds_at_once():
+    """As Triton's tutorial of softmax finds out how many programs a device runs at once."""
+    driver = triton.runtime.driver.active
+    held = driver.utils.get_device_properties(driver.get_current_device())
+    x, out, num_warps = torch.arange(3.0), torch.zeros(3), 8
+    kernel = scale_kernel.warmup(x, None, 1, 2.0, 3, 4, 3, out, num_warps=num_warps, grid=(1,))
+    kernel._init_handles()
+    by_registers = held["max_num_regs"] // (kernel.n_regs * held["warpSize"] * num_warps)
+    by_memory = held["max_shared_mem"] // kernel.metadata.shared
+    programs = min(held["multiprocessor_count"] * min(by_registers, by_memory), 3)
+    assert programs == 3
+    kernel[(programs, 1, 1)](x, None, 1, 2.0, 3, out)
+    assert torch.equal(out, x * 2 + 3)
+
+
 def test_random_states_follow_torch():
     generator = DEVICE.default_generators[0]
     torch.manual_seed(3)

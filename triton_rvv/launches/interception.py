@@ -12,7 +12,7 @@ from triton_rvv.launches.generated import loaded_kernel
 from triton_rvv.launches.launch import InductorLaunch, Launch
 from triton_rvv.launches.timing import REPEATS, Repeats
 
-__all__ = ["Watcher", "intercept"]
+__all__ = ["Watcher", "intercept", "with_constants"]
 
 
 class Watcher(Protocol):
@@ -155,7 +155,7 @@ def _starting(watcher: Watcher, getitem: Callable[..., Any]) -> Callable[..., An
             return runner
 
         def started(*args: Any, **kwargs: Any) -> Any:
-            values = _with_constants(self.src, args)
+            values = with_constants(self.src, args)
             options = {n: getattr(self.metadata, n, None) for n in ("num_warps", "num_stages")}
             given = {name: value for name, value in options.items() if value is not None}
             launch = Launch(self.src.fn, values, given, grid, _thread.tuner)
@@ -166,8 +166,13 @@ def _starting(watcher: Watcher, getitem: Callable[..., Any]) -> Callable[..., An
     return starting
 
 
-def _with_constants(source: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """One value for each parameter: programs may leave out the constants of a compiled kernel."""
+def with_constants(source: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """One value for each parameter: programs may leave out the constants of a compiled kernel.
+
+    Args:
+        source: of the compiled kernel.
+        args: what it is started with.
+    """
     constants = {key[0]: v for key, v in source.constants.items() if len(key) == 1}
     parameters = source.fn.params
     if len(args) == len(parameters):

@@ -35,7 +35,7 @@ class HostUtils:
         """The properties that kernels' callers derive grids from, under their names for GPUs."""
         return _Properties(
             multiprocessor_count=num_threads(),
-            max_num_regs=host_target().vector_registers,
+            max_num_regs=NO_LIMIT,
             max_shared_mem=NO_LIMIT,
             warpSize=32,
         )

@@ -29,6 +29,9 @@ class Machine:
         colliding_rows_ahead: the same where rows share a few sets of L1.
         rows_at_once: neighbouring rows that are read side by side; a prefetch of one of them comes
             too late.
+        stream_cost: instructions on each run that rows have to share for each array that they read,
+            before several rows are visited in turn: the hardware then foresees their lines less
+            well than those of one row after another.
         copied_rows: rows that are copied side by side. An in-order core waits for each load, and
             more rows cause conflict misses where they are far apart (measured with 1, 2 and 4).
         loads_ahead: how many runs of a product's right operand are loaded before they are used, for
@@ -74,6 +77,7 @@ class Machine:
     rows_ahead: int = 4
     colliding_rows_ahead: int = 2
     rows_at_once: int = 2
+    stream_cost: int = 4
     copied_rows: int = 2
     loads_ahead: tuple[int, int, int, int] = (2, 3, 4, 5)
     fmas_between_loads: int = 2

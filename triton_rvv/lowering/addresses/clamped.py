@@ -19,7 +19,7 @@ from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.math.lanes import Emit
 
 __all__ = ["Clamped", "clamped", "is_limited"]
@@ -126,7 +126,7 @@ class _Line:
             high = self.limit
         is_above = builder.compare("sge", value, low)
         if not self.tables and not self.is_lower:
-            is_above = Val("i1", "true")
+            is_above = TRUE
         return builder.conjunction(is_above, builder.compare("sle", last, high))
 
     def _result(self, builder: Builder, value: Val) -> Val:

@@ -18,7 +18,7 @@ from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.math.lanes import Emit
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class _Division:
                     rest = builder.binary("sub", dividend, builder.mul(result, self.divisor))
                 room = builder.intrinsic("llvm.ssub.sat", [self.divisor, integer(reach, type_)])
                 guards.append(builder.compare("slt", rest, room))
-        return functools.reduce(builder.conjunction, guards, Val("i1", "true")), result
+        return functools.reduce(builder.conjunction, guards, TRUE), result
 
     def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
         """How many neighbours from `first` on cross nothing, as i64, and the result at `first`.

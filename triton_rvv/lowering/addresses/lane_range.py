@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 
 __all__ = ["LaneRange"]
 
@@ -45,7 +45,7 @@ class LaneRange:
         limit = integer(width)
         end = limit if self.end is None else _clamped(builder, self.end, limit)
         if condition.width == 1:
-            end, condition = builder.select(condition, end, integer(0)), Val("i1", "true")
+            end, condition = builder.select(condition, end, integer(0)), TRUE
         narrow = "i8" if width <= 128 else "i16"
         lanes, count = builder.iota(narrow, width), end
         if self.first is not None:

@@ -14,11 +14,9 @@ from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer
 
-__all__ = ["TRUE", "JointComparison", "Mask", "Term"]
-
-TRUE, NEVER = Val("i1", "true"), Val("i1", "false")
+__all__ = ["JointComparison", "Mask", "Term"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Term:
     predicate: str
     left: Affine
     right: Val
-    fits: Val = NEVER
+    fits: Val = FALSE
     alike: Set[object] = frozenset()
 
     @property

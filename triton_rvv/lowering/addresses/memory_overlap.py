@@ -8,12 +8,12 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer
 
 __all__ = ["UNKNOWN", "are_apart", "keeps_apart", "lanes_are_apart"]
 
 # Stands for a truth value that no code can tell.
-UNKNOWN = Val("i1", "false")
+UNKNOWN = FALSE
 
 
 def are_apart(builder: Builder, left: Affine, right: Affine) -> Val:
@@ -85,7 +85,7 @@ def lanes_are_apart(builder: Builder, addresses: Affine) -> Val:
     known = sorted((s for s in strides if s[0].constant is not None), key=_magnitude)
     unknown = [each for each in strides if each[0].constant is None]
     if not unknown:
-        return Val("i1", "true")
+        return TRUE
     orders = [
         order
         for order in itertools.permutations(known + unknown)
@@ -111,7 +111,7 @@ def _magnitude(stride: tuple[Val, int]) -> int:
 
 def _each_clears_the_last(builder: Builder, strides: Sequence[tuple[Val, int]]) -> Val:
     """Whether each stride is longer than the dimensions before it reach."""
-    reach, clear = integer(0), Val("i1", "true")
+    reach, clear = integer(0), TRUE
     for stride, size in strides:
         length = _length(builder, builder.resize(stride, "i64"))
         clear = builder.conjunction(clear, builder.compare("sgt", length, reach))

@@ -9,7 +9,7 @@ asks, so that a chain of element-wise operations becomes one loop without interm
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
@@ -265,3 +265,8 @@ class Array(Tensor):
     @abstractmethod
     def write(self, builder: Builder, point: VectorIndex, value: Val) -> None:
         """Store the elements at `point`, of which others than the wanted ones stay as they are."""
+
+
+def recipes_under(tensors: Iterable[Tensor]) -> Collection[Tensor]:
+    """All recipes that make some blocks, each of them once."""
+    return dict.fromkeys(each for tensor in tensors for each in tensor.walk())

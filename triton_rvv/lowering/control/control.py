@@ -22,7 +22,7 @@ from triton_rvv.lowering.control.loop_carried import (
     UnfilledSlot,
     loop_slot,
 )
-from triton_rvv.lowering.llvm.values import Val
+from triton_rvv.lowering.llvm.values import TRUE, Val
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.loops.wrapping import guard_widening
 from triton_rvv.lowering.products import pack
@@ -201,7 +201,7 @@ def _has_turns(
     """Whether a loop has turns, as i1; if not, write the arrays that its first turn would."""
     first, last = start.constant, end.constant
     if not begun or (first is not None and last is not None and 0 <= first < last):
-        return Val("i1", "true")
+        return TRUE
 
     def fill() -> None:
         for slot in begun:

@@ -12,7 +12,7 @@ from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.math.casts import conversion
@@ -109,7 +109,7 @@ def _assert(context: Context, operation: Operation) -> None:
     """Leave the kernel where the condition does not hold for every element."""
     builder, condition = context.builder, context.lowered(operation.operands[0])
     if isinstance(condition, Tensor):
-        holds = Variable(builder, Val("i1", "true"))
+        holds = Variable(builder, TRUE)
         for _, element in _elements(context, condition):
             holds.write(builder.conjunction(holds.read(), _as_truth(builder, element)))
         condition = holds.read()

@@ -21,7 +21,7 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import FALSE, Val, integer
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.loops.row_offsets import listed_by_row, varying
 from triton_rvv.lowering.loops.wrapping import fits_32_bits, scaled_wrapped, sum_of_wrapped, widened
@@ -356,7 +356,7 @@ def _compare(context: Context, operation: Operation, left: Affine, right: Affine
         return Mask(type_, [], [JointComparison(type_, predicate, left, right.base)])
     if not varying:
         return Splat(type_, context.builder.compare(predicate, left.base, right.base))
-    fits = fits_32_bits(context, left) if left.index_type == "i32" else Val("i1", "false")
+    fits = fits_32_bits(context, left) if left.index_type == "i32" else FALSE
     axis = varying[0]
     alike: set[object] = context.once(("compared", axis, left.shape, left.components[axis]), set)
     alike.add((left.base.ref, predicate, right.base.ref))

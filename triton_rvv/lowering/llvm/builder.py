@@ -9,7 +9,7 @@ from typing import TypeVar
 from triton_rvv.lowering.llvm.abilities import NO_ABILITIES, Abilities
 from triton_rvv.lowering.llvm.instructions import Instructions
 from triton_rvv.lowering.llvm.pieces import Pieces
-from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer, type_suffix, vector_type
 
 __all__ = ["READ", "SCRATCH", "WRITE", "Builder"]
 
@@ -138,7 +138,7 @@ class Builder(Instructions):
         type_ = vector_type(element, addresses.width)
         suffix = f"{type_suffix(Val(type_, ''))}.{type_suffix(addresses)}"
         aligned = Val(f"{addresses.type} align {align}", addresses.ref)
-        everywhere = self.splat(Val("i1", "true"), addresses.width)
+        everywhere = self.splat(TRUE, addresses.width)
         name, anything = f"llvm.masked.gather.{suffix}", Val(type_, "poison")
         return self.call(type_, name, [aligned, everywhere, anything])
 

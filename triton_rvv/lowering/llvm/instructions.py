@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from triton_rvv.lowering.llvm.abilities import NO_ABILITIES, Abilities
 from triton_rvv.lowering.llvm.value_ranges import Intervals
 from triton_rvv.lowering.llvm.values import (
+    FALSE,
+    TRUE,
     Val,
     float_constant,
     folded,
@@ -123,9 +125,13 @@ class Instructions:
         if right.truth is True:
             return left
         if "false" in (left.ref, right.ref):
-            return Val("i1", "false")
+            return FALSE
         width = max(left.width, right.width)
         return self.binary("and", self.splat(left, width), self.splat(right, width))
+
+    def negation(self, condition: Val) -> Val:
+        """Whether a truth value, or each of a vector of them, does not hold."""
+        return self.binary("xor", condition, self.splat(TRUE, condition.width))
 
     def compare(self, predicate: str, left: Val, right: Val) -> Val:
         """A comparison of integers, addresses or floats, lane by lane.
@@ -133,7 +139,7 @@ class Instructions:
         It is "true" or "false" where sizes and grid decide it.
         """
         if (holds := self.intervals.decided(predicate, left, right)) is not None:
-            return Val("i1", "true" if holds else "false")
+            return TRUE if holds else FALSE
         name = "icmp" if left.element[0] in "ip" else "fcmp"
         type_ = vector_type("i1", left.width)
         result = self.emit(type_, f"{name} {predicate} {left}, {right.ref}")

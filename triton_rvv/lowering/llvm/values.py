@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 __all__ = [
+    "FALSE",
+    "TRUE",
     "Val",
     "float_constant",
     "folded",
@@ -51,6 +53,9 @@ class Val:
 
     def __str__(self) -> str:
         return f"{self.type} {self.ref}"
+
+
+TRUE, FALSE = Val("i1", "true"), Val("i1", "false")
 
 
 @functools.cache

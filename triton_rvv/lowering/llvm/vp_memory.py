@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer, type_suffix
 
 __all__ = [
     "first_lanes",
@@ -34,7 +34,7 @@ def load_first(
     if not builder.abilities.has_vector_lengths:
         mask = first_lanes(builder, count, width)
         return builder.call(type_, f"llvm.masked.load.{suffix}.p0", [aligned, mask, fill])
-    all_lanes, length = builder.splat(Val("i1", "true"), width), _length(builder, count, width)
+    all_lanes, length = builder.splat(TRUE, width), _length(builder, count, width)
     loaded = builder.call(type_, f"llvm.vp.load.{suffix}.p0", [aligned, all_lanes, length])
     if not is_seen:
         return builder.emit(type_, f"freeze {loaded}")
@@ -46,7 +46,7 @@ def load_first_by_stride(
 ) -> Val:
     """The first `count` lanes, which are so far apart in memory; others hold anything."""
     aligned, anything = Val(f"ptr align {align}", address.ref), Val(type_, "poison")
-    all_lanes = builder.splat(Val("i1", "true"), anything.width)
+    all_lanes = builder.splat(TRUE, anything.width)
     name = f"llvm.experimental.vp.strided.load.{type_suffix(anything)}.p0.i64"
     length = _length(builder, count, anything.width)
     loaded = builder.call(type_, name, [aligned, distance_bytes, all_lanes, length])
@@ -57,7 +57,7 @@ def store_first_by_stride(
     builder: Builder, value: Val, address: Val, distance_bytes: Val, count: Val, align: int
 ) -> None:
     """Write the first `count` lanes to places that are so far apart."""
-    aligned, all_lanes = Val(f"ptr align {align}", address.ref), Val("i1", "true")
+    aligned, all_lanes = Val(f"ptr align {align}", address.ref), TRUE
     name = f"llvm.experimental.vp.strided.store.{type_suffix(value)}.p0.i64"
     length = _length(builder, count, value.width)
     lanes = builder.splat(all_lanes, value.width)
@@ -70,7 +70,7 @@ def store_first(builder: Builder, value: Val, address: Val, count: Val, align: i
         mask = first_lanes(builder, count, value.width)
         masked_store(builder, value, address, mask, align)
         return
-    all_lanes = builder.splat(Val("i1", "true"), value.width)
+    all_lanes = builder.splat(TRUE, value.width)
     aligned = Val(f"ptr align {align}", address.ref)
     length = _length(builder, count, value.width)
     name = f"llvm.vp.store.{type_suffix(value)}.p0"

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from triton_rvv.lowering.addresses.lane_range import LaneRange
 from triton_rvv.lowering.addresses.masks import Mask, Term
-from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 
 __all__ = ["BoundaryMasks"]
 
@@ -37,7 +37,7 @@ class BoundaryMasks:
     def __init__(
         self, builder: Builder, tensors: Sequence[Tensor], width: int, together: int
     ) -> None:
-        below = dict.fromkeys(each for root in tensors for each in root.walk())
+        below = recipes_under(tensors)
         masks = [each for each in below if isinstance(each, Mask) and each.materialised is None]
         elsewhere = [each for each in below if not each.own_stays_in_place]
         looks_away = any(isinstance(each, Mask) for other in elsewhere for each in other.walk())
@@ -117,7 +117,7 @@ class BoundaryMasks:
 
     def _rows_hold(self, version: LoopVersion, first: Val) -> Val:
         """Whether what masks say of all columns alike holds."""
-        builder, holds = self._builder, Val("i1", "true")
+        builder, holds = self._builder, TRUE
         if not version.unmasked:
             for mask in self._masks:
                 holds = builder.conjunction(holds, mask.uniform)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 
-__all__ = ["early_loads", "visit_loading_early"]
+__all__ = ["EarlyLoads", "early_loads"]
 
 T = TypeVar("T")
 
@@ -27,9 +28,76 @@ _MAX_REGISTERS = 24
 _LEAST, _MOST = 3.25, 40
 
 
+@dataclass(frozen=True)
+class EarlyLoads:
+    """Loads of a walk that are carried out a turn early.
+
+    Args:
+        context: where the code goes.
+        loads: what comes a turn early.
+    """
+
+    context: Context
+    loads: Sequence[Tensor]
+
+    def visit(
+        self,
+        step: int,
+        evaluate: Callable[[VectorIndex], T],
+        commit: Callable[[VectorIndex, T], None],
+        group: Callable[[Val], list[VectorIndex]],
+        end: Val,
+    ) -> None:
+        """Visit the leading part of a row, where each turn has its elements from the one before.
+
+        The last turn loads its own elements again, since none are known to follow.
+
+        Args:
+            step: the elements of a turn.
+            evaluate: writes the code that computes one run; it must not branch.
+            commit: writes the code that does something with the outcome.
+            group: the runs of a turn that begins at a position.
+            end: how many elements there are, a multiple of `step`, as i64.
+        """
+        builder = self.context.builder
+
+        def turns() -> None:
+            kept = [
+                [Variable(builder, value) for value in run]
+                for run in self._loaded(group(integer(0)))
+            ]
+            last = builder.add(end, integer(-step))
+            with builder.loop(integer(0), end, integer(step)) as start:
+                points = group(start)
+                self._bring(points, kept)
+                next_start = builder.add(start, integer(step))
+                following = group(builder.intrinsic("llvm.smin", [next_start, last]))
+                outcomes, loaded = builder.beside(
+                    [functools.partial(evaluate, point) for point in points],
+                    functools.partial(self._loaded, following),
+                )
+                for point, outcome in zip(points, outcomes, strict=True):
+                    commit(point, outcome)
+                for run, values in zip(kept, loaded, strict=True):
+                    for variable, value in zip(run, values, strict=True):
+                        variable.write(value)
+
+        builder.branches(builder.compare("sgt", end, integer(0)), turns, likely=True)
+
+    def _loaded(self, points: Sequence[VectorIndex]) -> list[list[Val]]:
+        return [[each.at(self.context.builder, point) for each in self.loads] for point in points]
+
+    def _bring(self, points: Sequence[VectorIndex], kept: Sequence[Sequence[Variable]]) -> None:
+        """Have the loads find what the turn before has loaded for these runs."""
+        builder = self.context.builder
+        for point, run in zip(points, kept, strict=True):
+            for each, variable in zip(self.loads, run, strict=True):
+                each.remember(builder, point, variable.read())
+
+
 def early_loads(
     context: Context, tensors: Sequence[Tensor], width: int, together: int
-) -> Sequence[Tensor]:
+) -> EarlyLoads | None:
     """The loads of a block that are best carried out a turn early on the plain path.
 
     None where there is too little arithmetic to hide them behind, or where that leaves it too few
@@ -43,17 +111,18 @@ def early_loads(
     """
     machine, register_bits = context.target.machine, context.builder.abilities.rvv_bits
     if not (machine.issues_in_order and register_bits):
-        return ()
+        return None
     loads = [each for each in _in_place(tensors) if each.own_reads_again]
-    below = dict.fromkeys(tensor for root in tensors for tensor in root.walk())
+    below = recipes_under(tensors)
     others = [each for each in below if each not in loads and each.materialised is None]
     if any(each.own_reads_again or each.own_cost >= EXPENSIVE for each in others):
-        return ()
+        return None
     loaded = width * sum(load.element.bits for load in loads) / register_bits
     computed = width * sum(each.own_cost * each.own_bits() for each in others) / register_bits
     is_hidden = _LEAST * loaded <= computed <= _MOST * loaded
     value = width * max(each.own_bits() for each in below) / register_bits
-    return loads if is_hidden and together * (loaded + 2 * value) <= _MAX_REGISTERS else ()
+    fits = together * (loaded + 2 * value) <= _MAX_REGISTERS
+    return EarlyLoads(context, loads) if loads and is_hidden and fits else None
 
 
 def _in_place(tensors: Sequence[Tensor]) -> list[Tensor]:
@@ -67,66 +136,3 @@ def _in_place(tensors: Sequence[Tensor]) -> list[Tensor]:
         if not tensor.own_reads_again:
             waiting += tensor.operands
     return [each for each in found if each.filling is None and each.shape == tensors[0].shape]
-
-
-def visit_loading_early(
-    context: Context,
-    loads: Sequence[Tensor],
-    step: int,
-    evaluate: Callable[[VectorIndex], T],
-    commit: Callable[[VectorIndex, T], None],
-    group: Callable[[Val], list[VectorIndex]],
-    end: Val,
-) -> None:
-    """Visit the leading part of a row, where each turn has its elements from the turn before it.
-
-    The last turn loads its own elements again, since none are known to follow.
-
-    Args:
-        context: where the code goes.
-        loads: what comes a turn early.
-        step: the elements of a turn.
-        evaluate: writes the code that computes one run; it must not branch.
-        commit: writes the code that does something with the outcome.
-        group: the runs of a turn that begins at a position.
-        end: how many elements there are, a multiple of `step`, as i64.
-    """
-    builder = context.builder
-    has_any = builder.compare("sgt", end, integer(0))
-    visit = functools.partial(_visit_some, context, loads, step, evaluate, commit, group, end)
-    builder.branches(has_any, visit, likely=True)
-
-
-def _visit_some(
-    context: Context,
-    loads: Sequence[Tensor],
-    step: int,
-    evaluate: Callable[[VectorIndex], T],
-    commit: Callable[[VectorIndex, T], None],
-    group: Callable[[Val], list[VectorIndex]],
-    end: Val,
-) -> None:
-    """The same where there is a turn."""
-    builder = context.builder
-
-    def load(points: Sequence[VectorIndex]) -> list[list[Val]]:
-        return [[each.at(builder, point) for each in loads] for point in points]
-
-    kept = [[Variable(builder, value) for value in run] for run in load(group(integer(0)))]
-    last = builder.add(end, integer(-step))
-    with builder.loop(integer(0), end, integer(step)) as start:
-        points = group(start)
-        for point, run in zip(points, kept, strict=True):
-            for each, variable in zip(loads, run, strict=True):
-                each.remember(builder, point, variable.read())
-        next_start = builder.add(start, integer(step))
-        following = group(builder.intrinsic("llvm.smin", [next_start, last]))
-        outcomes, loaded = builder.beside(
-            [functools.partial(evaluate, point) for point in points],
-            functools.partial(load, following),
-        )
-        for point, outcome in zip(points, outcomes, strict=True):
-            commit(point, outcome)
-        for run, values in zip(kept, loaded, strict=True):
-            for variable, value in zip(run, values, strict=True):
-                variable.write(value)

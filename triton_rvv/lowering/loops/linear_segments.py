@@ -12,10 +12,10 @@ from triton_rvv.lowering.addresses.div_mod_pow2 import DivModPow2
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
 from triton_rvv.lowering.loops.index_loops import positions
@@ -102,7 +102,7 @@ class LinearSegments:
         """The same for parts of one length, which is known when code is made."""
         size = self._granule
         with builder.loop(integer(0), end, integer(size)) as first:
-            is_linear, starts = Val("i1", "true"), dict[object, Val]()
+            is_linear, starts = TRUE, dict[object, Val]()
             for steps in self.found:
                 own, starts[steps] = steps.linear_from(builder, first, size)
                 is_linear = builder.conjunction(is_linear, own)
@@ -191,7 +191,7 @@ class LinearSegments:
 
 def _partly_linear(tensors: Sequence[Tensor]) -> list[Clamped | DivMod | DivModPow2]:
     """The steps that tell where rows are linear; none where other things do as well."""
-    below = dict.fromkeys(each for root in tensors for each in root.walk())
+    below = recipes_under(tensors)
     is_line = len(tensors[0].shape) == 1
     is_known = all(each.own_stays_in_place for each in below)
     is_known &= all(each.is_one_line for each in below if isinstance(each, Buffer))

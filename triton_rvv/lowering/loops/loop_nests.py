@@ -1,13 +1,11 @@
-"""Walks over the elements of blocks: the loops, and the runs of elements in each turn."""
+"""Walks over the elements of blocks: the loops, and the versions of them."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Generic, TypeVar
 
-from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import (
@@ -17,20 +15,18 @@ from triton_rvv.lowering.blocks.vector_index import (
     LoopVersion,
     VectorIndex,
 )
-from triton_rvv.lowering.blocks.views import coordinates_of
-from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
-from triton_rvv.lowering.loops.early_loads import early_loads, visit_loading_early
-from triton_rvv.lowering.loops.index_loops import (
-    each_element,
-    neighbours,
-    positions,
-    steps,
-    steps_along,
-)
+from triton_rvv.lowering.loops.early_loads import early_loads
+from triton_rvv.lowering.loops.index_loops import each_element
 from triton_rvv.lowering.loops.linear_segments import LinearSegments
 from triton_rvv.lowering.loops.loop_versioning import guarded, guarded_within
-from triton_rvv.lowering.loops.tail_vectors import tail_width
+from triton_rvv.lowering.loops.transposed_squares import squares_of
+from triton_rvv.lowering.loops.vector_groups import (
+    VisitEarly,
+    points_by_row,
+    points_within,
+    spanning_points,
+)
 from triton_rvv.lowering.loops.vector_shape import (
     group_of_runs,
     runs_together,
@@ -38,18 +34,12 @@ from triton_rvv.lowering.loops.vector_shape import (
     vector_width,
 )
 
-__all__ = ["UNROLLED_RUNS", "for_each_run", "spanning_points", "walk_exactly"]
+__all__ = ["UNROLLED_RUNS", "for_each_run", "walk_exactly"]
 
 # Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
 UNROLLED_RUNS = 8
 
-# Sides of squares that are transposed in registers: a larger one leaves none for the results.
-SMALLEST_SIDE, LARGEST_SIDE = 4, 16
-
 T = TypeVar("T")
-
-# Visits the plain runs of a row: what makes a group of them, and where they end.
-_Early = Callable[[Callable[[Val], list[VectorIndex]], Val], None]
 
 
 def for_each_run(
@@ -69,7 +59,7 @@ def for_each_run(
     Args:
         context: where the code goes.
         tensors: what `evaluate` asks for, all of one shape; their guards decide at run time which
-            path is taken.
+            version is taken.
         evaluate: writes the code that computes one run; it must not branch.
         commit: writes the code that does something with the outcome.
         exactly: writes the code for where sums in addresses or masks wrap, in a block of many
@@ -77,116 +67,113 @@ def for_each_run(
         is_plain: as in `loop_versioning.guarded`.
         within: the leading part of the block behind which nothing needs to be visited.
     """
-    builder = context.builder
-    width, points_of = _way_to_walk(context, tensors)
-    unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
-    by_row = points_of is _points_by_row and not unrolled
-    shape = tensors[0].shape
-    rows, runs = group_of_runs(context, tensors, shape, width) if by_row else (1, 0)
-    step = runs * width
+    _Walk(context, tensors, evaluate, commit, exactly).write(is_plain, within)
 
-    early: _Early | None = None
-    is_early = 0 < step < shape[-1] and not context.runs_once
-    if is_early and (loads := early_loads(context, tensors, width, rows * runs)):
-        early = functools.partial(visit_loading_early, context, loads, step, evaluate, commit)
-    by_column, side = _loads_by_column(context, tensors)
-    if by_column:
-        step = 0
 
-    together = runs_together(context, tensors)
-    boundary_masks = BoundaryMasks(builder, tensors, width, together)
-    parts = LinearSegments(context, tensors, width, together, boundary_masks)
+class _Walk(Generic[T]):
+    """How a block is walked over; the arguments are those of `for_each_run`."""
 
-    def walk_within(version: LoopVersion, extents: Extents) -> None:
-        if parts.found and not version.linear:
-            parts.visit(version, extents, visit)
-            return
-        for points in points_within(context, tensors, width, version, extents, early):
-            visit(points)
+    def __init__(
+        self,
+        context: Context,
+        tensors: Sequence[Tensor],
+        evaluate: Callable[[VectorIndex], T],
+        commit: Callable[[VectorIndex, T], None],
+        exactly: Callable[[], None] | None,
+    ) -> None:
+        builder, shape = context.builder, tensors[0].shape
+        self._context, self._builder, self._tensors = context, builder, tensors
+        self._evaluate, self._commit, self._exactly = evaluate, commit, exactly
+        width, self._vectors = _way_to_walk(context, tensors)
+        self._width = width
+        self._is_by_row = self._vectors is points_by_row
+        self._is_unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
+        is_grouped = self._is_by_row and not self._is_unrolled
+        rows, runs = group_of_runs(context, tensors, shape, width) if is_grouped else (1, 0)
+        step = runs * width
+        self._early: VisitEarly | None = None
+        if 0 < step < shape[-1] and not context.runs_once:
+            early = early_loads(context, tensors, width, rows * runs)
+            if early is not None:
+                self._early = functools.partial(early.visit, step, evaluate, commit)
+        self._squares = squares_of(context, tensors)
+        self._step = 0 if self._squares else step
+        together = runs_together(context, tensors)
+        boundary_masks = BoundaryMasks(builder, tensors, width, together)
+        self._segments = LinearSegments(context, tensors, width, together, boundary_masks)
 
-    def walk(version: LoopVersion) -> None:
-        if version == PLAIN_VERSION and by_column:
-            _walk_squares(context, tensors[0].shape, side, by_column, evaluate, commit)
-            return
-        if parts.found and not version.linear:
-            parts.visit(version, [None] * len(shape), visit)
-            return
-        ways = {"early": early} if by_row else {}
-        for points in points_of(context, tensors, width, version, unrolled, **ways):
-            visit(points)
+    def write(self, is_plain: bool, within: Extents | None) -> None:
+        """The walk over all of the block, or of what is in its leading part."""
+        by_part = bool(self._segments.found)
 
-    def visit(points: Sequence[VectorIndex]) -> None:
-        outcomes = builder.interleave([functools.partial(evaluate, point) for point in points])
-        for point, outcome in zip(points, outcomes, strict=True):
-            commit(point, outcome)
+        def anywhere() -> None:
+            guarded(
+                self._context,
+                self._tensors,
+                self._all,
+                self._wrapped,
+                is_plain,
+                self._step,
+                by_part=by_part,
+            )
 
-    def otherwise() -> None:
-        if exactly is not None and not unrolled:
-            exactly()
+        if within is None or not self._may_end_early:
+            anywhere()
         else:
-            walk_exactly(context, tensors, evaluate, commit)
+            guarded_within(
+                self._context, self._tensors, within, self._leading, anywhere, by_part=by_part
+            )
 
-    def anywhere() -> None:
-        guarded(context, tensors, walk, otherwise, is_plain, step, by_part=bool(parts.found))
+    @property
+    def _may_end_early(self) -> bool:
+        """Whether a leading part can be walked over; not of arrays that registers hold."""
+        reads_arrays = any(tensor.buffers() for tensor in self._tensors)
+        in_registers = self._is_unrolled and reads_arrays
+        return self._is_by_row and not self._squares and not in_registers
 
-    reads_arrays = any(tensor.buffers() for tensor in tensors)
-    if (
-        within is None
-        or by_column
-        or points_of is not _points_by_row
-        or (unrolled and reads_arrays)
-    ):
-        anywhere()
-    else:
-        guarded_within(context, tensors, within, walk_within, anywhere, by_part=bool(parts.found))
+    def _all(self, version: LoopVersion) -> None:
+        """The whole block."""
+        if version == PLAIN_VERSION and self._squares:
+            self._squares.walk(self._context, self._evaluate, self._commit)
+        elif self._segments.found and not version.linear:
+            everything = [None] * len(self._tensors[0].shape)
+            self._segments.visit(version, everything, self._visit)
+        else:
+            early = {} if self._early is None else {"early": self._early}
+            self._visit_each(
+                self._vectors(
+                    self._context, self._tensors, self._width, version, self._is_unrolled, **early
+                )
+            )
 
+    def _leading(self, version: LoopVersion, extents: Extents) -> None:
+        """The leading part of the block."""
+        if self._segments.found and not version.linear:
+            self._segments.visit(version, extents, self._visit)
+        else:
+            self._visit_each(
+                points_within(
+                    self._context, self._tensors, self._width, version, extents, self._early
+                )
+            )
 
-def _loads_by_column(context: Context, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], int]:
-    """What is best loaded in squares and transposed in registers, and the side of a square.
+    def _visit_each(self, groups: Iterable[Sequence[VectorIndex]]) -> None:
+        for points in groups:
+            self._visit(points)
 
-    Nothing on the way into an array: its panels are filled sooner by gathers of whole runs.
-    """
-    shape = tensors[0].shape
-    lanes = vector_width(context, tensors) // context.target.run_registers
-    side = min(*shape[-2:], lanes, LARGEST_SIDE)
-    if len(shape) < 2 or side < SMALLEST_SIDE or not context.target.transposes_registers:
-        return [], 0
-    if any(isinstance(tensor, Buffer) for tensor in tensors):
-        return [], 0
-    below = dict.fromkeys(tensor for root in tensors for tensor in root.walk())
-    return [
-        t for t in below if t.is_by_column and t.shape == shape and t.materialised is None
-    ], side
+    def _visit(self, points: Sequence[VectorIndex]) -> None:
+        outcomes = self._builder.interleave(
+            [functools.partial(self._evaluate, point) for point in points]
+        )
+        for point, outcome in zip(points, outcomes, strict=True):
+            self._commit(point, outcome)
 
-
-def _walk_squares(
-    context: Context,
-    shape: Sequence[int],
-    side: int,
-    by_column: Sequence[Tensor],
-    evaluate: Callable[[VectorIndex], T],
-    commit: Callable[[VectorIndex, T], None],
-) -> None:
-    """Walk over a block on the plain path in squares.
-
-    Args:
-        context: where the code goes.
-        shape: of the block.
-        side: of a square.
-        by_column: what is asked for whole squares.
-        evaluate: writes the code that computes one run.
-        commit: writes the code that does something with the outcome.
-    """
-    builder = context.builder
-    for index in positions(context, shape[:-1], False, side):
-        for start in steps(context, shape[-1], side, unrolled=False):
-            rows = neighbours(context, index, side)
-            points = [VectorIndex(row, start, side, PLAIN_VERSION) for row in rows]
-            for load in by_column:
-                for point, row in zip(points, load.square_at(builder, points), strict=True):
-                    load.remember(builder, point, row)
-            for point in points:
-                commit(point, evaluate(point))
+    def _wrapped(self) -> None:
+        """The block where sums wrap."""
+        if self._exactly is not None and not self._is_unrolled:
+            self._exactly()
+        else:
+            walk_exactly(self._context, self._tensors, self._evaluate, self._commit)
 
 
 def walk_exactly(
@@ -196,150 +183,23 @@ def walk_exactly(
     commit: Callable[[VectorIndex, T], None],
 ) -> None:
     """Walk over a block of which nothing is known: in little code, whatever time it takes."""
-    width, points_of = _way_to_walk(context, tensors)
+    width, vectors = _way_to_walk(context, tensors)
     if tensors[0].type.elements > UNROLLED_RUNS * width:
         for point in each_element(context, tensors[0].shape):
             commit(point, evaluate(point))
         return
     # Arrays stay in registers only as long as nobody asks for single elements.
-    groups = points_of(context, tensors, width, ANY_VERSION, True)
+    groups = vectors(context, tensors, width, ANY_VERSION, True)
     outcomes = [(point, evaluate(point)) for points in groups for point in points]
     for point, outcome in outcomes:
         commit(point, outcome)
 
 
 # Takes what `spanning_points` does.
-_Walk = Callable[..., Iterator[list[VectorIndex]]]
+_Vectors = Callable[..., Iterator[list[VectorIndex]]]
 
 
-def _way_to_walk(context: Context, tensors: Sequence[Tensor]) -> tuple[int, _Walk]:
+def _way_to_walk(context: Context, tensors: Sequence[Tensor]) -> tuple[int, _Vectors]:
     """The elements in a run, and what goes from run to run."""
     width, longer = vector_width(context, tensors), spanning_width(context, tensors)
-    return max(width, longer), _points_by_row if longer <= width else spanning_points
-
-
-def _points_by_row(
-    context: Context,
-    tensors: Sequence[Tensor],
-    width: int,
-    version: LoopVersion,
-    unrolled: bool,
-    early: _Early | None = None,
-) -> Iterator[list[VectorIndex]]:
-    """Runs over a whole block, each within a row, as many side by side as suit it.
-
-    The body of the caller's `for` is the body of the loops, but for what `early` visits.
-    """
-    builder, shape = context.builder, tensors[0].shape
-    rows, runs = group_of_runs(context, tensors, shape, width)
-    step = runs * width
-    plain = integer(shape[-1]) if version == PLAIN_VERSION else version.plain_columns
-    for index in positions(context, shape[:-1], unrolled, rows):
-        indices = neighbours(context, index, rows)
-        group = functools.partial(_group, context, shape[-1], (runs, width), indices)
-        if early is None or plain is None:
-            for start, where in steps_along(context, 0, shape[-1], step, version, unrolled):
-                yield group(start, where)
-            continue
-        early(group, plain)
-        if plain.constant != shape[-1]:
-            with builder.loop(plain, integer(shape[-1]), integer(step)) as start:
-                yield group(start, replace(version, plain_columns=None))
-
-
-def _group(
-    context: Context,
-    columns: int,
-    sizes: tuple[int, int],
-    rows: Sequence[tuple[Val, ...]],
-    start: Val,
-    version: LoopVersion = PLAIN_VERSION,
-) -> list[VectorIndex]:
-    """Runs that are visited side by side: `sizes` are those in each row, and their elements."""
-    runs, width = sizes
-    starts = [context.builder.add(start, integer(run * width)) for run in range(runs)]
-    row_runs = columns // width
-    return [
-        VectorIndex(index, at, width, version, rows_together=len(rows), row=row, row_runs=row_runs)
-        for row, index in enumerate(rows)
-        for at in starts
-    ]
-
-
-def spanning_points(
-    context: Context, tensors: Sequence[Tensor], width: int, version: LoopVersion, unrolled: bool
-) -> Iterator[list[VectorIndex]]:
-    """Runs over a whole block in row-major order, as many side by side as suit it.
-
-    The body of the caller's `for` is the body of the loop.
-    """
-    shape, elements = tensors[0].shape, tensors[0].type.elements
-    together = min(runs_together(context, tensors), elements // width)
-    for first in steps(context, elements, together * width, unrolled):
-        points = []
-        for run in range(together):
-            number = context.builder.add(first, integer(run * width))
-            where = coordinates_of(context.builder, shape, number)
-            points.append(VectorIndex(where[:-1], where[-1], width, version, number=number))
-        yield points
-
-
-def points_within(
-    context: Context,
-    tensors: Sequence[Tensor],
-    width: int,
-    version: LoopVersion,
-    extents: Extents,
-    early: _Early | None = None,
-) -> Iterator[list[VectorIndex]]:
-    """Runs over the leading part of a block, the last one of each row with as many lanes as count.
-
-    The body of the caller's `for` is the body of the loops, but for what `early` visits.
-    """
-    builder, shape = context.builder, tensors[0].shape
-    rows, runs = group_of_runs(context, tensors, shape, width)
-    *outer, end = [
-        integer(size) if count is None else count
-        for size, count in zip(shape, extents, strict=True)
-    ]
-    whole, rest = builder.split(end, runs * width)
-    for index, together in _rows_within(context, outer, rows):
-        indices = neighbours(context, index, together)
-        group = functools.partial(_group, context, shape[-1], (runs, width), indices)
-        if early is not None and version == PLAIN_VERSION:
-            early(group, whole)
-        else:
-            for start in steps(context, whole, runs * width, unrolled=False):
-                yield group(start, version)
-        if rest.constant != 0:
-            count = builder.intervals.number(end)
-            known = 1 if count is None else count % (runs * width)
-            last = tail_width(builder, tensors, width, runs, known)
-            with builder.loop(whole, end, integer(last)) as start:
-                lanes = builder.binary("sub", end, start)
-                size = len(indices)
-                yield [
-                    VectorIndex(
-                        index, start, last, version, rows_together=size, row=row, lanes=lanes
-                    )
-                    for row, index in enumerate(indices)
-                ]
-
-
-def _rows_within(
-    context: Context, sizes: Sequence[Val], together: int
-) -> Iterator[tuple[tuple[Val, ...], int]]:
-    """Every index of the given dimensions in row-major order, and how many rows from there on.
-
-    As many as `together`, and single ones at the end.
-    """
-    if not sizes:
-        yield (), 1
-        return
-    for outer in positions(context, sizes[:-1], unrolled=False):
-        whole, rest = context.builder.split(sizes[-1], together)
-        for row in steps(context, whole, together, unrolled=False):
-            yield (*outer, row), together
-        if rest.constant != 0:
-            with context.builder.loop(whole, sizes[-1], integer(1)) as row:
-                yield (*outer, row), 1
+    return max(width, longer), points_by_row if longer <= width else spanning_points

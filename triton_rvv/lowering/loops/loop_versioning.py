@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import guards_of_all
-from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, LoopVersion
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 
 __all__ = ["all_fit", "all_of", "guarded", "guarded_within", "plain_columns"]
 
@@ -25,7 +26,7 @@ def guarded(
     step: int = 0,
     by_part: bool = False,
 ) -> None:
-    """Write `walk` for each path that the tensors' guards tell apart at run time.
+    """Write `walk` for each version that the tensors' guards tell apart at run time.
 
     ```
     if fits:  if linear:  if unmasked: walk(linear, unmasked)  else: walk(linear)
@@ -38,13 +39,13 @@ def guarded(
     here: one `walk()` is enough for them.
 
     With `step`, a walk takes so many columns at a time, by `steps_along`. Where that pays, its
-    linear path is one, with and without masks.
+    linear version is one, with and without masks.
 
     With `by_part`, blocks that are not linear are walked in parts that often are: fast enough for
     masks to count.
     """
     builder = context.builder
-    fits = Val("i1", "true") if otherwise is None else all_fit(context, tensors)
+    fits = TRUE if otherwise is None else all_fit(context, tensors)
     if not is_plain:
         builder.branches(fits, lambda: walk(LoopVersion(fits=True)), otherwise, likely=True)
         return
@@ -53,60 +54,92 @@ def guarded(
         context, (guard for tensor in tensors for guard in tensor.mask_guards(builder))
     )
     plain = builder.conjunction(linear, unmasked)
+    branches = _Branches(builder, walk, otherwise, fits, linear, unmasked, plain, by_part)
     if context.runs_once:
-        builder.branches(
-            builder.conjunction(fits, plain),
-            lambda: walk(PLAIN_VERSION),
-            otherwise or functools.partial(walk, LoopVersion(fits=True)),
-        )
+        branches.plain_or_any()
         return
-
-    def masked() -> None:
-        if unmasked.truth is not True:
-            walk(LoopVersion(linear=True, fits=True))
-
-    def tabulated() -> None:
-        if linear.truth is True:
-            return
-        if by_part:
-            builder.branches(
-                unmasked,
-                lambda: walk(LoopVersion(unmasked=True, fits=True)),
-                lambda: walk(LoopVersion(fits=True)),
-            )
-        else:
-            walk(LoopVersion(fits=True))
-
-    def not_plain() -> None:
-        if unmasked.truth is True or linear.truth is True:
-            masked()
-            tabulated()
-        else:
-            builder.branches(linear, masked, tabulated)
-
     # With two loops, a block that needs no masks takes longer.
     two_loops = context.target.masks_are_slow or unmasked.truth is False
     columns = None
     if step and two_loops and unmasked.truth is not True:
         columns = plain_columns(context, tensors, step)
-    if columns is not None:
-        builder.branches(
-            builder.conjunction(fits, linear),
-            lambda: walk(LoopVersion(linear=True, fits=True, plain_columns=columns)),
-            otherwise
-            if linear.truth is True
-            else lambda: builder.branches(fits, tabulated, otherwise, likely=True),
-            likely=fits.truth is not True,
+    if columns is None:
+        branches.plain_first()
+    else:
+        branches.linear_first(columns)
+
+
+@dataclass(frozen=True)
+class _Branches:
+    """Branches between the versions of a loop; the arguments are those of `guarded`.
+
+    Args:
+        builder: writes the code.
+        walk, otherwise: the loop, and what is done where sums do not fit.
+        fits: whether no sum wraps.
+        linear, unmasked, plain: whether tables are linear, masks hold, and both.
+        by_part: whether blocks that are not linear count with and without masks.
+    """
+
+    builder: Builder
+    walk: Callable[[LoopVersion], None]
+    otherwise: Callable[[], None] | None
+    fits: Val
+    linear: Val
+    unmasked: Val
+    plain: Val
+    by_part: bool
+
+    def plain_or_any(self) -> None:
+        """Two versions only, for code that runs once."""
+        self.builder.branches(
+            self.builder.conjunction(self.fits, self.plain),
+            lambda: self.walk(PLAIN_VERSION),
+            self.otherwise or (lambda: self.walk(LoopVersion(fits=True))),
         )
-        return
-    builder.branches(
-        builder.conjunction(fits, plain),
-        lambda: walk(PLAIN_VERSION),
-        otherwise
-        if plain.truth is True
-        else lambda: builder.branches(fits, not_plain, otherwise, likely=True),
-        likely=fits.truth is not True,
-    )
+
+    def plain_first(self) -> None:
+        """All versions, with the plain one behind a single branch."""
+        self._first(self.plain, PLAIN_VERSION, self._not_plain)
+
+    def linear_first(self, columns: Val) -> None:
+        """One linear version, whose leading columns are plain."""
+        version = LoopVersion(linear=True, fits=True, plain_columns=columns)
+        self._first(self.linear, version, self._tabulated)
+
+    def _first(self, holds: Val, version: LoopVersion, others: Callable[[], None]) -> None:
+        def not_first() -> None:
+            self.builder.branches(self.fits, others, self.otherwise, likely=True)
+
+        self.builder.branches(
+            self.builder.conjunction(self.fits, holds),
+            lambda: self.walk(version),
+            self.otherwise if holds.truth is True else not_first,
+            likely=self.fits.truth is not True,
+        )
+
+    def _not_plain(self) -> None:
+        if self.unmasked.truth is True or self.linear.truth is True:
+            self._masked()
+            self._tabulated()
+        else:
+            self.builder.branches(self.linear, self._masked, self._tabulated)
+
+    def _masked(self) -> None:
+        if self.unmasked.truth is not True:
+            self.walk(LoopVersion(linear=True, fits=True))
+
+    def _tabulated(self) -> None:
+        if self.linear.truth is True:
+            return
+        if self.by_part:
+            self.builder.branches(
+                self.unmasked,
+                lambda: self.walk(LoopVersion(unmasked=True, fits=True)),
+                lambda: self.walk(LoopVersion(fits=True)),
+            )
+        else:
+            self.walk(LoopVersion(fits=True))
 
 
 def guarded_within(
@@ -154,7 +187,7 @@ def plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val
     None where no end is known.
     """
     builder, shape = context.builder, tensors[0].shape
-    masks = dict.fromkeys(t for root in tensors for t in root.walk() if isinstance(t, Mask))
+    masks = [each for each in recipes_under(tensors) if isinstance(each, Mask)]
     last = len(shape) - 1
     ends = [mask.false_from(builder, last) for mask in masks if mask.shape == shape]
     known = [end for end in ends if end is not None]
@@ -175,7 +208,7 @@ def all_fit(context: Context, tensors: Sequence[Tensor]) -> Val:
 
 def all_of(context: Context, guards: Iterable[Val]) -> Val:
     """One truth value that says whether all of the guards hold."""
-    total = Val("i1", "true")
+    total = TRUE
     for guard in dict.fromkeys(guards):
         total = context.builder.conjunction(total, guard)
     return total

@@ -11,7 +11,7 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.sharing import at_same_places, reachable, readers
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import ExpandDims
 from triton_rvv.lowering.llvm.values import Val
@@ -194,7 +194,7 @@ def _compute_numbers_of_rows(context: Context, roots: Sequence[Tensor]) -> None:
     """
     if context.runs_once:
         return
-    for tensor in {each: None for root in roots for each in root.walk()}:
+    for tensor in recipes_under(roots):
         numbers = tensor.own_repeated(-1)
         if not numbers or tensor.shape[-1] <= MAX_RUNS * vector_width(context, [tensor]):
             continue

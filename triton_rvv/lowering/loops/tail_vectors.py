@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.loops.vector_shape import widest_bits
 
@@ -35,7 +35,7 @@ def tail_width(
         together: how many of those are visited side by side.
         rest: elements behind the last of such groups, where that is known.
     """
-    below = dict.fromkeys(tensor for root in tensors for tensor in root.walk())
+    below = recipes_under(tensors)
     places = [each for each in below if isinstance(each, Affine) and each.own_memory_bits()]
     cost = sum(tensor.cost for tensor in tensors)
     registers_bits = builder.abilities.rvv_bits

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from triton_rvv.frontend.types import PointerType
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.ttir.shared_rows import ROWS_TOGETHER
 
 __all__ = [
@@ -20,9 +20,6 @@ __all__ = [
 
 # Runs that are computed side by side where they need few registers.
 MAX_RUNS = 4
-
-# What lines have to cost for each array that is read by rows, where one row is visited at a time.
-_COST_OF_STREAM = 4
 
 
 def vector_width(context: Context, tensors: Sequence[Tensor]) -> int:
@@ -45,7 +42,7 @@ def _takes_long_runs(tensors: Sequence[Tensor], bits: int, two_runs: int) -> boo
     `two_runs` side by side. What is cheaper waits for memory anyway, and a costly function holds
     many values at a time.
     """
-    below = _below(tensors)
+    below = recipes_under(tensors)
     if any(tensor.own_cost >= EXPENSIVE for tensor in below):
         return False
     moved = [tensor.own_memory_bits() for tensor in below]
@@ -83,45 +80,40 @@ def group_of_runs(
     line, such as a bias of each column, which is computed once for all of them.
     """
     together = runs_together(context, tensors)
-    if len(shape) > 1 and together > 1 and _share_rows(tensors):
-        return min(ROWS_TOGETHER, shape[-2]), 1
-    if len(shape) > 1 and together > 1 and _share_lines(tensors, together):
-        rows = min(together, shape[-2])
-        return rows, min(together // rows, shape[-1] // width)
+    if len(shape) > 1 and together > 1:
+        below = recipes_under(tensors)
+        if _share_rows(below):
+            return min(ROWS_TOGETHER, shape[-2]), 1
+        if _share_lines(context, below, together):
+            rows = min(together, shape[-2])
+            return rows, min(together // rows, shape[-1] // width)
     runs = min(together, shape[-1] // width)
     rows = min(together // runs, shape[-2]) if len(shape) > 1 else 1
     return rows, runs
 
 
-def _share_rows(tensors: Sequence[Tensor]) -> bool:
+def _share_rows(below: Iterable[Tensor]) -> bool:
     """Whether rows that are read for several rows of results pay; not where registers are short."""
-    below = _below(tensors)
     is_costly = any(tensor.own_cost >= EXPENSIVE for tensor in below)
     return not is_costly and any(tensor.own_shares_rows for tensor in below)
 
 
-def _share_lines(tensors: Sequence[Tensor], together: int) -> bool:
+def _share_lines(context: Context, below: Iterable[Tensor], together: int) -> bool:
     """Whether lines that rows share cost more than what it costs to go down the rows.
 
     Each row's own numbers are then needed for one run at a time, and rows that are read in turn are
     not foreseen as well by the hardware as one after another.
     """
-    below = _below(tensors)
     lines, numbers = (_repeated_cost(below, axis) for axis in (-2, -1))
     blocks = [each for each in below if len(each.shape) > 1 and min(each.shape[-2:]) > 1]
     streams = sum(each.own_reads_again for each in blocks)
-    return 0 < lines >= numbers and lines * together >= _COST_OF_STREAM * streams
+    return 0 < lines >= numbers and lines * together >= context.target.machine.stream_cost * streams
 
 
 def _repeated_cost(below: Iterable[Tensor], axis: int) -> int:
     """The cost of elements that are repeated along a dimension, without masks, which may hold."""
-    parts = _below([source for each in below for source in each.own_repeated(axis)])
+    parts = recipes_under([source for each in below for source in each.own_repeated(axis)])
     return sum(part.own_cost for part in parts if part.element.bits > 1)
-
-
-def _below(tensors: Sequence[Tensor]) -> set[Tensor]:
-    """All recipes that make some blocks."""
-    return {tensor for root in tensors for tensor in root.walk()}
 
 
 def runs_together(context: Context, tensors: Sequence[Tensor]) -> int:

@@ -18,7 +18,7 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.tensors import MAX_DEPTH, Tensor
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import FALSE, Val, integer
 from triton_rvv.lowering.loops import loop_versioning, materialise
 
 __all__ = [
@@ -77,7 +77,7 @@ def _sums_fit(builder: Builder, block: Affine) -> Val:
     bounds = [(low, "sge", _SMALLEST), (high, "sle", _LARGEST)]
     conditions = [_is_within(builder, block.base, *bound) for bound in bounds]
     if any(condition.truth is False for condition in conditions):
-        return Val("i1", "false")
+        return FALSE
     return builder.conjunction(*conditions)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triton_rvv.lowering.llvm.multiply_adds import product, scaled_and_added
 from triton_rvv.lowering.llvm.register_groups import fits_group
-from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
+from triton_rvv.lowering.llvm.values import TRUE, integer, type_suffix
 from triton_rvv.lowering.math.lanes import (
     SCALED_LANES,
     Lanes,
@@ -138,7 +138,7 @@ def _with_plain_nan(x: Lanes) -> Lanes | None:
     name, operands = builder.definition(value)
     if not builder.abilities.has_one_nan or value.width == 1 or name not in _ARITHMETIC:
         return None
-    everywhere, count = builder.splat(Val("i1", "true"), value.width), integer(value.width, "i32")
+    everywhere, count = builder.splat(TRUE, value.width), integer(value.width, "i32")
     function = f"llvm.vp.{name}.{type_suffix(value)}"
     return x.of(builder.call(value.type, function, [*operands, everywhere, count]))
 

@@ -18,7 +18,7 @@ from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.ttir.aliasing import Aliases
 
@@ -110,7 +110,7 @@ class _Check:
         builder = self.context.builder
         address = builder.emit("i64", f"ptrtoint {pointer} to i64")
         end = builder.add(address, integer(self.size_bytes))
-        fine = builder.compare("eq", mask, Val("i1", "false"))
+        fine = builder.compare("eq", mask, FALSE)
         for low, high in self.ranges:
             above = builder.compare("uge", address, low)
             inside = builder.conjunction(above, builder.compare("ule", end, high))
@@ -154,7 +154,7 @@ def _check(context: Context, operation: Operation, place: int, table_slot: int) 
     check = _Check(context, place, pointee.pointee.size_bytes, table, ranges)
     pointer, mask = context.lowered(operation.operands[0]), _mask(context, operation)
     if isinstance(pointer, Val):
-        check.element(pointer, mask if isinstance(mask, Val) else Val("i1", "true"))
+        check.element(pointer, mask if isinstance(mask, Val) else TRUE)
         return
     assert not isinstance(mask, Val) or mask.truth is True
     _check_block(check, as_addresses(pointer), mask if isinstance(mask, Tensor) else None)
@@ -171,7 +171,7 @@ def _mask(context: Context, operation: Operation) -> Tensor | Val:
         place = sum(sizes[:place]) if place < len(sizes) and sizes[place] else len(sizes)
     if place < len(operation.operands):
         return context.lowered(operation.operands[place])
-    return Val("i1", "true")
+    return TRUE
 
 
 def _check_block(check: _Check, addresses: Affine, mask: Tensor | None) -> None:
@@ -183,4 +183,4 @@ def _check_block(check: _Check, addresses: Affine, mask: Tensor | None) -> None:
     for index in index_loops.positions(context, addresses.shape, unrolled=False):
         point = VectorIndex(index[:-1], index[-1], 1)
         elements = [part.at(context.builder, point) for part in ready]
-        check.element(elements[0], elements[1] if mask is not None else Val("i1", "true"))
+        check.element(elements[0], elements[1] if mask is not None else TRUE)

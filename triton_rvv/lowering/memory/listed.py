@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import Component, Listed, Lookup, positions
-from triton_rvv.lowering.addresses.masks import TRUE, Mask, Term
+from triton_rvv.lowering.addresses.masks import Mask, Term
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.loops.row_offsets import line_of, varying
 

@@ -21,7 +21,7 @@ from triton_rvv.lowering.blocks.recipes import Splat, guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import READ, Builder
-from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.llvm.values import FALSE, Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.vectors import transposed
 from triton_rvv.lowering.llvm.vp_memory import first_lanes, load_first, load_first_by_stride
 from triton_rvv.lowering.memory.conditions import condition_at, first_where
@@ -126,7 +126,7 @@ class Load(Tensor):
         is_plain = guards is not None and self._is_plain_when_guarded
         has_stride = self.pointers.components[-2].may_be_linear
         if contiguous is None or contiguous.constant != 1 or not (is_plain and has_stride):
-            return [Val("i1", "false")]
+            return [FALSE]
         assert guards is not None
         return guards
 

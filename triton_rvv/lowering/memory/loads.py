@@ -13,7 +13,7 @@ from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.llvm.values import Val
+from triton_rvv.lowering.llvm.values import TRUE, Val
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.memory.distances import moving, written
 from triton_rvv.lowering.memory.listed import with_lists
@@ -51,7 +51,7 @@ def _load(context: Context, operation: Operation) -> None:
     result = operation.result
     if isinstance(pointers, Val):
         assert isinstance(result.type, ScalarType | PointerType)
-        wanted = mask if isinstance(mask, Val) else Val("i1", "true")
+        wanted = mask if isinstance(mask, Val) else TRUE
         type_ = memory_type(result.type)
         fill = other if isinstance(other, Val) else Val(type_, zero(type_))
         fill = stored(context.builder, fill)

@@ -19,7 +19,7 @@ from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import WRITE, Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.vectors import in_turn as lanes_in_turn
 from triton_rvv.lowering.llvm.vp_memory import (
     first_lanes,
@@ -66,7 +66,7 @@ def _store_now(context: Context, operation: Operation, may_wait: bool) -> None:
     pointers, value, mask = optional_operands(context, operation, 3)
     if isinstance(pointers, Val):
         assert isinstance(value, Val)
-        condition = mask if isinstance(mask, Val) else Val("i1", "true")
+        condition = mask if isinstance(mask, Val) else TRUE
         _store_scalar(context, operation, pointers, value, condition)
         return
     if any(operation in earlier for earlier in context.interleaved_stores.values()):
@@ -292,7 +292,7 @@ def _store_wrapped(context: Context, parts: Sequence[StorePart], where: Mask | N
     wanted = None if where is None else materialise.copied_exactly(context, where)
     for part, elements in zip(parts, copies, strict=True):
         for point in index_loops.each_element(context, part.value.shape):
-            condition = Val("i1", "true") if wanted is None else wanted.at(builder, point)
+            condition = TRUE if wanted is None else wanted.at(builder, point)
             value = stored(builder, elements.at(builder, point))
             _store_run(builder, part.addresses, value, condition, point)
 

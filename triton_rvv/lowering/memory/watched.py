@@ -16,7 +16,7 @@ from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.memory import atomics
 from triton_rvv.lowering.memory.loads import optional_operands
@@ -74,7 +74,7 @@ def _each(
 ) -> None:
     """Do it to each element; the result of a load is copied, so that no load is left for later."""
     pointers, value, mask = operands
-    always = Val("i1", "true")
+    always = TRUE
     if isinstance(pointers, Val):
         assert not isinstance(value, Tensor)
         given = do(pointers, value, mask if isinstance(mask, Val) else always)

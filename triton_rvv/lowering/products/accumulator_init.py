@@ -21,13 +21,11 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Plane
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, vector_type
+from triton_rvv.lowering.llvm.values import FALSE, Val, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
 __all__ = ["AccumulatorInit", "UnfilledAccumulator", "accumulator_init"]
-
-NEVER = Val("i1", "false")
 
 
 class UnfilledAccumulator(Buffer):
@@ -66,7 +64,7 @@ class AccumulatorInit:
 
     usual: Tensor
     first: Tensor
-    is_first: Val = NEVER
+    is_first: Val = FALSE
     store: EpilogueStore | None = None
 
     def plane(self, position: Val) -> AccumulatorInit:

@@ -35,6 +35,7 @@ from triton_rvv.lowering.products.dot_extents import (
 )
 from triton_rvv.lowering.products.grouped_dot import is_grouped, multiply_in_groups
 from triton_rvv.lowering.products.lhs_tiles import Lhs, PackedLhs, TransposedPackedLhs, UnpackedLhs
+from triton_rvv.lowering.products.loop_updates import plan_loop_update
 from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.products.product import Product, write_tiles
 from triton_rvv.lowering.products.rhs_tiles import PackedRhs, Rhs
@@ -80,22 +81,22 @@ def multiply(
     """
     sum_type = _sum_type(operation, start.element)
     result = _destination(context, operation, start)
+    context.bind(operation.result, result)
     if fits_matrix_unit(context.target, left, right, sum_type):
         multiply_int8(context, operation, (left, right), start, result)
-        context.bind(operation.result, result)
         return
     start = converted(start, sum_type)
     rounded = _rounding(sum_type, result)
     if is_grouped(context.target, left, right, sum_type):
         multiply_in_groups(context, operation, left, right, start, result, rounded)
-        context.bind(operation.result, result)
         return
+    update = plan_loop_update(context, operation, result)
     # The type of its elements, if multiply-adds widen them, is that of panels only.
     read_once = right if _is_multiplied_as_it_is(context, left, right, sum_type) else None
     left, right = _operands(context, left, right, sum_type)
     read_once = right if read_once is None else read_once
     in_place = [_is_matrix_in_memory(context, operand) for operand in (left, read_once)]
-    materialise.prepare(context, [left, right, start])
+    materialise.prepare(context, [left, right, start, *([update.value] if update else [])])
     for operand in (left, right):
         # What another product multiplies too is copied once, and not inside of one of two ways.
         if operand.uses > 1 and not operand.lies_by_column:
@@ -108,7 +109,7 @@ def multiply(
 
     def by(b: Rhs, live: DotExtents) -> None:
         rows, depth = left.shape[-2:]
-        product = Product(live, rows, depth, b, before, result, rounded, store)
+        product = Product(live, rows, depth, b, before, result, rounded, store, update)
         with context.region():
             _multiply_by(context, left, in_place[0], product)
 
@@ -122,7 +123,6 @@ def multiply(
     else:
         is_possible = loop_versioning.all_of(context, once.guards)
         context.builder.branches(is_possible, lambda: by(once.columns, once.live), by_a_copy)
-    context.bind(operation.result, result)
 
 
 def _is_multiplied_as_it_is(

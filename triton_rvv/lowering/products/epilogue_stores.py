@@ -24,15 +24,13 @@ from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import WRITE, Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import FALSE, Val, integer
 from triton_rvv.lowering.loops import loop_versioning, materialise
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import ends_of_run, run_address
 from triton_rvv.lowering.ttir.epilogues import STORED_IN_LAST_TURN
 
 __all__ = ["EpilogueStore", "plan_epilogue_store"]
-
-NEVER = Val("i1", "false")
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,7 @@ class EpilogueStore:
     fits: Val
     block: _Block
     part: LeadingPart | None
-    is_last: Val = NEVER
+    is_last: Val = FALSE
     is_taken: bool = False
     takes_part: bool = False
 
@@ -242,4 +240,4 @@ def _rows_are_apart(context: Context, addresses: Affine, size: Val) -> Val | Non
     stride_bytes = builder.mul(stride, integer(addresses.pointee.size_bytes))
     way_bytes = context.target.machine.way_bytes
     in_set = builder.compare("eq", builder.split(stride_bytes, way_bytes)[1], integer(0))
-    return builder.conjunction(apart, builder.binary("xor", in_set, Val("i1", "true")))
+    return builder.conjunction(apart, builder.negation(in_set))

@@ -9,14 +9,12 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer, vector_type
+from triton_rvv.lowering.llvm.values import FALSE, Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import store_first
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
 __all__ = ["TileGoal", "TilePlace", "tile_goal"]
-
-NEVER = Val("i1", "false")
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def tile_goal(
     memory, now = TilePlace(*store.place(builder, point)), store.is_now(builder)
     if not in_parts or store.part is None:
         rows, columns = map(integer, size)
-        return TileGoal(memory, memory, rows, columns, now, NEVER, "")
+        return TileGoal(memory, memory, rows, columns, now, FALSE, "")
     (first_row, first_column), part = point.coordinates, store.part
     rows = _left_over(builder, part.rows, first_row, size[0])
     columns = _left_over(builder, part.columns, first_column, size[1])
@@ -108,7 +106,7 @@ def tile_goal(
         for n, all_ in zip((rows, columns), size, strict=True)
     )
     inside = builder.conjunction(*whole)
-    outside = builder.binary("xor", inside, Val("i1", "true"))
+    outside = builder.negation(inside)
     array = materialise.row_major_array(context, TensorType(size, result.element))
     return TileGoal(
         memory,

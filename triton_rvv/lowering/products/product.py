@@ -14,19 +14,19 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import index_loops
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 from triton_rvv.lowering.products.lhs_tiles import Lhs
+from triton_rvv.lowering.products.loop_updates import LoopUpdate
 from triton_rvv.lowering.products.rhs_tiles import Rhs
 from triton_rvv.lowering.products.tile import Tile
 
 __all__ = ["Product", "RowsOfA", "write_tiles"]
 
-TRUE = Val("i1", "true")
 _USUAL_BITS = 32  # of sums, at least
 
 # So many rows of A from the given one on, for a tile.
@@ -45,6 +45,7 @@ class Product:
         result: the accumulator after; it may be the array that `start` reads.
         rounded: converts sums to the type of the result.
         store: what to do with complete tiles in the last turn of a loop.
+        update: what to do with complete tiles in place of writing them to `result`.
     """
 
     live: DotExtents
@@ -55,6 +56,7 @@ class Product:
     result: Buffer
     rounded: Emit
     store: EpilogueStore | None
+    update: LoopUpdate | None = None
 
     def tile_rows(self, most_rows: int) -> int:
         """The rows of a tile, of so many at most.
@@ -203,6 +205,9 @@ def _tile(
     sums = [product.rounded(builder, [total.read()]) for total in totals]
 
     def to_array() -> None:
+        if product.update is not None:
+            product.update.write(builder, points, sums)
+            return
         for point, value in zip(points, sums, strict=True):
             product.result.write(builder, point, value)
 

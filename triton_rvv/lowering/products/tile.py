@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import FALSE, Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.products.lhs_tiles import Lhs
 from triton_rvv.lowering.products.rhs_tiles import KStep, Rhs, RhsStep
@@ -94,7 +94,7 @@ class Tile:
         builder, starts = self.builder, self.rows.starts
         loops = depth.constant != self.unroll
         with builder.fixed_loads() if loops else contextlib.nullcontext():
-            first = self._turn_of_b(integer(0), integer(0), Val("i1", "false"))
+            first = self._turn_of_b(integer(0), integer(0), FALSE)
             runs = [load() for load in self._loads(first, 1)[: self._look_ahead]]
             elements = [self.rows.load(starts, row, 0) for row in range(self.rows.count)]
         if elements[0].type == "i64":  # if LLVM knew them to be narrow, it would carry them so
@@ -114,7 +114,7 @@ class Tile:
         pointers = following = [pointer.read() for pointer in ahead.pointers]
         elements = [element.read() for element in ahead.elements]
         b_runs, runs = [run.read() for run in ahead.runs], self.panels.runs
-        loops, inside, advance = depth.constant != unroll, Val("i1", "false"), None
+        loops, inside, advance = depth.constant != unroll, FALSE, None
         if loops:
             inside = builder.compare("slt", base, builder.binary("sub", depth, integer(unroll)))
         # Behind the last step nothing is needed: any place will do.

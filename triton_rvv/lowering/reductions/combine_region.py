@@ -15,14 +15,12 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.elementwise.debug import leave_unless
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.commutative import COMMUTES
 from triton_rvv.lowering.ttir.uniform_results import uniform_results
 
 __all__ = ["CombineRegion"]
-
-_TRUE = Val("i1", "true")
 
 
 class _ComputedVector(Tensor):
@@ -90,7 +88,7 @@ class CombineRegion:
         """
         values = [value for group in groups for value in group]
         copy = _Copy(self._context, self._operation, values[0].width, self._checks)
-        return copy.blocks(self._blocks, values, _TRUE)
+        return copy.blocks(self._blocks, values, TRUE)
 
 
 class _Copy:
@@ -144,7 +142,7 @@ class _Copy:
         if terminator.name != "cf.cond_br":
             return [here]
         condition = self._value(terminator.operands[0])
-        sides = (condition, self._negated(condition))
+        sides = (condition, self._builder.negation(condition))
         return [self._builder.conjunction(here, side) for side in sides]
 
     def _operation(self, operation: Operation, active: Val) -> None:
@@ -170,7 +168,7 @@ class _Copy:
 
     def _if(self, operation: Operation, active: Val) -> None:
         condition = self._value(operation.operands[0])
-        conditions = (condition, self._negated(condition))
+        conditions = (condition, self._builder.negation(condition))
         sides = [
             self.blocks(region.blocks, [], self._builder.conjunction(active, side))
             for region, side in zip(operation.regions, conditions, strict=True)
@@ -181,7 +179,7 @@ class _Copy:
 
     def _assert(self, operation: Operation, active: Val) -> None:
         """Leave the kernel where the condition does not hold in an active lane."""
-        others = self._spread(self._negated(active))
+        others = self._spread(self._builder.negation(active))
         holds = self._builder.binary("or", others, self._value(operation.operands[0]))
         if self._width > 1:
             holds = self._builder.call("i1", f"llvm.vector.reduce.and.v{self._width}i1", [holds])
@@ -231,9 +229,6 @@ class _Copy:
 
     def _spread(self, condition: Val) -> Val:
         return self._builder.splat(condition, self._width)
-
-    def _negated(self, condition: Val) -> Val:
-        return self._builder.binary("xor", condition, self._builder.splat(_TRUE, condition.width))
 
 
 def _in_flow_order(blocks: Sequence[Block]) -> list[Block]:

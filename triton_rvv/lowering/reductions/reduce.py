@@ -10,18 +10,18 @@ from dataclasses import replace
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.masks import TRUE
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.loops.vector_groups import spanning_points
 from triton_rvv.lowering.loops.vector_shape import (
     group_of_runs,
     runs_together,
@@ -115,7 +115,7 @@ def _within_runs(
     halved = functools.partial(_halved, builder, sources, combination, sizes)
 
     def walk(version: LoopVersion) -> None:
-        for points in loop_nests.spanning_points(context, sources, width, version, unrolled=False):
+        for points in spanning_points(context, sources, width, version, unrolled=False):
             parts = [functools.partial(halved, point) for point in points]
             for point, values in zip(points, builder.interleave(parts), strict=True):
                 assert point.number is not None
@@ -233,7 +233,7 @@ def _stays_in_registers(sources: Sequence[Tensor]) -> bool:
 
     What little is computed of them is written once for each row then.
     """
-    leaves = {each for root in sources for each in root.walk() if not each.operands}
+    leaves = [each for each in recipes_under(sources) if not each.operands]
     is_short = sum(each.cost for each in sources) <= EXPENSIVE
     are_known = all(isinstance(each, Buffer | Affine | Splat) for each in leaves)
     return is_short and are_known and any(isinstance(each, Buffer) for each in leaves)

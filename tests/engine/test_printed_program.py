@@ -1,0 +1,75 @@
+"""What `tune FILE` prints at its end: the program's time, what of it was measured, the studies."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from engine.programs.printed import print_program, program_record
+from engine.programs.standing import ProgramTask, TaskStanding
+from engine.results.fields import field_line
+from engine.run.summary import summarise
+from engine.study.stored_trial import StoredTrial
+from foundation.config import Config
+
+TASK = ProgramTask("key", "file#key", "softmax", "softmax 8x8 fp32", 10, 1e-3)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def tuned(storage: str = "studies/tuner.journal") -> TaskStanding:
+    """Twice as fast as deployed, whose time is half of that in the capture."""
+    trials = [
+        StoredTrial(i, Config({"i": i}), "correct", s, {"times_s": [s]})
+        for i, s in enumerate((5e-4, 2.5e-4))
+    ]
+    summary = summarise(trials, Config({"i": 0}))
+    ended = SimpleNamespace(tried=2)
+    outlook = SimpleNamespace(expected_gain=0.1)
+    names = {"study": "softmax-a", "storage": storage}
+    result = SimpleNamespace(summary=summary, ended=ended, outlook=outlook, **names)
+    return TaskStanding(TASK, size=9, result=cast("Any", result))
+
+
+def printed(*standings: TaskStanding, stream: io.StringIO) -> str:
+    print_program(standings, stream)
+    return stream.getvalue()
+
+
+def test_a_time_that_was_measured_is_no_estimate() -> None:
+    out = printed(tuned(), stream=Terminal())
+    assert "time of the program's kernels: 5 ms -> 2.5 ms (2.00x)\n" in out
+
+
+def test_a_time_that_was_measured_in_part_says_which_part() -> None:
+    other = TaskStanding(dataclasses.replace(TASK, launches=30), waits=True)
+    out = printed(tuned(), other, stream=Terminal())
+    assert "kernels: 20 ms -> 17.5 ms (1.14x); this is an estimate: 25.0% of the time is in" in out
+    record = program_record([tuned(), other])
+    assert record["measured_share"] == 0.25
+    assert "measured_share=0.25\tspeedup=1.14285714" in printed(
+        tuned(), other, stream=io.StringIO()
+    )
+
+
+@pytest.mark.parametrize(
+    ("storage", "option"),
+    [("studies/tuner.journal", ""), ("a b.journal", " --storage 'a b.journal'")],
+)
+def test_the_studies_are_named_with_a_command_for_them(storage: str, option: str) -> None:
+    out = printed(tuned(storage), stream=Terminal())
+    assert f"report STUDY{option}`" in out
+    assert "  softmax 8x8 fp32: softmax-a\n" in out
+    assert "study=softmax-a" in printed(tuned(), stream=io.StringIO())
+
+
+def test_fields_have_one_form() -> None:
+    line = field_line({"a": True, "b": False, "c": None, "d": 0.1 + 0.2, "e": "x\ty\nz", "f": 3})
+    assert line == "a=yes\tb=no\td=0.3\te=x\\ty\\nz\tf=3"

@@ -1,0 +1,96 @@
+"""A capture's tasks in tables and lines: no two look alike, and no name is cut."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+from pathlib import Path
+
+import captured_kernels as kernels
+import pytest
+import torch
+from capture_files import CaptureFile
+
+from engine.programs.labels import task_labels
+from engine.programs.task_list import task_list
+from engine.programs.task_table import HEADS, bound_text, cells, task_rows
+from foundation.console import EscapingConsole
+from kernels.captured.task_file import Capture, read_capture
+
+LONG = "fused_add_rms_norm_forward_kernel_with_residual"
+
+
+def launched(capture: CaptureFile, n: int, **more: object) -> None:
+    """On tensors of one size, whatever part of them is used."""
+    x = torch.zeros(4096)
+    values = {"x": x, "y": x.clone(), "out": x.clone(), "n": n, "BLOCK": 64}
+    capture.launch(kernels.add_kernel, [-(-n // 64)], {**values, **more})
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Capture:
+    capture = CaptureFile(tmp_path / "a.capture")
+    launched(capture, 4096)
+    launched(capture, 1000)
+    launched(capture, 1000, BLOCK=128)
+    x = torch.zeros(64)
+    values = {"x": x, "out": x.clone(), "n": 64, "BLOCK": 64}
+    for name in ("first", "other"):
+        qualname = f"{LONG}_{name}"
+        capture.launch(kernels.total_kernel, [1], values, qualname=qualname, launches=20)
+    return read_capture(capture.path)
+
+
+def test_labels_have_what_tells_tasks_apart(read: Capture) -> None:
+    labels = set(task_labels(read.tasks).values())
+    add = "add 4096 fp32"
+    sums = {f"{LONG}_first 64 fp32", f"{LONG}_other 64 fp32"}
+    assert labels == {f"{add} n=4096 BLOCK=64", f"{add} n=1000 BLOCK=64"} | sums | {
+        f"{add} n=1000 BLOCK=128"
+    }
+
+
+def test_tasks_that_nothing_tells_apart_have_their_keys(tmp_path: Path) -> None:
+    capture = CaptureFile(tmp_path / "a.capture")
+    for digest in ("a", "b"):
+        x = torch.zeros(64)
+        values = {"x": x, "out": x.clone(), "n": 64, "BLOCK": 64}
+        capture.launch(kernels.total_kernel, [1], values, digest=digest)
+    labels = task_labels(read_capture(capture.path).tasks)
+    assert labels == {key: f"total 64 fp32 {key[:8]}" for key in capture.keys}
+
+
+@pytest.mark.parametrize("width", [80, 500])
+def test_the_table_cuts_no_name(read: Capture, width: int) -> None:
+    rows = task_rows(read, lambda task: None)
+    texts = [dict(zip(HEADS, cells(row), strict=True)) for row in rows]
+    assert len({(row["kernel"], row["sizes"], row["deployed"]) for row in texts}) == len(rows)
+    file = io.StringIO()
+    console = EscapingConsole(file=file, width=width)
+    console.print(task_list(rows, console))
+    out = file.getvalue()
+    assert max(map(len, out.splitlines())) <= width
+    assert "…" not in out
+    assert all(row["task"] in out for row in texts)
+    end = out.index("launches")  # of the column; the first line has the headings
+    kernels_column = "".join(line[10:end].strip() for line in out.splitlines())
+    assert f"{LONG}_other" in (out if width == 500 else kernels_column)
+
+
+@pytest.mark.parametrize(
+    ("device", "time_s", "shown"),
+    [("host", 1e-6, "3 us"), ("NVIDIA H100", 1e-6, "< 3 us"), ("NVIDIA H100", 1e-3, "3 ms")],
+)
+def test_times_that_include_launching_are_upper_bounds(
+    tmp_path: Path, device: str, time_s: float, shown: str
+) -> None:
+    capture = CaptureFile(tmp_path / "a.capture")
+    x = torch.zeros(64)
+    values = {"x": x, "out": x.clone(), "n": 64, "BLOCK": 64}
+    capture.launch(kernels.total_kernel, [1], values, launches=3, time_s=time_s)
+    read = read_capture(capture.path)
+    (task,) = read.tasks
+    read = dataclasses.replace(read, tasks=(dataclasses.replace(task, device=device),))
+    (row,) = rows = task_rows(read, lambda task: None)
+    assert cells(row)[HEADS.index("time")] == shown
+    assert bool(bound_text(rows)) == ("<" in shown)

@@ -1,0 +1,123 @@
+"""What the outputs of captured launches should be, and what they start from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import captured_kernels as kernels
+import pytest
+import torch
+from captured_launches import add, freedom, launch, memory_of, normal, probe, softmax
+
+from foundation.errors import UserError
+from kernels.captured.outputs import checked_outputs
+
+
+def test_an_output_that_is_written_whole_starts_as_poison() -> None:
+    found = checked_outputs(*add())
+    assert list(found.outputs) == ["out"]
+    assert found.outputs["out"].start is None
+    assert found.agree(add()[0].run(found.poisoned()))
+
+
+def test_an_unfinished_output_is_wrong() -> None:
+    deployed, memory = add()
+    found = checked_outputs(deployed, memory)
+    half = launch(kernels.add_kernel, 2, {"BLOCK": 256}, n=1000)
+    assert not found.agree(half.run(found.poisoned()))
+
+
+def test_what_the_kernel_leaves_alone_stays_as_captured() -> None:
+    start = checked_outputs(*softmax()).outputs["out"].start
+    assert start is not None
+    rows = start.view(8, 120)
+    assert rows[:, :100].isnan().all()
+    assert (rows[:, 100:] == 3.0).all()
+
+
+def test_a_kernel_in_place_starts_from_the_captured_contents() -> None:
+    x = normal(1000)
+    deployed = launch(kernels.scale_kernel, 4, {"BLOCK": 256}, n=1000, factor=2.5)
+    output = checked_outputs(deployed, memory_of(x=x)).outputs["x"]
+    assert output.start is not None
+    assert torch.equal(output.start, x)
+    assert torch.allclose(output.expected, 2.5 * x)
+
+
+def test_an_atomic_sum_starts_from_the_captured_contents() -> None:
+    x = normal(1000, dtype=torch.bfloat16)
+    deployed = launch(kernels.total_kernel, 4, {"BLOCK": 256}, n=1000)
+    output = checked_outputs(deployed, memory_of(x=x, out=torch.full((1,), 5.0))).outputs["out"]
+    assert output.start is not None
+    assert output.start.item() == 5.0
+    assert output.expected.item() == pytest.approx(5.0 + x.float().sum().item(), abs=1e-3)
+
+
+def test_16_bit_floats_are_expected_as_fp32_gives_them() -> None:
+    deployed, memory = softmax(torch.bfloat16)
+    found = checked_outputs(deployed, memory)
+    assert found.in_fp32
+    exact = memory.tensor("x").double().softmax(1).to(torch.bfloat16)
+    got = found.outputs["out"].expected.view(8, 120)[:, :100]
+    assert (got.view(torch.int16) - exact.view(torch.int16)).abs().max() <= 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.float8_e4m3fn])
+def test_8_bit_floats(dtype: torch.dtype) -> None:
+    deployed, memory = softmax(dtype)
+    found = checked_outputs(deployed, memory)
+    assert not found.in_fp32
+    assert found.agree(deployed.run(found.poisoned()))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.int32, torch.int64, torch.uint8])
+def test_integers_are_exact(dtype: torch.dtype) -> None:
+    deployed, memory = add(dtype=dtype)
+    found = checked_outputs(deployed, memory)
+    assert found.outputs["out"].slack is None
+    after = deployed.run(found.poisoned())
+    assert found.agree(after)
+    after.span("out")[500] += 1
+    assert not found.agree(after)
+
+
+def test_an_output_that_is_an_input_too_is_tuned_on_arrays_of_their_own() -> None:
+    x = normal(1000)
+    deployed, _ = add()
+    assert freedom(probe(deployed, memory_of(x=x, y=normal(1000), out=x)), "BLOCK").varies
+
+
+@pytest.mark.parametrize("swaps", [False, True])
+def test_outputs_that_fill_parts_of_one_tensor_are_tuned(swaps: bool) -> None:
+    deployed = launch(kernels.halves_kernel, 4, {"BLOCK": 64}, step=200, columns=100)
+    deployed = replace(deployed, grid=(4, 2, 1))
+    left, right = torch.zeros(4, 200).chunk(2, dim=1)[:: -1 if swaps else 1]
+    memory = memory_of(x=normal(4, 100), left=left, right=right)
+    assert freedom(probe(deployed, memory), "BLOCK").varies
+
+
+def test_an_output_that_follows_from_shared_memory_is_refused() -> None:
+    deployed = launch(kernels.running_sum_kernel, 1, {}, n=50)
+    x = torch.ones(50)
+    with pytest.raises(UserError, match="reads through one of x and out what it wrote through"):
+        probe(deployed, memory_of(x=x, out=x))
+
+
+def test_an_output_that_other_outputs_need_starts_from_the_captured_contents() -> None:
+    deployed = launch(kernels.gated_kernel, 6, {"BLOCK": 64}, columns=300)
+    memory = memory_of(grad=normal(6, 300), a=normal(6, 300), b=2 * normal(6, 300))
+    found = checked_outputs(deployed, memory)
+    assert found.agree(deployed.run(found.poisoned()))
+    assert freedom(probe(deployed, memory), "BLOCK").varies
+
+
+def test_a_kernel_without_outputs_is_refused() -> None:
+    deployed = launch(kernels.nothing_kernel, 1, {}, n=3)
+    with pytest.raises(UserError, match="nothing_kernel writes none of its arguments"):
+        checked_outputs(deployed, memory_of(x=normal(10)))
+
+
+def test_a_launch_without_programs_is_refused() -> None:
+    deployed, memory = add()
+    with pytest.raises(UserError, match=r"no programs .its grid is 0x1x1"):
+        probe(replace(deployed, grid=(0, 1, 1)), memory)

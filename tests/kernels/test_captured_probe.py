@@ -1,0 +1,132 @@
+"""Which constants of captured launches may vary, and how the grid follows them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import captured_kernels as kernels
+import torch
+from captured_launches import add, freedom, launch, matmul, memory_of, normal, probe, softmax
+
+from kernels.captured.block_rule import BlockRule
+from kernels.captured.grid_rule import GridRule, possible_factors
+from kernels.captured.probe import probed
+from kernels.captured.space import captured_space
+from launchers.arguments import Described
+
+
+def test_a_block_that_is_wrong_in_shared_memory_stays() -> None:
+    deployed = launch(kernels.neighbour_sums_kernel, 1, {"BLOCK": 64}, n=64)
+    x = normal(64)
+    assert freedom(probe(deployed, memory_of(x=x, out=x.clone())), "BLOCK").varies
+    assert not freedom(probe(deployed, memory_of(x=x, out=x)), "BLOCK").varies
+
+
+def test_a_mode_stays_though_other_modes_do_the_same() -> None:
+    deployed = launch(kernels.mode_kernel, 4, {"MODE": 2, "BLOCK": 256}, n=1000)
+    found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
+    assert freedom(found, "MODE").why == "is only compared, as modes are"
+    assert freedom(found, "BLOCK").varies
+
+
+def test_a_block_that_the_grid_follows_varies() -> None:
+    found = probe(*add())
+    block = freedom(found, "BLOCK")
+    assert block.values == (32, 64, 128, 256, 512, 1024)
+    assert block.why == "varies; the grid is cdiv(n, BLOCK)"
+    assert found.rule.grid({"BLOCK": 32}) == (32, 1, 1)
+
+
+def test_a_block_that_must_cover_a_row_does_not_shrink() -> None:
+    block = freedom(probe(*softmax()), "BLOCK")
+    assert block.values == (128,)
+    assert block.why == "other outputs with 64, and larger ones cover no more"
+
+
+def test_a_block_within_a_row_varies_and_the_grid_stays() -> None:
+    deployed = launch(kernels.row_sums_kernel, 6, {"BLOCK": 64}, columns=300)
+    found = probe(deployed, memory_of(x=normal(6, 300), out=torch.zeros(6)))
+    assert freedom(found, "BLOCK").values == (8, 16, 32, 64, 128, 256, 512)
+    assert found.rule.grid({"BLOCK": 8}) == (6, 1, 1)
+
+
+def test_a_block_that_sizes_scratch_stays() -> None:
+    deployed = launch(kernels.partial_sums_kernel, 4, {"BLOCK": 256}, n=1000)
+    block = freedom(probe(deployed, memory_of(x=normal(1000), parts=torch.zeros(4))), "BLOCK")
+    assert block.values == (256,)
+    assert block.why == "other outputs with 128 and with 512"
+
+
+def test_two_blocks_that_share_an_axis() -> None:
+    deployed, memory = matmul(48, 64, 32, BLOCK_M=16, BLOCK_N=32, BLOCK_K=16)
+    found = probe(deployed, memory)
+    assert found.rule.grid({"BLOCK_M": 8, "BLOCK_N": 8}) == (6 * 8, 1, 1)
+    assert all(f.varies for f in found.freedoms)
+
+
+def test_the_grid_of_listed_values_is_found_too() -> None:
+    found = probe(*add(), BLOCK=[256, 1024])
+    assert freedom(found, "BLOCK").values == (256, 1024)
+    assert found.rule.grid({"BLOCK": 1024}) == (1, 1, 1)
+
+
+def test_sizes_with_the_same_quotient_are_one_possibility_each() -> None:
+    rule = GridRule((4, 1, 1))
+    found = possible_factors(rule, "B", {"B": 256}, {"n": 1000, "x.shape[0]": 1000, "m": 1024})
+    assert [str(factor) for factor in found] == ["cdiv(n, B)", "cdiv(m, B)"]
+
+
+def test_what_an_autotuner_does_not_list_stays() -> None:
+    deployed, memory = matmul(96, 128, 64, BLOCK_M=32, BLOCK_N=64, BLOCK_K=16)
+    found = probe(deployed, memory, BLOCK_M=[16, 32])
+    assert freedom(found, "BLOCK_M").values == (16, 32)
+    assert freedom(found, "BLOCK_K").why == "is not listed by the autotuner"
+    assert found.rule.grid({"BLOCK_M": 16, "BLOCK_N": 64}) == (6 * 2, 1, 1)
+
+
+def test_widened_a_list_holds_what_its_blocks_allow_besides() -> None:
+    deployed, memory = matmul(96, 128, 64, BLOCK_M=32, BLOCK_N=64, BLOCK_K=16)
+    listed = {"BLOCK_M": [32, 48]}
+    found = probed(deployed, memory, listed=listed, derived=lambda constants: {}, widens=True)
+    assert freedom(found, "BLOCK_M").values == (4, 8, 16, 32, 48, 64, 128)
+    assert freedom(found, "BLOCK_K").why == "is not listed by the autotuner"
+    rows = [{"BLOCK_M": 32, "num_warps": 4}, {"BLOCK_M": 48, "num_warps": 8}]
+    space = captured_space(found, {"num_warps": 4}, rows, None, is_wide=True)
+    assert [p.name for p in space.parameters] == ["BLOCK_M"]
+    assert space.parameters[0].values == freedom(found, "BLOCK_M").values
+    assert space.default == {"BLOCK_M": 32}
+    narrow = captured_space(found, {"num_warps": 4}, rows, None)
+    assert [config["BLOCK_M"] for config in narrow.valid_configs()] == [32, 48]
+
+
+def test_blocks_of_descriptors_follow_the_constexprs() -> None:
+    over = Described((64, 64), (64, 1))
+    deployed = replace(
+        launch(kernels.described_kernel, 4, {"BM": 16, "BN": 16}, N=64),
+        grid=(4, 4, 1),
+        descriptors={"x": over},
+        blocks=BlockRule({"x": (16, 16)}),
+    )
+    found = probe(deployed, memory_of(x=normal(64, 64), out=torch.zeros(64, 64)))
+    assert found.blocks.blocks({"BM": 32, "BN": 8}) == {"x": (32, 8)}
+    assert found.rule.grid({"BM": 32, "BN": 8}) == (2, 8, 1)
+    assert all(one.varies for one in found.freedoms)
+
+
+def test_one_axis_of_each_descriptor_follows_a_parameter() -> None:
+    rule = BlockRule({"a": (16, 16), "b": (16, 32)})
+    *more, same = rule.following("M", 16)
+    assert more[0].sizes == {"a": ("M", 16), "b": ("M", 32)}
+    assert len(more) == 3 * 2 - 1
+    assert same == rule
+    assert [r.sizes["a"] for r in more[0].following("M", 16)] == [("M", 16)]
+
+
+def test_the_programs_own_function_decides_how_the_grid_follows() -> None:
+    deployed, memory = add()
+    samples = [({"BLOCK": block}, (4, 1, 1)) for block in (128, 512)]
+    found = probe(replace(deployed, grid_samples=samples), memory, BLOCK=[128, 256])
+    assert found.rule.grid({"BLOCK": 128}) == (4, 1, 1)
+    followed = [({"BLOCK": block}, (-(-1000 // block), 1, 1)) for block in (128, 512)]
+    found = probe(replace(deployed, grid_samples=followed), memory, BLOCK=[128, 256])
+    assert found.rule.grid({"BLOCK": 128}) == (8, 1, 1)
