@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.addresses.affine import Affine, as_affine
+from triton_rvv.lowering.addresses.clamped import clamped
 from triton_rvv.lowering.addresses.components import Component
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Splat
@@ -16,6 +17,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.row_offsets import listed_by_row
 from triton_rvv.lowering.loops.wrapping import scaled_wrapped, sum_of_wrapped, widened
+from triton_rvv.lowering.ttir.column_limits import IS_COLUMN
 
 __all__ = ["HANDLERS", "add_components", "or_elementwise", "uniform_only"]
 
@@ -103,6 +105,15 @@ def _scale(builder: Builder, tensor: Affine, factor: Val) -> Affine:
     return Affine(tensor.type, base, components, wrapped=wrapped)
 
 
+def _limit(context: Context, operation: Operation, left: Affine, right: Affine) -> Tensor | None:
+    """`tl.maximum(at - 1, 0)`: linear where the limit is not reached."""
+    block, limit = (right, left) if left.is_uniform else (left, right)
+    if block.is_uniform or IS_COLUMN not in operation.attributes or not limit.is_uniform:
+        return uniform_only(context, operation, left, right)
+    is_lower = operation.name == "arith.maxsi"
+    return clamped(context.builder, block, limit.base, *arith.EMITTERS[operation.name], is_lower)
+
+
 def _extend(context: Context, operation: Operation, operand: Affine, _: Affine) -> Affine | None:
     """Sign extension part by part, where that is right or can be."""
     if operand.base.type not in ("i32", "i64"):
@@ -114,7 +125,7 @@ HANDLERS: Mapping[str, Handler] = {
     "arith.addi": _add_rows,
     "arith.subi": or_elementwise(_subtract),
     "arith.muli": or_elementwise(_multiply),
-    "arith.minsi": or_elementwise(uniform_only),
-    "arith.maxsi": or_elementwise(uniform_only),
+    "arith.minsi": or_elementwise(_limit),
+    "arith.maxsi": or_elementwise(_limit),
     "arith.extsi": or_elementwise(_extend),
 }

@@ -10,6 +10,7 @@ from dataclasses import replace
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine, as_addresses
+from triton_rvv.lowering.addresses.clamped import is_limited
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, lanes_are_apart
 from triton_rvv.lowering.blocks.context import Context, Pairs, WaitingStore
@@ -220,9 +221,10 @@ def _is_for_all(tensor: Tensor) -> bool:
     """Whether more than what is stored is wanted of a block.
 
     A load without a mask reads a whole block, so that one beyond an array is found as it is on
-    other targets.
+    other targets. Limits keep columns inside.
     """
-    return tensor.filling is not None or (isinstance(tensor, Load) and tensor.mask is None)
+    is_whole = isinstance(tensor, Load) and tensor.mask is None and not is_limited(tensor.pointers)
+    return tensor.filling is not None or is_whole
 
 
 def _extents(builder: Builder, where: Mask) -> Extents | None:
