@@ -35,8 +35,8 @@ def _copied(context: object, tensor: object, start: object, width: int, copy: An
 
 # Code is right without any of them.
 RULES: Mapping[str, _Replacements] = {
-    "addresses/div_mod": {"elementwise.index.divided": _always(None)},
-    "addresses/div_mod_pow2": {"elementwise.index.div_mod_pow2": _always(None)},
+    "addresses/div_mod": {"elementwise.quotients.divided": _always(None)},
+    "addresses/div_mod_pow2": {"elementwise.quotients.div_mod_pow2": _always(None)},
     "addresses/lane_range": {"addresses.masks.Term.lanes_in": _always(None)},
     "addresses/masks, joint": {
         "addresses.masks.JointComparison.is_one": staticmethod(_always(False))
@@ -46,7 +46,10 @@ RULES: Mapping[str, _Replacements] = {
     "loops/materialise, numbers of rows": {
         "loops.materialise._compute_numbers_of_rows": _always(None)
     },
-    "loops/row_offsets, rows": {"elementwise.index.listed_by_row": _always(None)},
+    "loops/row_offsets, rows": {
+        "elementwise.index.listed_by_row": _always(None),
+        "elementwise.pointers.listed_by_row": _always(None),
+    },
     "loops/row_offsets, lines": {"elementwise.shapes.listed_line": _always(None)},
     "loops/tail_vectors": {
         "loops.vector_groups.tail_width": _width,

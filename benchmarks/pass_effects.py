@@ -1,10 +1,10 @@
 """What each pass and rule of the compiler is worth: python benchmarks/pass_effects.py [KERNEL ...]
 
-Every row of `code_speed.toml` and every kernel of bench_hand.py and `common_sums.py` on the
-emulated X60, so all cycles are estimates: with all passes, and without each of those that changed
-something, and each of the rules in `compiler_rules.py` that changes the code. Of a row's
-configurations, the default and the one that is fastest with all are measured. It takes an hour on
-two cores.
+Every row of `code_speed.toml` and every kernel of bench_hand.py, `common_sums.py` and
+`common_edges.py` on the emulated X60, so all cycles are estimates: with all passes, and without
+each of those that changed something, and each of the rules in `compiler_rules.py` that changes the
+code. Of a row's configurations, the default and the one that is fastest with all are measured. It
+takes an hour on two cores.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ __all__ = ["RowEffects", "effects_of"]
 # A row, and for each pass the cycles without it over those with all.
 _Effects = tuple[Row, Mapping[str, float]]
 
-# Kernels that no table has, for a pass that few others call for.
-SUMS = Path(__file__).with_name("common_sums.py")
+# Kernels that no table has, for passes that few others call for.
+OTHERS = [Path(__file__).with_name(name) for name in ("common_sums.py", "common_edges.py")]
 
 # A pass or rule is to pay so much on at least two kernels of different files.
 WORTH = 1.03
@@ -143,9 +143,9 @@ def _cycles(build: _Build) -> float:
 
 
 def _drawn_rows() -> list[Row]:
-    """The kernels of bench_hand.py and of SUMS, each with all of its configurations."""
+    """The kernels of bench_hand.py and of OTHERS, each with all of its configurations."""
     rows = []
-    for kernel in (kernel for draw in (*DRAWS, SUMS) for kernel in drawn_kernels(draw)):
+    for kernel in (kernel for draw in (*DRAWS, *OTHERS) for kernel in drawn_kernels(draw)):
         problem = Row(kernel).problem
         default = problem.default_config
         configs = problem.space(load_board("emulated").info).valid_configs()
