@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -43,7 +44,7 @@ def test_the_process_that_examines_leaves_the_sentence_to_the_one_that_asked(
         raise UserError("a.capture.examined cannot be written")
 
     monkeypatch.setattr("kernels.captured.examination.examine_here", fail)
-    monkeypatch.setattr(examining.signal, "signal", lambda *_: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
     with pytest.raises(SystemExit) as ended:
         examining.main([str(capture)])
     assert ended.value.code == 2
