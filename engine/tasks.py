@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None) -> int:
     from engine.programs.spaces import spaces_in
     from engine.programs.task_list import task_list
     from engine.programs.task_page import task_page
-    from engine.programs.task_table import coverage_text, task_rows
+    from engine.programs.task_table import bound_text, coverage_text, task_rows
     from foundation.console import EscapingConsole
     from kernels.captured.task_file import read_capture
 
@@ -55,8 +55,8 @@ def main(argv: Sequence[str] | None) -> int:
                 varies = "varies" if note.varies else "stays"
                 what = f"{note.name} {varies}" if note.name else "is not tuned"
                 say(f"{row.task.key[:8]} {what}: {note.why}")
-        if coverage := coverage_text(rows):
-            say(coverage)
+        for line in filter(None, (bound_text(rows), coverage_text(rows))):
+            say(line)
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID
 
 

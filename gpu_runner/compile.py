@@ -11,6 +11,7 @@ from typing import Any
 from foundation.config import ParameterValue
 from gpu_runner.target import GpuTarget
 from launchers.arguments import Argument
+from triton_rvv.frontend.tuples import in_order, nested, path_of
 
 __all__ = ["CompiledKernel", "GpuCompileError", "KernelInput", "compile_kernel", "kernel_input"]
 
@@ -35,16 +36,17 @@ class KernelInput:
     One such input serves every shape whose sizes are divisible alike: sizes are arguments.
 
     Args:
-        signature: type of each parameter in the kernel's order; "constexpr" for a constant.
+        signature: type of each parameter in the kernel's order; "constexpr" for a constant. Of a
+            tuple, of each of its parts (`triton_rvv.frontend.tuples`).
         constants: the value of each constant.
-        attributes: for each parameter's number, Triton's letters for what is known of its values:
-            "D" for divisible by 16, "S" for an array of less than 2 GiB.
+        attributes: by parameter, Triton's letters for what is known of its values: "D" for
+            divisible by 16, "S" for an array of less than 2 GiB.
         options: of the compiler, such as num_warps.
     """
 
     signature: tuple[tuple[str, str], ...]
     constants: tuple[tuple[str, object], ...]
-    attributes: tuple[tuple[int, str], ...]
+    attributes: tuple[tuple[str, str], ...]
     options: tuple[tuple[str, ParameterValue], ...]
 
 
@@ -88,11 +90,14 @@ def kernel_input(
         blocks: what one load of each argument that is a tensor descriptor takes.
     """
     given = {argument.name: argument for argument in arguments}
+    parameters = {parameter.name: parameter for parameter in kernel.params}
+    parts = [name for name in (*given, *constants) if name.partition("[")[0] in parameters]
+    whole = [name for name in parameters if not any(p.startswith(f"{name}[") for p in parts)]
     signature: list[tuple[str, str]] = []
     fixed: list[tuple[str, object]] = []
-    attributes: list[tuple[int, str]] = []
-    for number, parameter in enumerate(kernel.params):
-        name = parameter.name
+    attributes: list[tuple[str, str]] = []
+    for name in in_order({*parts, *whole}, list(parameters)):
+        parameter = parameters[name.partition("[")[0]]
         argument = given.get(name)
         may_specialise = not parameter.do_not_specialize
         if argument is None or (may_specialise and _is_one(argument)):
@@ -102,7 +107,7 @@ def kernel_input(
         signature.append((name, argument.signature_type(blocks or {})))
         letters = "" if argument.described else _known_of(argument, target)
         if letters and may_specialise and not parameter.do_not_specialize_on_alignment:
-            attributes.append((number, letters))
+            attributes.append((name, letters))
     return KernelInput(
         tuple(signature), tuple(fixed), tuple(attributes), tuple(sorted(options.items()))
     )
@@ -119,6 +124,8 @@ def _is_one(argument: Argument) -> bool:
 
 def _known_of(argument: Argument, target: GpuTarget) -> str:
     """Triton's letters for what is known of an argument's values."""
+    if argument.is_pointer and argument.lead_bytes % _DIVISOR:
+        return ""
     if argument.is_pointer:  # torch's arrays start at multiples of 512
         arrays = [a for a in (argument.value, argument.expected) if a is not None]
         size_bytes = max((getattr(array, "nbytes", 0) for array in arrays), default=0)
@@ -146,11 +153,13 @@ def compile_kernel(kernel: Any, made_from: KernelInput, target: GpuTarget) -> Co
     backend = make_backend(target.triton)
     options = dict(made_from.options)
     _check_options(options, backend, target)
+    names = kernel.arg_names
+    types = dict(made_from.signature)
     source = ASTSource(
         fn=kernel,
-        signature=dict(made_from.signature),
-        constexprs=dict(made_from.constants),
-        attrs={(n,): backend.parse_attr(letters) for n, letters in made_from.attributes},
+        signature={name: nested(name, types) for name in names},
+        constexprs={path_of(name, names): value for name, value in made_from.constants},
+        attrs={path_of(n, names): backend.parse_attr(known) for n, known in made_from.attributes},
     )
     start_s = time.perf_counter()
     try:

@@ -60,7 +60,7 @@ class _Array:
         self.is_float = self.type.is_floating_point
         self.is_constant = argument.constant
         self.atol, self.rtol = argument.atol, argument.rtol
-        self._described = argument.described
+        self._described, self._lead = argument.described, argument.lead
         slack = np.zeros(1, np.float32) if argument.slack is None else argument.slack.reshape(-1)
         self.slack = torch.from_numpy(np.ascontiguousarray(slack)).to(device)
         self.start = _on_device(argument.value, self.type, device)
@@ -86,12 +86,17 @@ class _Array:
     def is_output(self) -> bool:
         return self.expected is not None
 
+    @property
+    def passed(self) -> torch.Tensor:
+        """It from the element on whose address a launch gets."""
+        return self.view[self._lead :]
+
     def descriptor(self, block: Sequence[int]) -> TensorDescriptor:
         """It as a descriptor."""
         described = self._described
         assert described is not None
         shape, strides = list(described.shape), list(described.strides)
-        return TensorDescriptor(self.view, shape, strides, list(block), described.padding)
+        return TensorDescriptor(self.passed, shape, strides, list(block), described.padding)
 
     def restore(self) -> None:
         """Put the contents back that the kernel starts from, if it reads what it writes."""
@@ -200,7 +205,7 @@ class DeviceArguments:
     def value(self, name: str) -> Any:
         """What a launch passes for a parameter that is no descriptor."""
         array = self._arrays.get(name)
-        return self._scalars[name] if array is None else array.view
+        return self._scalars[name] if array is None else array.passed
 
     def descriptor(self, name: str, block: Sequence[int]) -> TensorDescriptor:
         """What a launch passes for a parameter by which the kernel loads or stores such blocks."""

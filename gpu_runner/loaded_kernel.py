@@ -6,7 +6,7 @@ import functools
 import hashlib
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +18,7 @@ from triton.compiler import CompiledKernel
 
 from gpu_runner.artifact import GpuArtifact
 from gpu_runner.device_arrays import DeviceArguments
+from triton_rvv.frontend.tuples import nested, path_of
 
 __all__ = ["LoadedKernel"]
 
@@ -79,7 +80,10 @@ class LoadedKernel:
 
     def launcher(self, arguments: DeviceArguments) -> Callable[[], None]:
         """A function that puts one run of the grid into the current stream."""
-        values = [self._value(arguments, *parameter) for parameter in self._artifact.signature]
+        parts = {
+            name: self._value(arguments, name, kind) for name, kind in self._artifact.signature
+        }
+        values = [nested(name, parts) for name in _parameters(self._artifact.signature)]
         run = self._kernel[self._artifact.grid]
         device = torch.cuda.current_device()
         # torch's own function makes an object each time, which takes as long as a small kernel.
@@ -102,10 +106,10 @@ class LoadedKernel:
 
 @functools.lru_cache(maxsize=_MOST_LOADED)
 def _loaded(code: _Code) -> CompiledKernel:
-    names = [name for name, _ in code.signature]
+    names, types = _parameters(code.signature), dict(code.signature)
     source = SimpleNamespace(
-        signature=dict(code.signature),
-        constants={(names.index(name),): value for name, value in code.constants},
+        signature={name: nested(name, types) for name in names},
+        constants={path_of(name, names): value for name, value in code.constants},
     )
     with tempfile.TemporaryDirectory(prefix="gpu-kernel-") as folder:
         binary = Path(folder, f"{code.name}{code.suffix}")
@@ -116,6 +120,11 @@ def _loaded(code: _Code) -> CompiledKernel:
         kernel = CompiledKernel(source, group, hashlib.sha256(code.binary).hexdigest())
     kernel._init_handles()
     return kernel
+
+
+def _parameters(signature: Sequence[tuple[str, str]]) -> list[str]:
+    """The parameters of whose parts a signature tells, in the kernel's order."""
+    return list(dict.fromkeys(name.partition("[")[0] for name, _ in signature))
 
 
 def _allocate(size_bytes: int, alignment: int, stream: int | None) -> Any:

@@ -16,10 +16,14 @@ __all__ = [
     "ParameterNote",
     "TaskRow",
     "TaskSpace",
+    "bound_text",
     "cells",
     "coverage_text",
     "task_rows",
 ]
+
+# What Triton takes on a CPU of today to launch a kernel on a GPU, at most.
+_LAUNCH_S = 50e-6
 
 HEADS = (
     "task",
@@ -125,12 +129,34 @@ def cells(row: TaskRow) -> Sequence[str]:
         row.sizes,
         _types(task),
         str(task.launches),
-        "-" if task.time_s is None else time_text(task.time_s),
+        _time(task),
         "-" if row.share is None else f"{row.share:.1%}",
         _deployed(task),
         "-" if row.space is None else str(row.space.configurations),
         speedup_text(row.gain),
     )
+
+
+def bound_text(rows: Sequence[TaskRow]) -> str:
+    """What "<" says in the column of times; "" if it is not there."""
+    if not any(_is_bound(row.task) for row in rows):
+        return ""
+    return (
+        "<: launches this short may keep the GPU waiting, so the time includes a part of launching "
+        "them; tuning measures the kernel alone"
+    )
+
+
+def _time(task: Task) -> str:
+    if task.time_s is None:
+        return "-"
+    return f"{'< ' if _is_bound(task) else ''}{time_text(task.time_s)}"
+
+
+def _is_bound(task: Task) -> bool:
+    """Whether the captured time is only an upper bound of the kernel's own."""
+    is_timed_alone = task.device == "host" or task.time_s is None
+    return not is_timed_alone and (task.time_s or 0.0) < _LAUNCH_S * task.launches
 
 
 def _visible(task: Task) -> str:

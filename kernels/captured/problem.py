@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import torch
 
 from foundation.config import Config, ParameterValue
-from foundation.errors import UserError
 from kernels.captured.changed_memory import changed_memory
 from kernels.captured.deployed import Deployed
 from kernels.captured.examination import current_examined
@@ -150,20 +149,9 @@ class _CapturedKernel:
         )
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
-        """The configurations to try.
-
-        Raises:
-            UserError: for a tuple among the arguments on a GPU.
-        """
-        has_tuples = any("[" in name for name in self._parts())
-        if board.gpu is not None and (has_tuples or self._probed.fronts):
-            what = "takes a tuple" if has_tuples else "reads what lies in front of its arguments"
-            raise UserError(f"{problem.name} {what}: such kernels are tuned on processors only")
+        """The configurations to try."""
         listed, options = self._task.listed, self._deployed.options
         return captured_space(self._probed, options, listed, board.gpu, is_wide=self._is_wide)
-
-    def _parts(self) -> list[str]:
-        return [*self._views, *self._deployed.scalars, *self._deployed.constants]
 
     def constants(self, problem: Problem, config: Config) -> Constants:
         """The deployed values, and those that follow from the configuration."""

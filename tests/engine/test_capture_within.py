@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import itertools
 import math
 import sys
+import time
 from typing import ClassVar
 
 import pytest
@@ -113,3 +115,16 @@ def test_most_short_launches_are_counted_without_being_looked_at(tmp_path, monke
             module.add(module.x, module.x)
     assert [task.launches for task in read_capture(tmp_path / "here").tasks] == [5000]
     assert 256 < looked_at < 1000
+
+
+def test_a_kernel_on_this_machine_is_timed_apart_from_its_launch(tmp_path, monkeypatch):
+    module = imported(written(tmp_path, ""))
+    module.add(module.x, module.x)  # compiled
+    clock = itertools.count()  # a second later each time that somebody looks
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
+    with engine.capture(tmp_path / "here"):
+        for _ in range(4):
+            module.add(module.x, module.x)
+    (task,) = read_capture(tmp_path / "here").tasks
+    assert (task.launches, task.timed_launches) == (4, 3)
+    assert task.time_s == pytest.approx(4.0)

@@ -24,6 +24,7 @@ from foundation.programs import python_command
 from kernels.registry import kernel_names
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PATHS = os.pathsep.join([str(REPOSITORY), os.environ["PYTHONPATH"]])
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
 LIMIT_S = 200
 HEAVY = "{'torch', 'triton', 'ray', 'optuna', 'pandas', 'scipy', 'paramiko'}"
@@ -43,7 +44,7 @@ def rvv_tune(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         words,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
+        env={**os.environ, "PYTHONPATH": PATHS, **variables},
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
@@ -149,7 +150,7 @@ def test_arguments_and_exit_status_are_the_subcommands(rvv_tune: Path, tmp_path:
     done = subprocess.run(
         [rvv_tune, "new", "axpy"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": PATHS},
         timeout=LIMIT_S,
         check=False,
     )

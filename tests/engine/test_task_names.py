@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from capture_files import CaptureFile
 
 from engine.programs.labels import task_labels
 from engine.programs.task_list import task_list
-from engine.programs.task_table import HEADS, cells, task_rows
+from engine.programs.task_table import HEADS, bound_text, cells, task_rows
 from foundation.console import EscapingConsole
 from kernels.captured.task_file import Capture, read_capture
 
@@ -74,3 +75,22 @@ def test_the_table_cuts_no_name(read: Capture, width: int) -> None:
     end = out.index("launches")  # of the column; the first line has the headings
     kernels_column = "".join(line[10:end].strip() for line in out.splitlines())
     assert f"{LONG}_other" in (out if width == 500 else kernels_column)
+
+
+@pytest.mark.parametrize(
+    ("device", "time_s", "shown"),
+    [("host", 1e-6, "3 us"), ("NVIDIA H100", 1e-6, "< 3 us"), ("NVIDIA H100", 1e-3, "3 ms")],
+)
+def test_times_that_include_launching_are_upper_bounds(
+    tmp_path: Path, device: str, time_s: float, shown: str
+) -> None:
+    capture = CaptureFile(tmp_path / "a.capture")
+    x = torch.zeros(64)
+    values = {"x": x, "out": x.clone(), "n": 64, "BLOCK": 64}
+    capture.launch(kernels.total_kernel, [1], values, launches=3, time_s=time_s)
+    read = read_capture(capture.path)
+    (task,) = read.tasks
+    read = dataclasses.replace(read, tasks=(dataclasses.replace(task, device=device),))
+    (row,) = rows = task_rows(read, lambda task: None)
+    assert cells(row)[HEADS.index("time")] == shown
+    assert bool(bound_text(rows)) == ("<" in shown)

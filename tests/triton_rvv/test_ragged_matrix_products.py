@@ -104,6 +104,7 @@ def test_nothing_behind_the_operands_is_read(run: KernelRunner, tmp_path: Path) 
     """Behind each array lies memory that ends the program when it is touched."""
     constants = {"M": 32, "N": 32, "K": 32}
     kernel = compile_kernel(many_products_kernel, SIGNATURE, constants, TARGET)
+    assert "smt.vmadot" in kernel.assembly
     (tmp_path / "kernel.o").write_bytes(kernel.object)
     link_elf([tmp_path / "kernel.o", launcher_object(TARGET)], tmp_path / "kernel.elf")
     random = np.random.default_rng(20261128)

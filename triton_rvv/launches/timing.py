@@ -1,4 +1,8 @@
-"""How long launches take: by this machine's clock, or by a GPU's events."""
+"""How long kernels take that are launched: by this machine's clock, or by a GPU's events.
+
+On this machine, the kernel is timed apart from its launch. A GPU's events lie around the launch:
+where the GPU waits for it, a short kernel's time includes a part of it.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,8 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
+
+from triton_rvv.runtime import kernel_clock
 
 __all__ = ["REPEATS", "Repeats", "Timer", "first_launch", "new_timer"]
 
@@ -64,18 +70,21 @@ class Timer:
         self.launches = 0
         self._timed = 0
         self._time_s = 0.0
+        self._launch_s = 0.0  # of whole launches, from the call to its return
         self._first: tuple[Any, Any] | None = None
         self._pending: deque[tuple[Any, Any]] = deque()
 
     @property
     def is_short(self) -> bool:
         """Whether there were many launches, and they are short."""
-        return self.launches > _SHORT_AFTER and self._time_s < _SHORT_S * self._timed
+        return self.launches > _SHORT_AFTER and self._launch_s < _SHORT_S * self._timed
 
     def start(self) -> Any:
         """What `stop` takes, or None if this launch is not timed."""
         if self.launches >= self._first_timed and (not self._every or self.launches % self._every):
             return None
+        if self.clock == "host":
+            kernel_clock.begin()
         return _now(self)
 
     def stop(self, started: Any) -> None:
@@ -84,8 +93,9 @@ class Timer:
         if started is None:
             return
         if self.clock == "host":
-            self._timed += 1
-            self._time_s += time.perf_counter() - started
+            launch_s = time.perf_counter() - started
+            kernel_s = kernel_clock.end()
+            self._add(launch_s if kernel_s is None else kernel_s, launch_s)
         else:
             self._add_events(started, _recorded_event())
 
@@ -103,8 +113,7 @@ class Timer:
         elif self.clock == "gpu":
             self._add_events(*marks)
         else:
-            self._timed += 1
-            self._time_s += marks[1] - marks[0]
+            self._add(marks[1] - marks[0], marks[1] - marks[0])
 
     def summed(self, repeats: int, *, is_last: bool = False) -> dict[str, Any]:
         """Launches, those that were timed, and their time; the first counts if it is all there is.
@@ -122,7 +131,8 @@ class Timer:
 
     def after_fork(self) -> None:
         """Begin anew in a process that was forked."""
-        self.launches, self._timed, self._time_s, self._first = 0, 0, 0.0, None
+        self.launches, self._timed, self._first = 0, 0, None
+        self._time_s = self._launch_s = 0.0
         self._pending.clear()
 
     def _first_s(self, *, wait: bool) -> float | None:
@@ -136,6 +146,11 @@ class Timer:
             end.synchronize()
         return start.elapsed_time(end) * 1e-3 if end.query() else None
 
+    def _add(self, kernel_s: float, launch_s: float) -> None:
+        self._timed += 1
+        self._time_s += kernel_s
+        self._launch_s += launch_s
+
     def _add_events(self, start: Any, end: Any) -> None:
         if start is not None and end is not None and len(self._pending) < _MOST_PENDING:
             self._pending.append((start, end))
@@ -148,8 +163,8 @@ class Timer:
             elif not end.query():
                 return
             self._pending.popleft()
-            self._timed += 1
-            self._time_s += start.elapsed_time(end) * 1e-3
+            time_s = start.elapsed_time(end) * 1e-3
+            self._add(time_s, time_s)
 
 
 def new_timer() -> Timer:
