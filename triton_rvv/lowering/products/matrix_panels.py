@@ -73,7 +73,7 @@ class RowTiles:
     def last(self, builder: Builder, live: DotExtents) -> Val:
         """The first row below those of them that count."""
         end = integer(self.end)
-        return end if live.rows is None else builder.intrinsic("llvm.smin", [end, live.rows])
+        return end if live.rows is None else builder.smin(end, live.rows)
 
 
 def row_tiles(unit: MatrixUnit, rows: int) -> list[RowTiles]:
@@ -119,7 +119,8 @@ def packed_rows(
             pack(left)
 
     guards = left.guards_in_place(builder, [live.rows, live.depth])
-    start, stride = (builder.resize(each, "i64") for each in _place(builder, left))
+    start, stride = left.rows_in_place(builder, integer(0))
+    start, stride = builder.cast("ptrtoint", start, "i64"), builder.resize(stride, "i64")
     _, rest = builder.split(builder.binary("or", start, stride), unit.depth)
     guards.append(builder.compare("eq", rest, integer(0)))
     if live.depth is not None:
@@ -128,12 +129,6 @@ def packed_rows(
     in_place = loop_versioning.all_of(context, guards)
     builder.branches(in_place, where_it_lies, by_a_copy, likely=True)
     return packed
-
-
-def _place(builder: Builder, left: Load) -> tuple[Val, Val]:
-    start, stride = left.rows_in_place(builder, integer(0))
-    address = builder.emit("i64", f"ptrtoint {start} to i64")
-    return address, stride
 
 
 @dataclass(frozen=True)
@@ -158,12 +153,9 @@ class _Rows:
 
         Rows from `end` on are not read, and hold anything.
         """
-        there = integer(count)
+        builder, there = self.builder, integer(count)
         if end is not None:
-            there = self.builder.binary("sub", end, row)
-            there = self.builder.intrinsic("llvm.smin", [there, integer(count)])
-            there = self.builder.intrinsic("llvm.smax", [there, integer(0)])
-        builder = self.builder
+            there = index_loops.left_over(builder, row, end, count)
         if isinstance(self.source, Load):
             start, stride = self.source.rows_in_place(builder, row)
             address = builder.element_pointer("i8", start, k)
@@ -208,7 +200,7 @@ def _pack_tiles(
     first, end = integer(tiles.first), tiles.last(builder, live)
     whole = end
     if live.rows is not None and isinstance(rows.source, Load):
-        count = builder.intrinsic("llvm.smax", [builder.binary("sub", end, first), integer(0)])
+        count = builder.smax(builder.binary("sub", end, first), integer(0))
         whole = builder.binary("sub", end, builder.binary("urem", count, integer(height)))
     pack(first, whole, None)
     if whole is not end:
