@@ -7,7 +7,7 @@ import ctypes
 import llvmlite.binding as llvm
 import pytest
 
-from triton_rvv.frontend.types import parse_type
+from triton_rvv.frontend.types import TensorType, parse_type
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import Component
 from triton_rvv.lowering.addresses.div_mod import quotient_bound
@@ -20,9 +20,9 @@ ANYTHING = 1 << 31  # what wraps may be any number of 32 bits
 def computed(base: int, stride: int, divisor: int) -> int:
     """The bound for 32 elements, by the code on this machine."""
     builder = Builder()
-    line = Affine(
-        parse_type("tensor<32xi32>"), integer(base, "i32"), [Component(integer(stride, "i32"))]
-    )
+    type_ = parse_type("tensor<32xi32>")
+    assert isinstance(type_, TensorType)
+    line = Affine(type_, integer(base, "i32"), [Component(integer(stride, "i32"))])
     bound = quotient_bound(builder, line, integer(divisor))
     lines = [*sorted(builder.declarations), "define i64 @bound() {", *map(str, builder.lines)]
     llvm.initialize_native_target()
