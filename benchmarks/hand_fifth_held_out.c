@@ -110,10 +110,9 @@ static inline float sum_m2(vfloat32m2_t values, size_t vl) {
 
 /* Two outputs of three tokens each are six sums, for which the weight is read once. */
 static inline void matvec_few_rows(const uint64_t *args) {
-    long outputs = INT(3), depth = INT(4), rows = INT(5);
+    long outputs = INT(3), depth = INT(4);
     const float *x0 = IN(float, 0), *x1 = x0 + depth, *x2 = x1 + depth;
     size_t all = __riscv_vsetvlmax_e32m2();
-    (void)rows;
     for (long n = 0; n < outputs; n += 2) {
         const float *w0 = IN(float, 1) + n * depth, *w1 = w0 + depth;
         vfloat32m2_t s0 = __riscv_vfmv_v_f_f32m2(0, all), s1 = s0, s2 = s0, t0 = s0, t1 = s0, t2 = s0;
@@ -141,7 +140,7 @@ static inline void matvec_few_rows(const uint64_t *args) {
 /* Of nine: largest of two, of four, and of eight neighbours, each from the one before by a slide; the
  * last nine lanes of a run are not complete, and begin the next one. */
 static inline void windowed_max(const uint64_t *args) {
-    long rows = sizes[0], n = INT(2), out = INT(3), window = INT(4);
+    long rows = sizes[0], n = INT(2), out = INT(3), window = sizes[2];
     for (long row = 0; row < rows; row++)
         for (long i = 0; i < out;) {
             const float *x = IN(float, 0) + row * n + i;
