@@ -1,7 +1,8 @@
 """The six kernels of the fifth draw that were held out; see `hand_fifth_draw.py`.
 
 They were compiled once before passes were made and once after, and written in intrinsics
-(`hand_fifth_held_out.c`) after that.
+(`hand_fifth_held_out.c`) after that. `embedding_bag`, as it was drawn, is the weighted one, since
+`common_layers.py` has another.
 """
 
 import itertools
