@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from kernels.own.launch import Launch
 from kernels.values import TORCH_TYPES
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
@@ -35,10 +37,12 @@ class Accesses:
 
 def accesses_of(launch: Launch) -> Accesses:
     """What the kernel does in this configuration; nothing is said of what cannot be followed."""
-    if launch.descriptors():
-        return Accesses()
-    values = launch.values()
-    types = {name: _triton_type(value) for name, value in values.items() if value is not None}
+    values, described = launch.values(), launch.descriptors()
+    types = {
+        name: _triton_type(value, described.get(name))
+        for name, value in values.items()
+        if value is not None
+    }
     constants = {**launch.constants(values), **launch.config}
     function = launch.file.function
     fixed = {p.name for p in function.params if p.is_constexpr} | (constants.keys() - types.keys())
@@ -51,14 +55,22 @@ def accesses_of(launch: Launch) -> Accesses:
         return Accesses()
     if found is None:
         return Accesses()
-    passed = [name for name in function.arg_names if signature[name] != "constexpr"]
-    tensors = {name for name in passed if isinstance(values[name], torch.Tensor)}
+    passed = [
+        part
+        for name in function.arg_names
+        if signature[name] != "constexpr"
+        for part in part_names(name, signature[name])
+    ]
+    tensors = {name for name in passed if isinstance(values.get(name), torch.Tensor)}
     loaded, stored = ({passed[n] for n in places} for places in (found.loaded, found.stored))
     return Accesses(frozenset(tensors - stored), frozenset(tensors & (stored - loaded)))
 
 
-def _triton_type(value: object) -> str:
+def _triton_type(value: object, descriptor: TensorDescriptor | None) -> str:
     if isinstance(value, torch.Tensor):
+        if descriptor is not None:
+            block = ",".join(map(str, descriptor.block_shape))
+            return f"tensordesc<{_NAMES[value.dtype]}[{block}]>"
         return f"*{_NAMES[value.dtype]}"
     if isinstance(value, bool):
         return "i1"

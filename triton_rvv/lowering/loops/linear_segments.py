@@ -109,7 +109,7 @@ class LinearSegments:
             count, is_whole = integer(size), builder.split(end, size)[1].constant == 0
             if not is_whole:
                 rest = builder.binary("sub", end, first)
-                count = builder.intrinsic("llvm.smin", [count, rest])
+                count = builder.smin(count, rest)
             where = replace(version, linear=True, starts=starts, origin=first)
 
             def others() -> None:
@@ -137,11 +137,11 @@ class LinearSegments:
         count, starts = integer(self._size), dict[object, Val]()
         for steps in self.found:
             own, starts[steps] = steps.run_from(builder, first, self._size)
-            count = builder.intrinsic("llvm.smin", [count, own])
+            count = builder.smin(count, own)
         rest = builder.binary("sub", end, first)
 
         def linear() -> None:
-            length = builder.intrinsic("llvm.smin", [count, rest])
+            length = builder.smin(count, rest)
             where = replace(version, linear=True, starts=starts, origin=first)
             self._visit_runs(builder, where, first, length, visit)
             place.write(builder.add(first, length))
@@ -158,7 +158,7 @@ class LinearSegments:
             )
             # The period of digits may be longer than a run.
             for most in (integer(self._width), rest):
-                lanes = builder.intrinsic("llvm.smin", [lanes, most])
+                lanes = builder.smin(lanes, most)
             visit([VectorIndex((), first, self._width, version, lanes=lanes)])
             place.write(builder.add(first, lanes))
 

@@ -103,9 +103,7 @@ def multiply(
             materialise.materialise(context, operand)
     live = dot_extents(context, operation, left, right, sum_type)
     before = accumulator_init(start)
-    store = before.store if before.store and before.store.product is operation else None
-    if store is not None:
-        store.is_taken = True
+    store = before.store_of(operation)
 
     def by(b: Rhs, live: DotExtents) -> None:
         rows, depth = left.shape[-2:]

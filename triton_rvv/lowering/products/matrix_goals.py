@@ -12,6 +12,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import FALSE, Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import store_first
 from triton_rvv.lowering.loops import materialise
+from triton_rvv.lowering.loops.index_loops import left_over
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
 __all__ = ["TileGoal", "TilePlace", "tile_goal"]
@@ -99,8 +100,8 @@ def tile_goal(
         rows, columns = map(integer, size)
         return TileGoal(memory, memory, rows, columns, now, FALSE, "")
     (first_row, first_column), part = point.coordinates, store.part
-    rows = _left_over(builder, part.rows, first_row, size[0])
-    columns = _left_over(builder, part.columns, first_column, size[1])
+    rows = left_over(builder, first_row, part.rows, size[0])
+    columns = left_over(builder, first_column, part.columns, size[1])
     whole = (
         builder.compare("eq", n, integer(all_))
         for n, all_ in zip((rows, columns), size, strict=True)
@@ -117,9 +118,3 @@ def tile_goal(
         builder.conjunction(now, outside),
         vector_type("i32", size[1]),
     )
-
-
-def _left_over(builder: Builder, end: Val, first: Val, most: int) -> Val:
-    """How many positions from the first one on are before the end, of `most`."""
-    count = builder.intrinsic("llvm.smax", [builder.binary("sub", end, first), integer(0)])
-    return builder.intrinsic("llvm.smin", [count, integer(most)])

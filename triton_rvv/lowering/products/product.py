@@ -19,7 +19,7 @@ from triton_rvv.lowering.loops import index_loops
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
 from triton_rvv.lowering.products.dot_extents import DotExtents
-from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
+from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
 from triton_rvv.lowering.products.lhs_tiles import Lhs
 from triton_rvv.lowering.products.loop_updates import LoopUpdate
 from triton_rvv.lowering.products.rhs_tiles import Rhs
@@ -203,19 +203,8 @@ def _tile(
             longest = tail_k * product.b.runs
             replace(tile, longest=longest).multiply_add(base, depth, ahead, totals)
     sums = [product.rounded(builder, [total.read()]) for total in totals]
-
-    def to_array() -> None:
-        if product.update is not None:
-            product.update.write(builder, points, sums)
-            return
-        for point, value in zip(points, sums, strict=True):
-            product.result.write(builder, point, value)
-
-    if (store := product.store) is None:
-        to_array()
-    else:
-        to_memory = functools.partial(store.write, builder, points, sums)
-        builder.branches(store.is_now(builder), to_memory, to_array)
+    write = product.result.write_each if product.update is None else product.update.write
+    write_sums(builder, product.store, points, sums, write)
 
 
 def _as_val(count: int | Val) -> Val:
