@@ -76,6 +76,19 @@ def test_floats_beside_whole_numbers(run, target):
 
 
 @triton.jit
+def clamped_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, tl.clamp(tl.load(x_ptr + at), 0.0, 99.999).to(tl.int32))
+
+
+def test_floats_that_are_never_negative(run):
+    x = np.linspace(-20.0, 120.0, 1024).astype(np.float32)
+    x[:5] = 0.99999994, 98.99999, 99.0, 0.5, 1.5
+    expected = np.trunc(np.clip(x, 0, 99.999)).astype(np.int32)
+    run(clamped_kernel, x_ptr=x, out_ptr=Expected(expected), N=1024)
+
+
+@triton.jit
 def saturation_kernel(
     x_ptr, i8_ptr, i16_ptr, i32_ptr, i64_ptr, u8_ptr, u16_ptr, u32_ptr, u64_ptr, BLOCK: tl.constexpr
 ):

@@ -6,6 +6,7 @@ from triton_rvv.frontend.float_formats import SMALL_FLOATS
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.float_lower_bounds import floor_of
 from triton_rvv.lowering.llvm.narrowing import nearest as saturated
 from triton_rvv.lowering.llvm.register_groups import fits_group
 from triton_rvv.lowering.llvm.values import Val, type_suffix
@@ -147,7 +148,17 @@ def _cut_from(x: Lanes, nearest: Lanes) -> Lanes:
     QEMU 7.2 aborts at the vector instruction for it. The nearest integer is corrected by one where
     that is further from zero than the number.
     """
-    is_too_far = absolute(nearest.to(x.value.element)) > absolute(x)
+    back = nearest.to(x.value.element)
+    if _is_never_negative(x):
+        return where(back > x, nearest - 1, nearest)
+    is_too_far = absolute(back) > absolute(x)
     bits = x.bits()
     one = (bits >> int(bits.value.element[1:]) - 1 | 1).to(nearest.value.element)
     return where(is_too_far, nearest - one, nearest)
+
+
+def _is_never_negative(x: Lanes) -> bool:
+    """Whether a number is known to be no less than 0, or NaN."""
+    name, operands = x.builder.definition(x.value)
+    parts = operands if name == "llvm.minnum" else [x.value]
+    return all(floor_of(x.builder, part) >= 0 for part in parts)
