@@ -42,7 +42,10 @@ _RANGES = {"M": (16, 96), "N": (64, 768), "K": (128, 1024)}
 _MULTIPLES = {"M": 4, "N": 16, "K": 32}
 _MOST_PRODUCTS = 16 << 20
 _ONE_ROW = tuple({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": columns} for columns in (64, 128))
-_MANY_ROWS = tuple({"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": 64} for rows in (4, 16, 32))
+_MANY_ROWS = tuple(
+    {"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": columns}
+    for rows, columns in ((4, 64), (16, 32), (16, 64), (32, 64))
+)
 # What is not called is left out, so that two files of ggml's do.
 _FLAGS = ("-O3", "-DNDEBUG", "-ffunction-sections", "-fdata-sections", "-Wno-everything")
 _CPU = "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs+zfh+zvfh+zicbop"

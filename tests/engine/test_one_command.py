@@ -252,3 +252,16 @@ def test_completion_imports_nothing_heavy(tmp_path: Path) -> None:
     script.chmod(0o755)
     assert completions("rvv-tune tune matmul --sampler gp --device ho", script) == ["host"]
     assert (tmp_path / "told").read_text() == "nothing"
+
+
+def test_advice_names_commands_as_the_user_started_this_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv/bin/python"))
+    given = {module: python_command(module) for module in ("engine.tune_list", "rvv_runner", "pip")}
+    assert given == {module: f".venv/bin/python -m {module}" for module in given}
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / ".venv/bin/rvv-tune"), "tune"])
+    assert python_command("engine.tune_list") == ".venv/bin/rvv-tune tune-list"
+    assert python_command("rvv_runner") == ".venv/bin/rvv-tune boards"
+    assert python_command("pip") == ".venv/bin/python -m pip"
