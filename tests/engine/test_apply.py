@@ -146,6 +146,13 @@ def applied(tmp_path: Path, body: str, head: str = SHOWN) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+def captured_here(folder: Path, body: str, head: str = SHOWN) -> None:
+    """As `captured`, but in this process, whose kernels run on its processor."""
+    triton_rvv.activate("host")
+    with engine.capture(folder / "program.capture"):
+        runpy.run_path(str(written(folder, body, head)), run_name="__main__")
+
+
 @pytest.fixture
 def applied_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
     """As `applied`, but in this process."""
@@ -200,19 +207,17 @@ def test_a_changed_source_runs_as_it_is(shown, tmp_path, applied_here):
     assert "its source has changed" in said
 
 
-@pytest.mark.long
-def test_a_grid_of_numbers_follows_its_rule(tmp_path):
-    captured(tmp_path, "show(1000, numbers=True)", SHOWN)
+def test_a_grid_of_numbers_follows_its_rule(tmp_path, applied_here):
+    captured_here(tmp_path, "show(1000, numbers=True)")
     add_winners(tmp_path / "program.capture", {"BLOCK": 256}, ("cdiv(n, BLOCK)", "1", "1"))
-    out, _ = applied(tmp_path, "print(show(1000, numbers=True), show(3000, numbers=True))")
+    out, _ = applied_here("print(show(1000, numbers=True), show(3000, numbers=True))")
     assert out == "[256] [256]\n"
 
 
-@pytest.mark.long
-def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path):
-    captured(tmp_path, "show(60, numbers=True)", SHOWN)
+def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path, applied_here):
+    captured_here(tmp_path, "show(60, numbers=True)")
     add_winners(tmp_path / "program.capture", {"BLOCK": 128})
-    out, said = applied(tmp_path, "print(show(60, numbers=True), show(50, numbers=True))")
+    out, said = applied_here("print(show(60, numbers=True), show(50, numbers=True))")
     assert out == "[128] [64]\n"
     assert "may be bound" in said
 
@@ -247,8 +252,7 @@ def test_a_descriptor_gets_the_block_of_the_winner(tmp_path, capsys):
     assert capsys.readouterr().out == "[16.0]\n[32.0]\n"
 
 
-@pytest.mark.long
-def test_a_package_that_starts_compiled_kernels_stays_right(tmp_path):
+def test_a_package_that_starts_compiled_kernels_stays_right(tmp_path, applied_here):
     body = """
 out = torch.zeros(1000, dtype=torch.int32)
 for step in range(3):
@@ -260,9 +264,9 @@ for step in range(3):
         compiled[(16, 1, 1)](out, 1000)
     print(out.unique().tolist())
 """
-    captured(tmp_path, body, SHOWN)
+    captured_here(tmp_path, body)
     add_winners(tmp_path / "program.capture", {"BLOCK": 16})
-    lines = applied(tmp_path, body)[0].splitlines()
+    lines = applied_here(body)[0].splitlines()[3:]
     assert lines[0] == "[16]"
     assert all(line in ("[16]", "[64]") for line in lines)
 
@@ -381,8 +385,7 @@ def copied(step, n):
     copy_kernel[(triton.cdiv(n, 64),)](x, out, step, 1, n, BLOCK=64)
     return out.unique().tolist()
 """
-    with engine.capture(tmp_path / "program.capture"):
-        runpy.run_path(str(written(tmp_path, "copied(100, 100)", body)), run_name="__main__")
+    captured_here(tmp_path, "copied(100, 100)", body)
     add_winners(tmp_path / "program.capture", {"BLOCK": 16}, ("cdiv(step | n, BLOCK)", "1", "1"))
     calls = "print(copied(100, 100), copied(50, 180), copied(100, 126))"
     out, said = applied_here(calls, body)
