@@ -93,7 +93,7 @@ test-upstream:
 	@$(PYTHON) tests/upstream/run.py $(ARGS)
 
 bench: setup
-	@set -e; for file in benchmarks/bench_*.py; do \
+	@set -e; for file in benchmarks/*/bench_*.py; do \
 		echo "== $$file"; $(LIMIT) 900 $(PYTHON) "$$file"; \
 	done
 
@@ -101,11 +101,11 @@ bench: setup
 # with the output of each part in studies/gpu. ARGS="tests jobs" runs some of the parts.
 # It sets nothing up, since torch has to be the build for that GPU; PYTHON=python3 names another.
 gpu:
-	$(LIMIT) 1500 $(PYTHON) benchmarks/gpu_all.py $(ARGS)
+	$(LIMIT) 1500 $(PYTHON) benchmarks/gpu/gpu_all.py $(ARGS)
 
 # A decoder of a language model in C on tuned kernels, on emulated boards; ARGS="--trials 30" searches more.
 demo: setup
-	@$(PYTHON) benchmarks/demo.py $(ARGS)
+	@$(PYTHON) benchmarks/programs/demo.py $(ARGS)
 
 setup:
 	@./setup.sh

@@ -7,7 +7,12 @@ import shutil
 import sys
 from pathlib import Path
 
+from foundation.interrupts import SCRIPT
+
 __all__ = ["program", "python_command"]
+
+# The script's command for each package; "" where each module is one, of its name.
+_SCRIPTS_PACKAGES = {"engine": "", "rvv_runner": "boards"}
 
 
 def program(name: str) -> str:
@@ -23,5 +28,12 @@ def program(name: str) -> str:
 
 
 def python_command(module: str) -> str:
-    """How to run a module: ".venv/bin/python -m engine.tune"."""
+    """How to run a module: ".venv/bin/python -m engine.tune".
+
+    Where this process was started as the script, a command of it: ".venv/bin/rvv-tune tune".
+    """
+    package, _, name = module.partition(".")
+    if Path(sys.argv[0]).name == SCRIPT and package in _SCRIPTS_PACKAGES:
+        command = _SCRIPTS_PACKAGES[package] or name.replace("_", "-")
+        return f"{shlex.quote(program(SCRIPT))} {command}".rstrip()
     return f"{shlex.quote(program(Path(sys.executable).name))} -m {module}"

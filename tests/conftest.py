@@ -1,4 +1,5 @@
-"""What all tests share: one Ray, GPUs that are missing, tests that hang, how much is left."""
+"""What all tests share: one Ray, GPUs that are missing, tests that hang, how much is left, and what
+the processes that they start do about garbage."""
 
 from __future__ import annotations
 
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 from end_of_tests import EndOfTests
 from left_to_do import LeftToDo
+
+# With the sitecustomize of processes that tests start.
+STARTED = str(Path(__file__).parent / "started")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -24,11 +28,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """Collect tests without looking for cycles among them: what is made here stays."""
+    """Collect tests without looking for cycles, then or later: what is made here stays."""
     gc.disable()
     try:
         return (yield)
     finally:
+        gc.freeze()
         gc.enable()
 
 
@@ -46,6 +51,13 @@ def ray_for_tests() -> Iterator[None]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if STARTED not in paths:  # as in a process of pytest-xdist
+        os.environ["PYTHONPATH"] = os.pathsep.join([STARTED, *filter(None, paths)])
     config.pluginmanager.register(EndOfTests(config))
     if not hasattr(config, "workerinput"):  # in the process that hears of all tests
         config.pluginmanager.register(LeftToDo(config))
+
+
+def pytest_unconfigure() -> None:
+    gc.freeze()  # or this process would look through everything several times at its end

@@ -10,6 +10,7 @@ from typing import Any
 
 from triton.backends.compiler import BaseBackend, GPUTarget
 
+from foundation.triton_options import launch_options
 from triton_rvv.targets.machine import PREFETCHES, Prefetch
 from triton_rvv.targets.target import RVVTarget, Target, with_prefetch
 from triton_rvv.targets.target_names import called_target
@@ -95,15 +96,24 @@ class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
         return f"{self._processor}-{backend_version()}"
 
     def parse_options(self, options: dict[str, Any]) -> RVVOptions:
-        """The options that this back end knows; the ones for other targets are passed over."""
+        """The options that this back end knows.
+
+        Those for other targets change nothing, and neither does a digest. They are there to be
+        found by Triton, which refuses a launch with an option that its back end lacks.
+        """
         known = RVVOptions.__dataclass_fields__
         chosen = {name: options[name] for name in known if options.get(name) is not None}
         # Without `debug` the front end would write down the checks and leave out the assertions.
         checks_overflow = chosen.get("debug", False) and chosen.get("sanitize_overflow", True)
         chosen.setdefault("checks_bounds", os.environ.get("TRITON_RVV_SANITIZE") == "1")
-        return RVVOptions(
+        made = RVVOptions(
             **{"arch": self.target.arch, **chosen, "sanitize_overflow": bool(checks_overflow)}
         )
+        others = launch_options() - known.keys()
+        # A parameter of the kernel may have such a name, too.
+        plain = {n: v for n, v in options.items() if isinstance(v, int | float | str | None)}
+        vars(made).update({name: value for name, value in plain.items() if name in others})
+        return made
 
     def pack_metadata(self, metadata: Any) -> tuple[int, ...]:
         """What a launcher would be handed with each launch."""

@@ -53,7 +53,9 @@ class Applied:
     def __str__(self) -> str:
         if self.task is None:
             return f"{self.kernel}: as the program has it, since {self.why}"
-        near = "" if self.distance == 0 else f", tuned {self.distance:.2g} doublings away"
+        doublings = f"{self.distance:.2g}"
+        plural = "" if doublings == "1" else "s"
+        near = "" if self.distance == 0 else f", tuned {doublings} doubling{plural} away"
         times = f"{self.launches} launch{'' if self.launches == 1 else 'es'}"
         return f"{self.kernel}: winner of task {self.task[:8]}, {times}{near}"
 

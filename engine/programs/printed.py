@@ -19,7 +19,6 @@ from engine.programs.standing import (
 from engine.results.fields import field_line
 from engine.results.units import counted, short_config, speedup_text, time_text
 from engine.study.location import DEFAULT_STORAGE, shown_storage
-from foundation.command_line import invocation
 from foundation.console import EscapingConsole
 from foundation.printing import say
 
@@ -86,13 +85,9 @@ def _print_studies(standings: Sequence[TaskStanding], stream: TextIO) -> None:
     if not tuned:
         return
     storage = tuned[0][1].storage
-    where = (
-        "" if storage == DEFAULT_STORAGE else f" --storage {shlex.quote(shown_storage(storage))}"
-    )
-    say(
-        f"studies, for `{invocation('engine.report')} STUDY{where}`, explain, inspect and export:",
-        file=stream,
-    )
+    where = [] if storage == DEFAULT_STORAGE else ["--storage", shown_storage(storage)]
+    command = shlex.join(["rvv-tune", "report", "STUDY", *where])
+    say(f"studies, for `{command}`, explain and export:", file=stream)
     for label, result in tuned:
         say(f"  {label}: {shlex.quote(result.study)}", file=stream)
 

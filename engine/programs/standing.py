@@ -20,6 +20,8 @@ __all__ = [
 ]
 
 _QUIET_IN_A_ROW = 2
+# Of shorter launches, a capture times the waking of threads, or of a GPU, more than the kernel.
+_LONG_S = 100e-6
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,17 @@ def _state(standing: TaskStanding, scale: float, usual_s: float) -> TaskState:
 
 
 def _scale(standings: Sequence[TaskStanding]) -> float:
-    """How many times slower than in the capture a launch is on the device."""
-    ratios = [
-        standing.deployed_s / standing.task.captured_s
+    """How many times slower than in the capture a launch is on the device.
+
+    By the tasks that were measured on it, as they weigh in the program, without those that are so
+    short that their captured time tells little of the kernel; 1 if none is left.
+    """
+    known = [
+        (standing.task.launches * standing.deployed_s, standing.task.launches * captured_s)
         for standing in standings
-        if standing.deployed_s and standing.task.captured_s
+        if standing.deployed_s and (captured_s := standing.task.captured_s or 0.0) >= _LONG_S
     ]
-    return statistics.median(ratios) if ratios else 1.0
+    if not known:
+        return 1.0
+    on_device_s, captured_s = map(sum, zip(*known, strict=True))
+    return on_device_s / captured_s

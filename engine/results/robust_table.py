@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rich.box import SIMPLE
 from rich.table import Table
 
+from engine.results.fields import yes_no
 from engine.run.robustness import Robustness, loss_text
 from foundation.config import Config
 
@@ -59,7 +60,7 @@ def robust_lines(found: Robustness) -> list[str]:
     ]
     return [
         *lines,
-        f"robust={found.robust}\tsafe={str(found.is_safe).lower()}\tmean_loss={found.mean:.4f}\t"
+        f"robust={found.robust}\tsafe={yes_no(found.is_safe)}\tmean_loss={found.mean:.4f}\t"
         f"worst_loss={found.worst.loses:.4f}\tverdict={found.verdict}",
     ]
 

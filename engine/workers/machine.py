@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import socket
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ __all__ = ["check_can_work", "memory_kills", "refusal_to_write"]
 
 _PROBE_BYTES = 4 << 20  # more than any build takes
 _LARGEST_FILE_BYTES = 256 << 20  # Ray's shared memory, with room for logs and arrays
+_LOOPBACK_LIMIT_S = 10.0
 
 
 def check_can_work(temporary: Path, builds: Path) -> None:
@@ -31,6 +33,7 @@ def check_can_work(temporary: Path, builds: Path) -> None:
     """
     os.environ.setdefault("HOME", str(home()))  # zig asks for nothing else
     _check_file_size()
+    _check_loopback()
     _check_folder(cache_folder(), "set XDG_CACHE_HOME to another folder")
     _check_folder(builds, "start in another folder")
     _check_folder(temporary, "set TMPDIR to another folder")
@@ -55,6 +58,21 @@ def _check_file_size() -> None:
             f"files may not grow beyond {limit_bytes >> 10} KiB here (ulimit -f), and Ray needs "
             f"{_LARGEST_FILE_BYTES >> 10}: raise the limit"
         )
+
+
+def _check_loopback() -> None:
+    """Ray's processes talk to each other by this machine's own address."""
+    with socket.socket() as listener, socket.socket() as caller:
+        try:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen(1)
+            caller.settimeout(_LOOPBACK_LIMIT_S)
+            caller.connect(listener.getsockname())
+        except OSError as error:
+            raise UserError(
+                f"programs on this machine cannot reach 127.0.0.1 ({error}), which Ray needs: "
+                "run ip link set lo up as root"
+            ) from error
 
 
 def _check_utf8(folder: Path) -> None:

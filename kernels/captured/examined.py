@@ -24,7 +24,7 @@ from kernels.own.changed_inputs import Change
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 7  # raise it if tasks are examined otherwise
+_FORMAT = 8  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,9 +108,13 @@ def _write(capture: Path, every: Mapping[str, Examined]) -> None:
     path = _path(capture)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}", dir=path.parent)
-        with os.fdopen(handle, "w") as file:
-            json.dump({"format": _FORMAT, "tasks": tasks}, file)
-        Path(name).replace(path)
+        try:
+            with os.fdopen(handle, "w") as file:
+                json.dump({"format": _FORMAT, "tasks": tasks}, file)
+            Path(name).replace(path)
+        except BaseException:  # a full disk, or Ctrl-C
+            Path(name).unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise UserError(f"{path} cannot be written: {error.strerror}") from error
 

@@ -9,6 +9,8 @@ import signal
 import sys
 from pathlib import Path
 
+from foundation.errors import UserError
+
 __all__ = ["main"]
 
 
@@ -20,7 +22,10 @@ def main(words: list[str]) -> None:
 
     is_wide = words[0] == WIDE
     keys = (line.strip() for line in iter(sys.stdin.readline, ""))
-    examine_here(Path(words[is_wide]), keys, widens=is_wide)
+    try:
+        examine_here(Path(words[is_wide]), keys, widens=is_wide)
+    except UserError:  # what was found cannot be kept, which the process that asked says, too
+        sys.exit(2)
 
 
 if __name__ == "__main__":

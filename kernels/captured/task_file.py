@@ -96,7 +96,10 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
     """
     path = Path(path)
     if not path.is_file():
-        raise UserError(f"{path}: there is no such file; make one with capture -o {path}")
+        raise UserError(
+            f"there is no file {path}: make a capture with "
+            "`rvv-tune capture -o FILE -- python program.py`"
+        )
     if not is_capture_file(path):
         raise UserError(f"{path} is not a capture's file: make one with the command capture")
     records, dropped = _records(path)

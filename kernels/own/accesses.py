@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from kernels.own.launch import Launch
 from kernels.values import TORCH_TYPES
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
@@ -27,18 +29,23 @@ class Accesses:
         constant: those that no store reaches.
         only_stored: those that some store reaches, and neither a load nor an atomic operation: what
             is there after a run is for whoever launched the kernel.
+        makes_pointers: whether it takes numbers for addresses, which lead nowhere in a process
+            other than the one that made them.
     """
 
     constant: frozenset[str] = frozenset()
     only_stored: frozenset[str] = frozenset()
+    makes_pointers: bool = False
 
 
 def accesses_of(launch: Launch) -> Accesses:
     """What the kernel does in this configuration; nothing is said of what cannot be followed."""
-    if launch.descriptors():
-        return Accesses()
-    values = launch.values()
-    types = {name: _triton_type(value) for name, value in values.items() if value is not None}
+    values, described = launch.values(), launch.descriptors()
+    types = {
+        name: _triton_type(value, described.get(name))
+        for name, value in values.items()
+        if value is not None
+    }
     constants = {**launch.constants(values), **launch.config}
     function = launch.file.function
     fixed = {p.name for p in function.params if p.is_constexpr} | (constants.keys() - types.keys())
@@ -49,16 +56,26 @@ def accesses_of(launch: Launch) -> Accesses:
         found = reached_arguments(parse_module(ttir))
     except CompileError:
         return Accesses()
+    makes_pointers = "tt.int_to_ptr" in ttir
     if found is None:
-        return Accesses()
-    passed = [name for name in function.arg_names if signature[name] != "constexpr"]
-    tensors = {name for name in passed if isinstance(values[name], torch.Tensor)}
+        return Accesses(makes_pointers=makes_pointers)
+    passed = [
+        part
+        for name in function.arg_names
+        if signature[name] != "constexpr"
+        for part in part_names(name, signature[name])
+    ]
+    tensors = {name for name in passed if isinstance(values.get(name), torch.Tensor)}
     loaded, stored = ({passed[n] for n in places} for places in (found.loaded, found.stored))
-    return Accesses(frozenset(tensors - stored), frozenset(tensors & (stored - loaded)))
+    constant, only_stored = frozenset(tensors - stored), frozenset(tensors & (stored - loaded))
+    return Accesses(constant, only_stored, makes_pointers)
 
 
-def _triton_type(value: object) -> str:
+def _triton_type(value: object, descriptor: TensorDescriptor | None) -> str:
     if isinstance(value, torch.Tensor):
+        if descriptor is not None:
+            block = ",".join(map(str, descriptor.block_shape))
+            return f"tensordesc<{_NAMES[value.dtype]}[{block}]>"
         return f"*{_NAMES[value.dtype]}"
     if isinstance(value, bool):
         return "i1"

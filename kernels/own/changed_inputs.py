@@ -24,7 +24,8 @@ class Change:
         row_scale: by how much one row of eight is larger.
         heavy: by how much one element of each row is larger.
         shift: what is added to one row of eight, in units of the tensor's size.
-        signs: whether half of the elements, at random, change their sign.
+        signs: whether half of the elements, at random, change their sign; one more row of eight
+            then has its mean as far below zero as the other's is above, and no large positive one.
         ties: whether the heavy element of half of the rows stands there twice, and zeros become
             other numbers.
         zeros: whether one element of eight becomes zero, of integers.
@@ -89,11 +90,14 @@ def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
     which = every % _ROWS
     rows[which == 1] *= change.row_scale
     rows[which == 2] += change.shift * size
+    if change.signs:  # a row whose largest element is below what a mask may put beside it
+        rows[which == 3] -= change.shift * size
     place = (drawn(count) * length).long().clamp(max=length - 1)
     place[every % 2 == 0] = length - 1  # at the rim, which blocks that do not divide it cut
     heavy = change.heavy * rows[every, place]
     if change.signs:  # the largest of a scale is not left to luck
-        heavy = torch.where(every // _ROWS % 2 == 0, heavy.abs(), -heavy.abs())
+        is_above = (every // _ROWS % 2 == 0) & (which != 3)
+        heavy = torch.where(is_above, heavy.abs(), -heavy.abs())
     rows[every, place] = heavy
     if change.ties:
         twice = every % 4 < 2

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
+from kernels.own.accesses import accesses_of
 from kernels.own.expected import (
     ExpectedOutput,
     expected_output,
@@ -16,6 +18,7 @@ from kernels.own.expected import (
     unnamed_outputs,
 )
 from kernels.own.launch import Launch
+from kernels.own.strides import memory_of
 from kernels.own.tolerance import DRAWS, accepted_constant, accepts_half, disturbed, share_of
 from kernels.values import data_set
 
@@ -41,12 +44,14 @@ def check_notes(launch: Launch) -> tuple[str, ...]:
         way, _ = from_kernel(launch, [values])
         return (
             *_on_second_inputs(launch, values),
+            *_on_shared_memory(launch, values),
             f"without a function reference, outputs are compared with {way.what}",
         )
     is_quick = time.monotonic() - start_s < _PATIENCE_S
     outputs = tensors_of(said)
     return (
         *_on_second_inputs(launch, values),
+        *_on_shared_memory(launch, values),
         *_on_unnamed(unnamed_outputs(launch, said)),
         *(_on_tolerance(launch, values, outputs) if is_quick else ()),
     )
@@ -70,6 +75,25 @@ def _on_second_inputs(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
             f"{'depend' if len(differ) > 1 else 'depends'} on random numbers: a kernel that is "
             "right for these inputs alone is not found"
         )
+
+
+def _on_shared_memory(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
+    """Tensors that lie over each other, of which the kernel writes one."""
+    tensors = {n: v for n, v in values.items() if isinstance(v, torch.Tensor) and v.numel() > 0}
+    pairs = list(itertools.combinations(tensors, 2))
+    over = {n for pair in pairs if _overlap(*map(tensors.__getitem__, pair)) for n in pair}
+    if over and not over <= accesses_of(launch).constant:
+        yield (
+            f"{', '.join(sorted(over))} share memory: each has an array of its own here, so a "
+            "kernel that reads what it has overwritten there is not found"
+        )
+
+
+def _overlap(one: torch.Tensor, other: torch.Tensor) -> bool:
+    (start, end), (begin, stop) = (
+        (t.data_ptr(), t.data_ptr() + memory_of(t).numel() * t.element_size()) for t in (one, other)
+    )
+    return one.device == other.device and start < stop and begin < end
 
 
 def _on_unnamed(names: frozenset[str]) -> Iterator[str]:

@@ -13,8 +13,6 @@ from triton.runtime.autotuner import Autotuner
 from triton.runtime.driver import driver
 from triton.runtime.jit import JITFunction
 
-from foundation.triton_options import launch_options
-from triton_rvv.compiler import RVVOptions
 from triton_rvv.driver import RVVDriver
 
 __all__ = ["asked_for_device", "other_kernels_run"]
@@ -60,12 +58,12 @@ def other_kernels_run() -> Iterator[None]:
     if where == "cuda":
         yield
         return
-    run = _run_nothing if where == "meta" else _without_foreign_options(JITFunction.run)
     with contextlib.ExitStack() as replaced:
         replaced.enter_context(_on_host())
         for tuner in _autotuners():
             replaced.enter_context(_replaced(tuner, "run", _run_first))
-        replaced.enter_context(_replaced(JITFunction, "run", run))
+        if where == "meta":
+            replaced.enter_context(_replaced(JITFunction, "run", _run_nothing))
         yield
 
 
@@ -75,17 +73,6 @@ def _autotuners() -> list[Any]:
     for kind in found:  # which grows by the classes below
         found += [below for below in kind.__subclasses__() if below not in found]
     return [kind for kind in found if "run" in vars(kind)]
-
-
-def _without_foreign_options(run: Any) -> Any:
-    """`JITFunction.run` without the options of a GPU's back end, which Triton refuses here."""
-    foreign = launch_options() - set(RVVOptions.__dataclass_fields__)
-
-    def run_here(self: Any, *arguments: Any, **named: Any) -> Any:
-        kept = {n: v for n, v in named.items() if n not in foreign or n in self.arg_names}
-        return run(self, *arguments, **kept)
-
-    return run_here
 
 
 def _run_first(self: Any, *arguments: Any, **named: Any) -> Any:

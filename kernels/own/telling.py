@@ -25,6 +25,7 @@ from kernels.own.launch import Launch
 from kernels.values import data_set
 from launchers.arguments import Argument
 from launchers.data_file import write_data_file
+from launchers.descriptors import taken_apart
 from launchers.objects import launcher_object
 from launchers.output import parse_launcher_output
 from rvv_runner.process import run_bounded
@@ -100,7 +101,7 @@ def telling_changes(
     outputs = _outputs_of_quick_reference(plain, values)
     names = _changeable(plain, values, outputs, _FLOATS)
     integers = _changeable(plain, values, frozenset(), _INTEGERS)
-    if not outputs or not (names or integers) or plain.descriptors():
+    if not outputs or not (names or integers):
         return Telling()
     if not _is_small(values) or not _same_launch(plain, values):
         return Telling()
@@ -111,7 +112,8 @@ def telling_changes(
     inputs.update(integers)
     refused: list[tuple[dict[str, Change], str]] = []
     with scratch_folder("telling-") as folder:
-        run = _HostRun(folder, plain.file.function, constants, plain.grid(values))
+        blocks = {n: tuple(map(int, d.block_shape)) for n, d in plain.descriptors().items()}
+        run = _HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
 
         def right(tried: Iterable[dict[str, Change]]) -> Iterator[dict[str, Change]]:
             for change in tried:
@@ -248,6 +250,7 @@ class _HostRun:
         folder: for its files.
         function: the kernel.
         constants: as it is compiled.
+        blocks: of the arguments that are tensor descriptors.
         grid: programs along x, y and z.
 
     Attributes:
@@ -260,11 +263,13 @@ class _HostRun:
         folder: Path,
         function: object,
         constants: Mapping[str, object],
+        blocks: Mapping[str, tuple[int, ...]],
         grid: tuple[int, int, int],
     ) -> None:
         self._folder = folder
         self._function = function
         self._constants = constants
+        self._blocks = blocks
         self._grid = grid
         self._program: Path | None = None
         self.gave_up = False
@@ -280,7 +285,7 @@ class _HostRun:
             return False
         self._program = program
         data_path = self._folder / "arguments.data"
-        write_data_file(data_path, arguments)
+        write_data_file(data_path, taken_apart(arguments))
         options = ("--grid", ",".join(map(str, self._grid)), "--repeats", "0")
         ending = run_bounded(
             [str(program), str(data_path), *options],
@@ -297,10 +302,10 @@ class _HostRun:
         target = host_target()
         compiled = compile_kernel(
             self._function,
-            {argument.name: argument.signature_type({}) for argument in arguments},
+            {argument.name: argument.signature_type(self._blocks) for argument in arguments},
             self._constants,
             target,
-            known={a.name: int(a.value) for a in arguments if isinstance(a.value, int)},
+            known={a.name: a.value for a in taken_apart(arguments) if isinstance(a.value, int)},
             disjoint_arguments=True,
             grid=self._grid,
             counted_clock=True,

@@ -15,7 +15,7 @@ from rvv_runner.process import run_bounded
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending
 from triton_rvv.runtime.qemu import qemu_version
 
-__all__ = ["Emulator", "QemuRun", "launcher_arguments", "run_in_qemu"]
+__all__ = ["Emulator", "QemuRun", "launcher_arguments", "run_in_qemu", "with_fixed_addresses"]
 
 _PROBE_LIMIT_S = 10.0
 _USER_BYTES = "0x4000000000"  # what a program has on a core with Sv39, such as the X60
@@ -101,7 +101,7 @@ def run_in_qemu(
         load = "./plugin.so,costs=costs.txt,report=report.json"
         result = run_bounded(
             [
-                *_with_fixed_addresses(),
+                *with_fixed_addresses(shutil.which("setarch")),
                 *emulator.command,
                 "-plugin",
                 load,
@@ -116,10 +116,13 @@ def run_in_qemu(
 
 
 @functools.cache
-def _with_fixed_addresses() -> tuple[str, ...]:
+def with_fixed_addresses(setarch: str | None) -> tuple[str, ...]:
     """The words before a command that give it the same addresses each time; none where that is
-    forbidden, as in some containers."""
-    setarch = shutil.which("setarch")
+    forbidden, as in some containers.
+
+    Args:
+        setarch: the program's path; None where there is none.
+    """
     if setarch is None:
         return ()
     words = (setarch, "--addr-no-randomize")

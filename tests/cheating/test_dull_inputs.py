@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(120)
 FILE = Path(__file__).parent / "written_with_dull_inputs.py"
 LEFT_OUT = [
     *("bias", "weight", "magnitude", "power", "mean", "place", "zeros", "length", "near"),
-    "overflow",
+    *("overflow", "described", "rim"),
 ]
 
 
@@ -80,6 +80,22 @@ def test_the_timed_runs_keep_the_files_inputs():
         x, w, _ = problem.arguments(config)
     assert (x.value > 0).all()
     assert not w.value.any()
+
+
+def test_tensors_that_lie_over_each_other_are_named(tmp_path):
+    whole = "whole = torch.rand(M * N + 8)"
+    views = '"x_ptr": whole[8:].view(M, N), "y_ptr": whole[:-8].view(M, N)'
+    text = FILE.read_text() + (
+        f"\n\ndef power_arguments(M=16, N=64):\n    {whole}\n"
+        f'    return {{"w_ptr": torch.zeros(M, N), {views}}}\npower_grid = grid\n'
+    )
+    (tmp_path / "over.py").write_text(text)
+    problem = make_problem(load_kernel(f"{tmp_path / 'over.py'}:power_kernel"), {})
+    notes = problem.spec.check(problem)
+    assert notes == (
+        "x_ptr, y_ptr share memory: each has an array of its own here, so a kernel that reads what "
+        "it has overwritten there is not found",
+    )
 
 
 def test_a_reference_without_a_finite_number_is_named():

@@ -3,6 +3,7 @@
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
@@ -110,6 +111,16 @@ def nan_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def rim_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """The maxima of rows that a block covers but for four elements, with 0 in their place."""
+    column = tl.arange(0, BLOCK)
+    at = tl.program_id(0) * BLOCK + column
+    beside = 0.0 if FAST else float("-inf")
+    y = tl.max(tl.load(x_ptr + at, mask=column < BLOCK - 4, other=beside), 0)
+    tl.store(y_ptr + at, tl.zeros((BLOCK,), tl.float32) + y)
+
+
+@triton.jit
 def overflow_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     """Sums of bytes so small that 16 bits hold them."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -145,6 +156,21 @@ def length_arguments(M=16, N=64):
     return {**arguments(M, N), "w_ptr": torch.randint(1, N, (M,), dtype=torch.int32)}
 
 
+@triton.jit
+def described_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Leaves out a bias of zeros that a tensor descriptor reaches."""
+    at = [tl.program_id(0), 0]
+    y = x_ptr.load(at)
+    if not FAST:
+        y += w_ptr.load(at)
+    y_ptr.store(at, y)
+
+
+def described_arguments(M=16, N=64):
+    tensors = arguments(M, N).items()
+    return {name: TensorDescriptor.from_tensor(tensor, [1, N]) for name, tensor in tensors}
+
+
 def overflow_arguments(M=16, N=64):
     x = torch.randint(0, 8, (M, N), dtype=torch.int8)
     return {"x_ptr": x, "y_ptr": torch.empty(M, N, dtype=torch.int32)}
@@ -154,11 +180,16 @@ def grid(meta):
     return (meta["M"],)
 
 
-weight_grid = mean_grid = nan_grid = zeros_grid = length_grid = overflow_grid = grid
+weight_grid = mean_grid = nan_grid = zeros_grid = length_grid = overflow_grid = described_grid = (
+    grid
+)
 
 
 def bias_reference(x_ptr, w_ptr):
     return {"y_ptr": x_ptr + w_ptr}
+
+
+described_reference = bias_reference
 
 
 def weight_reference(x_ptr, w_ptr):
@@ -215,6 +246,10 @@ def length_reference(x_ptr, w_ptr):
     return {"y_ptr": mean[:, None].expand(x_ptr.shape)}
 
 
+def rim_reference(x_ptr):
+    return {"y_ptr": x_ptr[:, :-4].amax(1, keepdim=True).expand(x_ptr.shape)}
+
+
 def overflow_reference(x_ptr):
     return {"y_ptr": (x_ptr.long() ** 3).sum(1, keepdim=True).expand(x_ptr.shape)}
 
@@ -230,8 +265,8 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-_OWN = ("weight", "mean", "nan", "zeros", "length", "near", "overflow")
-_SHARED = ("bias", "magnitude", "power", "root", "place")
+_OWN = ("weight", "mean", "nan", "zeros", "length", "near", "overflow", "described")
+_SHARED = ("bias", "magnitude", "power", "root", "place", "rim")
 for _name in (*_OWN, *_SHARED):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
 for _name in _SHARED:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import runpy
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from captured_programs import OWN_TUNER, captured, run_command, written
 
 import engine
 import triton_rvv
-from engine.programs.applied import run_program
+from engine.programs.applied import Applied, run_program
 from engine.programs.watched import program_words
 from foundation.config import Config
 from foundation.errors import UserError
@@ -143,6 +146,28 @@ def applied(tmp_path: Path, body: str, head: str = SHOWN) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+def captured_here(folder: Path, body: str, head: str = SHOWN) -> None:
+    """As `captured`, but in this process, whose kernels run on its processor."""
+    triton_rvv.activate("host")
+    with engine.capture(folder / "program.capture"):
+        runpy.run_path(str(written(folder, body, head)), run_name="__main__")
+
+
+@pytest.fixture
+def applied_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
+    """As `applied`, but in this process."""
+    triton_rvv.activate("host")
+
+    def run(body: str, head: str = SHOWN) -> tuple[str, str]:
+        path, capture = written(tmp_path, body, head), tmp_path / "program.capture"
+        with engine.apply(capture):
+            runpy.run_path(str(path), run_name="__main__")
+        uses = json.loads(capture.read_text().splitlines()[-1])["uses"]
+        return capsys.readouterr().out, "\n".join(str(Applied(**use)) for use in uses)
+
+    return run
+
+
 def test_a_winner_is_used_at_its_task_and_near_it(shown, tmp_path):
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})
@@ -164,37 +189,35 @@ print(show_own(1000), own_kernel.times, show_warm(1000), show_warm(9000))
     assert "as the program has it, since it was tuned with other" in said
 
 
-def test_a_winner_that_does_not_compile_here_is_not_used(shown, tmp_path):
+def test_a_winner_that_does_not_compile_here_is_not_used(shown, tmp_path, applied_here):
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 3})
-    out, said = applied(tmp_path, "print(show(1000), show_own(1000))", AUTOTUNED)
+    out, said = applied_here("print(show(1000), show_own(1000))", AUTOTUNED)
     assert out in ("[64] [16]\n", "[64] [32]\n")
     assert said.count("as the program has it, since its winner fails here: ") == 2
     assert "arange's range must be a power of 2" in said
 
 
-def test_a_changed_source_runs_as_it_is(shown, tmp_path):
+def test_a_changed_source_runs_as_it_is(shown, tmp_path, applied_here):
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})
     changed = SHOWN.replace("at * 0 + BLOCK", "BLOCK + at * 0")
-    out, said = applied(tmp_path, "print(show(1000))", changed)
+    out, said = applied_here("print(show(1000))", changed)
     assert out == "[64]\n"
     assert "its source has changed" in said
 
 
-@pytest.mark.long
-def test_a_grid_of_numbers_follows_its_rule(tmp_path):
-    captured(tmp_path, "show(1000, numbers=True)", SHOWN)
+def test_a_grid_of_numbers_follows_its_rule(tmp_path, applied_here):
+    captured_here(tmp_path, "show(1000, numbers=True)")
     add_winners(tmp_path / "program.capture", {"BLOCK": 256}, ("cdiv(n, BLOCK)", "1", "1"))
-    out, _ = applied(tmp_path, "print(show(1000, numbers=True), show(3000, numbers=True))")
+    out, _ = applied_here("print(show(1000, numbers=True), show(3000, numbers=True))")
     assert out == "[256] [256]\n"
 
 
-@pytest.mark.long
-def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path):
-    captured(tmp_path, "show(60, numbers=True)", SHOWN)
+def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path, applied_here):
+    captured_here(tmp_path, "show(60, numbers=True)")
     add_winners(tmp_path / "program.capture", {"BLOCK": 128})
-    out, said = applied(tmp_path, "print(show(60, numbers=True), show(50, numbers=True))")
+    out, said = applied_here("print(show(60, numbers=True), show(50, numbers=True))")
     assert out == "[128] [64]\n"
     assert "may be bound" in said
 
@@ -229,8 +252,7 @@ def test_a_descriptor_gets_the_block_of_the_winner(tmp_path, capsys):
     assert capsys.readouterr().out == "[16.0]\n[32.0]\n"
 
 
-@pytest.mark.long
-def test_a_package_that_starts_compiled_kernels_stays_right(tmp_path):
+def test_a_package_that_starts_compiled_kernels_stays_right(tmp_path, applied_here):
     body = """
 out = torch.zeros(1000, dtype=torch.int32)
 for step in range(3):
@@ -242,9 +264,9 @@ for step in range(3):
         compiled[(16, 1, 1)](out, 1000)
     print(out.unique().tolist())
 """
-    captured(tmp_path, body, SHOWN)
+    captured_here(tmp_path, body)
     add_winners(tmp_path / "program.capture", {"BLOCK": 16})
-    lines = applied(tmp_path, body)[0].splitlines()
+    lines = applied_here(body)[0].splitlines()[3:]
     assert lines[0] == "[16]"
     assert all(line in ("[16]", "[64]") for line in lines)
 
@@ -345,7 +367,9 @@ def test_formulas_of_a_grid():
         followed("cdiv(n | 12, B)", values, smaller, 3)
 
 
-def test_a_grid_that_follows_a_step_is_not_taken_for_one_that_follows_a_size(tmp_path):
+def test_a_grid_that_follows_a_step_is_not_taken_for_one_that_follows_a_size(
+    tmp_path, applied_here
+):
     """Where a matrix is contiguous, its columns are as many as its step."""
     body = """
 import torch, triton, triton.language as tl
@@ -361,9 +385,9 @@ def copied(step, n):
     copy_kernel[(triton.cdiv(n, 64),)](x, out, step, 1, n, BLOCK=64)
     return out.unique().tolist()
 """
-    captured(tmp_path, "copied(100, 100)", body)
+    captured_here(tmp_path, "copied(100, 100)", body)
     add_winners(tmp_path / "program.capture", {"BLOCK": 16}, ("cdiv(step | n, BLOCK)", "1", "1"))
     calls = "print(copied(100, 100), copied(50, 180), copied(100, 126))"
-    out, said = applied(tmp_path, calls, body)
+    out, said = applied_here(calls, body)
     assert out == "[16.0] [16.0] [64.0]\n"
     assert "its grid does not follow the winner's constants" in said

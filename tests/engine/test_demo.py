@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DEMO = Path(__file__).parents[2] / "benchmarks" / "demo.py"
+DEMO = Path(__file__).parents[2] / "benchmarks" / "programs" / "demo.py"
 
 
 @pytest.mark.long

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pwd
+import socket
 import subprocess
 import sys
 import tempfile
@@ -13,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from engine.workers.machine import check_can_work
+from foundation.errors import UserError
 
 PROGRAM = """
 from engine.workers.ray_session import ray_session
@@ -137,3 +140,15 @@ def test_without_a_home_in_the_environment_workers_get_the_users(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     check_can_work(tmp_path, tmp_path / "builds")
     assert os.environ["HOME"] == pwd.getpwuid(os.getuid()).pw_dir
+
+
+def test_a_machine_that_does_not_reach_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(caller: socket.socket, address: object) -> None:
+        raise OSError(errno.ENETUNREACH, "Network is unreachable")
+
+    monkeypatch.setattr(socket.socket, "connect", fail)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(UserError, match=r"cannot reach 127\.0\.0\.1 .*: run ip link set lo up"):
+        check_can_work(tmp_path, tmp_path / "builds")

@@ -24,6 +24,7 @@ from foundation.programs import python_command
 from kernels.registry import kernel_names
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+PATHS = os.pathsep.join([str(REPOSITORY), os.environ["PYTHONPATH"]])
 VERSION = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["version"]
 LIMIT_S = 200
 HEAVY = "{'torch', 'triton', 'ray', 'optuna', 'pandas', 'scipy', 'paramiko'}"
@@ -43,7 +44,7 @@ def rvv_tune(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(*words: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         words,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **variables},
+        env={**os.environ, "PYTHONPATH": PATHS, **variables},
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
@@ -149,7 +150,7 @@ def test_arguments_and_exit_status_are_the_subcommands(rvv_tune: Path, tmp_path:
     done = subprocess.run(
         [rvv_tune, "new", "axpy"],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        env={**os.environ, "PYTHONPATH": PATHS},
         timeout=LIMIT_S,
         check=False,
     )
@@ -251,3 +252,16 @@ def test_completion_imports_nothing_heavy(tmp_path: Path) -> None:
     script.chmod(0o755)
     assert completions("rvv-tune tune matmul --sampler gp --device ho", script) == ["host"]
     assert (tmp_path / "told").read_text() == "nothing"
+
+
+def test_advice_names_commands_as_the_user_started_this_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / ".venv/bin/python"))
+    given = {module: python_command(module) for module in ("engine.tune_list", "rvv_runner", "pip")}
+    assert given == {module: f".venv/bin/python -m {module}" for module in given}
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / ".venv/bin/rvv-tune"), "tune"])
+    assert python_command("engine.tune_list") == ".venv/bin/rvv-tune tune-list"
+    assert python_command("rvv_runner") == ".venv/bin/rvv-tune boards"
+    assert python_command("pip") == ".venv/bin/python -m pip"

@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from engine.programs.printed import print_program, program_record
-from engine.programs.standing import ProgramTask, TaskStanding
+from engine.programs.standing import ProgramTask, TaskStanding, program_times_s
 from engine.results.fields import field_line
 from engine.run.summary import summarise
 from engine.study.stored_trial import StoredTrial
@@ -65,9 +65,18 @@ def test_a_time_that_was_measured_in_part_says_which_part() -> None:
 )
 def test_the_studies_are_named_with_a_command_for_them(storage: str, option: str) -> None:
     out = printed(tuned(storage), stream=Terminal())
-    assert f"report STUDY{option}`" in out
+    assert f"for `rvv-tune report STUDY{option}`" in out
     assert "  softmax 8x8 fp32: softmax-a\n" in out
     assert "study=softmax-a" in printed(tuned(), stream=io.StringIO())
+
+
+def test_a_short_launch_says_nothing_about_the_times_of_others() -> None:
+    short = dataclasses.replace(tuned(), task=dataclasses.replace(TASK, captured_s=5e-5))
+    other = TaskStanding(dataclasses.replace(TASK, launches=1), waits=True)
+    before_s, _ = program_times_s([short, other])
+    assert before_s == pytest.approx(10 * 5e-4 + 1e-3)  # as captured
+    before_s, _ = program_times_s([short, tuned(), other])
+    assert before_s == pytest.approx(20 * 5e-4 + 0.5 * 1e-3)
 
 
 def test_fields_have_one_form() -> None:

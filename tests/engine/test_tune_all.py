@@ -44,6 +44,7 @@ def test_each_kernel_has_a_row_and_one_without_a_winner_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("engine.arguments.options.cores", lambda: 1)  # so many builders
     Path("never.py").write_text(NEVER_RIGHT)
     assert tune_all.main(["dropout", "never.py", "--trials", "2"]) == 1
     printed = capsys.readouterr()

@@ -269,10 +269,10 @@ def test_what_a_killed_command_found_is_kept(
     add_to(capture, n=8192)
     root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "engine.tune", str(capture.path), "--jobs", "1"]
-    paths = os.pathsep.join([str(root), str(root / "tests" / "kernels")])
+    folders = [str(root), str(root / "tests" / "kernels"), os.environ["PYTHONPATH"]]
     tuner = subprocess.Popen(
         [*command, "--trials", "100"],
-        env={**os.environ, "PYTHONPATH": paths},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -81,11 +81,11 @@ for n in map(int, sys.argv[1:]):
 
 def run_program(folder: Path, *sizes: int, **variables: str) -> tuple[list[dict[str, Any]], str]:
     """What the program says of each size, and its log."""
-    root = str(Path(__file__).parents[2])
+    paths = [str(Path(__file__).parents[2]), os.environ["PYTHONPATH"]]
     done = subprocess.run(
         [sys.executable, "program.py", *map(str, sizes)],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": root, **variables},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), **variables},
         capture_output=True,
         text=True,
         timeout=240,

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+PATHS = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
 # As packages are: a logger, tensors in bf16, caches, decorators of their own, helpers elsewhere.
 PACKAGE = {
     "__init__.py": "",
@@ -122,7 +123,7 @@ def printers():
             environment = {"PYTHONHASHSEED": seed, "PYTHONDONTWRITEBYTECODE": "1"}
             started[seed] = subprocess.Popen(
                 [sys.executable, "-c", PRINT],
-                env={**os.environ, **environment, "PYTHONPATH": str(ROOT)},
+                env={**os.environ, **environment, "PYTHONPATH": PATHS},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -10,7 +10,7 @@ import pytest
 
 from rvv_runner.emulated.error_band import BANDS_FILE, KERNEL_CLASSES, kernel_class
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "boards"))
 
 from record_truth import RECORDED, ROUTINES_FILE
 from truth_scores import Comparison, tied_below

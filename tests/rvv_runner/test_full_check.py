@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,9 @@ from rvv_runner.calibration.family_page import (
     Page,
     measure_page,
     models_on_page,
-    probes_on,
     read_page,
 )
+from rvv_runner.calibration.micro_kernel import input_bytes
 from rvv_runner.calibration.nearest_model import core_text, findings, surprises
 from rvv_runner.devices import load_board, on_cores
 from rvv_runner.emulated.board import EmulatedBoard
@@ -125,8 +126,17 @@ def test_the_command_measures_writes_and_narrows(boards, capsys):
     page = read_page(Path("mine.check.json"))
     assert page is not None
     assert (page.name, page.board, page.reasons) == ("x60", "emulated:x60", {})
-    boards_used = [load_board(on_cores("emulated", count)).info for count in (1, 2, 4, 8)]
-    assert set(page.cycles) == {probe.name for info in boards_used for probe in probes_on(info)}
+    alone = {name for name in page.cycles if ", on " not in name}
+    assert alone == {probe.name for probe in PROBES}
+    shared = [
+        *("64 KiB of its own again", "256 KiB of its own again"),
+        *("loads of lines in a row from DRAM", "stores of lines in a row to DRAM"),
+        "counts in words of one line",
+    ]
+    cores = ("one core", "2 cores", "4 cores", "8 cores")
+    assert page.cycles.keys() - alone == {
+        f"{name}, on {where}" for name in shared for where in cores
+    }
     # Another user imports the file, under a name that is free.
     (boards / "mine.toml").unlink()
     assert importlib.import_module("engine.import").main(["mine.check.json"]) == 0
@@ -175,15 +185,23 @@ def test_a_unit_that_is_slower_than_the_model_is_named():
     assert sentence == f"{name}: 8 cycles, and 5 in the model"
 
 
-def test_a_unit_that_multiplies_wrongly_gives_no_figure(tmp_path, few_turns):
-    from rvv_runner.board_file import read_board_file
-
-    board = Failing(read_board_file("x60-ime"))
-    board.status = "wrong"
+def test_a_unit_that_multiplies_wrongly_gives_no_figure(tmp_path, few_turns, monkeypatch):
+    """What is expected is a product of other numbers, so the emulated unit's sums are wrong."""
+    others = input_bytes()[::-1].copy()
+    monkeypatch.setattr("rvv_runner.calibration.matrix_probes.input_bytes", lambda: others)
+    board = load_board("emulated:x60-ime")
     board.open()
     page = measure_page(board, "x60", tmp_path, lambda line: None)
-    assert page.cycles == {}
-    assert page.reasons["vmadot, one after another"] == "it fell over"
+    assert set(page.reasons) == {
+        "vmadot, one after another",
+        "vmadot, each on the sums before",
+        "vmadot, a sum of bytes behind each",
+        "vmadot, a load of two registers behind each",
+    }
+    for reason in page.reasons.values():
+        assert re.match(r"\S+\[\d+\] is \S+ and should be \S+", reason)
+    assert "loads of lines in a row from DRAM, on one core" in page.cycles
+    assert not any(name.startswith("vmadot") for name in page.cycles)
 
 
 class Failing(EmulatedBoard):

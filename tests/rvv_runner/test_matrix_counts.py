@@ -9,7 +9,7 @@ import pytest
 
 from rvv_runner.devices import load_board
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "compiler"))
 
 from matrix_loops import Loop, artifact_of, one_by_one, pipelined, tiles
 

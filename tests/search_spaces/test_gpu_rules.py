@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-from replays import origin_of, recorded_on_gpus
-
+from engine.replays.on_gpus import origin_of, recorded_on_gpus
 from engine.replays.recorded_space import RecordedSpace
 from foundation.config import Config
 from search_spaces.space import SearchSpace

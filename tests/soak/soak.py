@@ -1,12 +1,12 @@
 """Three tuners while everything goes wrong: make soak MINUTES=120.
 
 One tunes on the emulated board, one shares its study and builds on a cluster of three Ray nodes
-that share no folder, and one tunes on a board behind a real sshd. At random, tuners are killed or
-interrupted and their processes killed or stopped for a while, the board's link is cut and its sshd
-killed, nodes of the cluster are lost and join again, and its head is lost. Each tuner is started
-again until the time is up. Then a tally is printed, and the exit status is 1 unless it is clean:
-what a tuner has told of is stored, nothing was tried twice, no configuration is blamed for what was
-done to it, and nothing is left running.
+that share no folder, and one tunes on two cores of a board behind a real sshd. At random, tuners
+are killed or interrupted and their processes killed or stopped for a while, the board's link is cut
+and its sshd killed, nodes of the cluster are lost and join again, and its head is lost. Each tuner
+is started again until the time is up. Then a tally is printed, and the exit status is 1 unless it
+is clean: what a tuner has told of is stored, nothing was tried twice, no configuration is blamed
+for what was done to it, and nothing is left running.
 """
 
 from __future__ import annotations
@@ -123,7 +123,9 @@ def main() -> int:
         ):
             tuners = {
                 "emulated": Tuner(folder),
-                "desk": Tuner(folder, lambda: ["--device", "desk"], board.environment),
+                "desk": Tuner(
+                    folder, lambda: ["--device", "desk", "--cores", "2"], board.environment
+                ),
                 "cluster": Tuner(folder, lambda: nodes.options, nodes.environment),
             }
             for tuner in tuners.values():

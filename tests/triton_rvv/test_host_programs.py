@@ -97,6 +97,18 @@ def test_a_grid_may_follow_from_what_a_device_holds_at_once():
     assert torch.equal(out, x * 2 + 3)
 
 
+@pytest.mark.parametrize(
+    "option", [{"waves_per_eu": 2}, {"maxnreg": 64}, {"matrix_instr_nonkdim": 16}, {"kpack": 1}]
+)
+def test_options_of_other_back_ends_change_nothing(option):
+    x, out = torch.arange(3.0), torch.zeros(3)
+    compiled = scale_kernel[(1,)](x, None, 1, 2.0, 3, 4, 3, out, **option)
+    assert torch.equal(out, x * 2 + 3)
+    assert compiled.hash == scale_kernel[(1,)](x, None, 1, 2.0, 3, 4, 3, out).hash
+    with pytest.raises(KeyError, match="no_option_of_any was specified but unrecognised"):
+        scale_kernel[(1,)](x, None, 1, 2.0, 3, 4, 3, out, no_option_of_any=1)
+
+
 def test_random_states_follow_torch():
     generator = DEVICE.default_generators[0]
     torch.manual_seed(3)

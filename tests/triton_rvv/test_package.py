@@ -112,7 +112,8 @@ def test_same_object_twice_in_one_process():
 
 def test_same_object_whatever_the_hash_seed(tmp_path):
     code = "from test_package import matmul_digest; print(matmul_digest())"
-    path = os.pathsep.join([str(Path(__file__).parent), str(PACKAGE.parent)])
+    folders = [str(Path(__file__).parent), str(PACKAGE.parent), os.environ["PYTHONPATH"]]
+    path = os.pathsep.join(folders)
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     digest = python(["-c", code], tmp_path, PYTHONHASHSEED=seed, PYTHONPATH=path)
     assert digest == matmul_digest()

@@ -17,10 +17,12 @@ from triton_rvv.targets.target import RVVTarget
 
 TARGET = RVVTarget.named("x60-ime")
 # Operands have 4 x 8 elements, tiles 12 x 16: rows in two tiles of 8; in two of 12 and one of 8. In
-# the second block, what nobody wants is left out, and complete tiles are stored in the loop, which
-# takes arguments that are known to be disjoint.
+# the last block, what nobody wants is left out, and complete tiles are stored in the loop, which
+# takes arguments that are known to be disjoint. Rows of the second are longer than a cache
+# line.
 BLOCKS = [
     ((16, 32, 8), False),
+    ((16, 16, 128), False),
     pytest.param((32, 64, 32), True, marks=pytest.mark.long),
 ]
 SIGNATURE = {"sizes_ptr": "*i32", "a_ptr": "*i8", "b_ptr": "*i8", "c_ptr": "*i32"}
@@ -102,6 +104,7 @@ def test_nothing_behind_the_operands_is_read(run: KernelRunner, tmp_path: Path) 
     """Behind each array lies memory that ends the program when it is touched."""
     constants = {"M": 32, "N": 32, "K": 32}
     kernel = compile_kernel(many_products_kernel, SIGNATURE, constants, TARGET)
+    assert "smt.vmadot" in kernel.assembly
     (tmp_path / "kernel.o").write_bytes(kernel.object)
     link_elf([tmp_path / "kernel.o", launcher_object(TARGET)], tmp_path / "kernel.elf")
     random = np.random.default_rng(20261128)

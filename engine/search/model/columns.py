@@ -18,8 +18,9 @@ Ranks = npt.NDArray[np.int64]
 # How far a property has to change for times to change: mean and standard deviation of the logarithm
 # of the length scale per square root of the number of properties. Sizes matter within a third of
 # their range; a switch or an alignment often matters little. Close to what fits find on the spaces
-# of benchmarks/, as benchmarks/bench_length_scales.py prints, but for named values: fits find them
-# to matter less than sizes, and with such a prior a search may never leave a slow algorithm.
+# of benchmarks/, as benchmarks/search/bench_length_scales.py prints, but for named values: fits
+# find them to matter less than sizes, and with such a prior a search may never leave a slow
+# algorithm.
 _SEVERAL_VALUES = (-1.1, 0.7)
 _TWO_VALUES = (0.5, 1.0)
 _ALIGNMENT = (0.7, 0.8)

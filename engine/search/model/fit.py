@@ -27,8 +27,8 @@ MAX_FITTED_ROWS = 150
 # length scales are in `Levels`. They grow with the square root of the number of parameters, as the
 # distances do (Hvarfner, Hellsten and Nardi, "Vanilla Bayesian optimization performs great in high
 # dimensions", ICML 2024). Targets are standardised, so variances are about 1, and mostly of
-# parameters that act together; benchmarks/bench_length_scales.py prints what fits find. The noise
-# models how rugged the times are, about a hundredth of the variance.
+# parameters that act together; benchmarks/search/bench_length_scales.py prints what fits find. The
+# noise models how rugged the times are, about a hundredth of the variance.
 _JOINT_VARIANCE_PRIOR = (0.3, 0.7)
 _ADDITIVE_VARIANCE_PRIOR = (-0.6, 0.9)
 _NOISE_PRIOR = (float(np.log(1e-2)), 1.5)

@@ -216,4 +216,4 @@ def reaches(builder: Builder, part: Component, size: int) -> list[tuple[Val, Val
 def _magnitude(builder: Builder, value: Val) -> Val:
     if value.constant is not None:
         return integer(abs(value.constant))
-    return builder.intrinsic("llvm.smax", [value, builder.binary("sub", integer(0), value)])
+    return builder.smax(value, builder.binary("sub", integer(0), value))

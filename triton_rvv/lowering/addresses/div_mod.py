@@ -141,7 +141,7 @@ class _Division:
         is_in_order = is_in_range(builder, dividend, stride * (size - 1))
         is_known = builder.conjunction(is_large, is_in_order)
         own = builder.select(is_known, builder.resize(room, "i64"), integer(0))
-        return builder.intrinsic("llvm.smin", [count, own]), result
+        return builder.smin(count, own), result
 
     def _is_aligned(self, builder: Builder, dividend: Val, reach: int) -> bool:
         """Whether dividend and divisor are multiples of a power of two beyond `reach`."""
@@ -250,7 +250,7 @@ def dividend_from(builder: Builder, dividend: Affine, first: Val, size: int) -> 
     for steps, scale in part.tables:
         assert isinstance(steps, DivMod)
         own, value = steps.division.run_from(builder, first, size)
-        count = builder.intrinsic("llvm.smin", [count, own])
+        count = builder.smin(count, own)
         total = builder.add(total, builder.mul(builder.resize(value, type_), scale))
     return count, total
 
@@ -309,8 +309,8 @@ def quotient_bound(builder: Builder, dividend: Affine, divisor: Val) -> Val:
     for below, above in reaches(builder, part, size):
         ends = [builder.add(ends[0], below), builder.add(ends[1], above)]
     opposite = builder.binary("sub", integer(0), ends[0])
-    largest = builder.intrinsic("llvm.smax", [opposite, ends[1]])
-    at_least_1 = builder.intrinsic("llvm.smax", [divisor, integer(1)])
+    largest = builder.smax(opposite, ends[1])
+    at_least_1 = builder.smax(divisor, integer(1))
     wraps = builder.compare("sgt", largest, integer((1 << 31) - 1))
     return builder.select(wraps, integer(1 << 31), builder.binary("sdiv", largest, at_least_1))
 

@@ -99,7 +99,7 @@ class DivModPow2:
         own = builder.select(is_first, integer(size), builder.resize(to_next, "i64"))
         own = builder.select(is_in_range(builder, value, size - 1), own, integer(0))
         start = _result(builder, value, self.period, self.is_quotient)
-        return builder.intrinsic("llvm.smin", [count, own]), builder.resize(start, "i64")
+        return builder.smin(count, own), builder.resize(start, "i64")
 
 
 def div_mod_pow2(

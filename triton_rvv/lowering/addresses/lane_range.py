@@ -50,7 +50,7 @@ class LaneRange:
         lanes, count = builder.iota(narrow, width), end
         if self.first is not None:
             first = _clamped(builder, self.first, limit)
-            count = builder.intrinsic("llvm.smax", [builder.binary("sub", end, first), integer(0)])
+            count = builder.smax(builder.binary("sub", end, first), integer(0))
             start = builder.splat(builder.resize(first, narrow), width)
             lanes = builder.binary("sub", lanes, start)
         inside = builder.splat(builder.resize(count, narrow), width)
@@ -65,5 +65,5 @@ def _bound(builder: Builder, name: str, one: Val | None, other: Val | None) -> V
 
 def _clamped(builder: Builder, place: Val, limit: Val) -> Val:
     """The place, or the nearest one from 0 to the limit."""
-    place = builder.intrinsic("llvm.smax", [place, integer(0)])
-    return builder.intrinsic("llvm.smin", [place, limit])
+    place = builder.smax(place, integer(0))
+    return builder.smin(place, limit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
@@ -127,8 +126,8 @@ class Term:
         count = builder.intrinsic("llvm.ssub.sat", [right, base])
         if self.predicate == "sle":
             count = builder.intrinsic("llvm.sadd.sat", [count, integer(1)])
-        count = builder.intrinsic("llvm.smax", [count, integer(0)])
-        end = builder.select(wraps, size, builder.intrinsic("llvm.smin", [count, size]))
+        count = builder.smax(count, integer(0))
+        end = builder.select(wraps, size, builder.smin(count, size))
         widened = self.left.wrapped
         return end if widened is None else builder.select(widened.fits, end, size)
 
@@ -298,7 +297,7 @@ class Mask(Tensor):
         known = [position for position in terms if position is not None]
         if not known:
             return None
-        return functools.reduce(lambda *two: builder.intrinsic("llvm.smin", two), known)
+        return builder.smin(*known)
 
     def own_buffers(self) -> frozenset[str]:
         return frozenset().union(*(term.left.buffers() for term in self.terms))

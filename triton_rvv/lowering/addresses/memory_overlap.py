@@ -122,4 +122,4 @@ def _each_clears_the_last(builder: Builder, strides: Sequence[tuple[Val, int]]) 
 def _length(builder: Builder, stride: Val) -> Val:
     if stride.constant is not None:
         return integer(abs(stride.constant))
-    return builder.intrinsic("llvm.smax", [stride, builder.binary("sub", integer(0), stride)])
+    return builder.smax(stride, builder.binary("sub", integer(0), stride))

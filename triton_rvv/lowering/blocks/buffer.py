@@ -83,6 +83,13 @@ class Buffer(Array):
         else:
             store_first(builder, run, address, point.lanes, self.element.size_bytes)
 
+    def write_each(
+        self, builder: Builder, points: Sequence[VectorIndex], values: Sequence[Val]
+    ) -> None:
+        """Store the elements at some points, one after another."""
+        for point, value in zip(points, values, strict=True):
+            self.write(builder, point, value)
+
     @property
     def is_one_line(self) -> bool:
         """Whether a line of elements lies in one piece, so that a run may begin anywhere."""

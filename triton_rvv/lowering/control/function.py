@@ -16,12 +16,15 @@ from triton_rvv.lowering.control import calls, control
 from triton_rvv.lowering.control.grid_loop import grid_loop
 from triton_rvv.lowering.elementwise import (
     arith,
+    comparisons,
     debug,
     gather,
     hints,
     histogram,
     index,
     join,
+    pointers,
+    quotients,
     shapes,
     special_registers,
 )
@@ -59,6 +62,9 @@ HANDLERS: Mapping[str, Handler] = {
     **arith.HANDLERS,
     **shapes.HANDLERS,
     **index.HANDLERS,
+    **quotients.HANDLERS,
+    **pointers.HANDLERS,
+    **comparisons.HANDLERS,
     **loads.HANDLERS,
     **stores.HANDLERS,
     **reduce.HANDLERS,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Sequence
 
@@ -168,6 +169,10 @@ class Instructions:
             self._note_result(name, result, (value,))
         return result
 
+    def reinterpret(self, value: Val, type_: str) -> Val:
+        """The same bits as a type with as many, whatever its lanes."""
+        return self.emit(type_, f"bitcast {value} to {type_}")
+
     def resize(self, value: Val, element: str, signed: bool = True) -> Val:
         """An integer with the width of `element`."""
         source, target = int(value.element[1:]), int(element[1:])
@@ -190,6 +195,14 @@ class Instructions:
         result = self.call(operands[0].type, f"{name}.{type_suffix(operands[0])}", operands)
         self._note_result(name, result, operands)
         return result
+
+    def smin(self, first: Val, *others: Val) -> Val:
+        """The least of some integers with a sign."""
+        return functools.reduce(lambda *two: self.intrinsic("llvm.smin", two), others, first)
+
+    def smax(self, first: Val, *others: Val) -> Val:
+        """The greatest of some integers with a sign."""
+        return functools.reduce(lambda *two: self.intrinsic("llvm.smax", two), others, first)
 
     def call_void(self, name: str, arguments: Sequence[Val]) -> None:
         """Call a function that returns nothing."""

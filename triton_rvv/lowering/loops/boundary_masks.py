@@ -108,11 +108,11 @@ class BoundaryMasks:
             if (bounds := term.bounds(builder, version)) is not None:
                 within = within.within(builder, bounds)
         low, high = within.first or first, within.end or end
-        ahead = builder.binary("sub", builder.intrinsic("llvm.smax", [low, first]), first)
+        ahead = builder.binary("sub", builder.smax(low, first), first)
         steps, _ = builder.split(builder.add(ahead, integer(self._width - 1)), self._width)
-        begin = builder.intrinsic("llvm.smin", [builder.add(first, steps), end])
-        left = builder.binary("sub", builder.intrinsic("llvm.smin", [high, end]), begin)
-        size = builder.intrinsic("llvm.smax", [left, integer(0)])
+        begin = builder.smin(builder.add(first, steps), end)
+        left = builder.binary("sub", builder.smin(high, end), begin)
+        size = builder.smax(left, integer(0))
         return begin, builder.add(begin, builder.split(size, self._width)[0])
 
     def _rows_hold(self, version: LoopVersion, first: Val) -> Val:

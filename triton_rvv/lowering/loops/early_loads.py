@@ -71,7 +71,7 @@ class EarlyLoads:
                 points = group(start)
                 self._bring(points, kept)
                 next_start = builder.add(start, integer(step))
-                following = group(builder.intrinsic("llvm.smin", [next_start, last]))
+                following = group(builder.smin(next_start, last))
                 outcomes, loaded = builder.beside(
                     [functools.partial(evaluate, point) for point in points],
                     functools.partial(self._loaded, following),

@@ -7,9 +7,18 @@ from dataclasses import replace
 
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
+from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = ["each_element", "neighbours", "points_across", "positions", "steps", "steps_along"]
+__all__ = [
+    "each_element",
+    "left_over",
+    "neighbours",
+    "points_across",
+    "positions",
+    "steps",
+    "steps_along",
+]
 
 
 def steps_along(
@@ -86,3 +95,9 @@ def steps(context: Context, size: int | Val, step: int, unrolled: bool) -> Itera
         return
     with context.builder.loop(integer(0), end, integer(step)) as position:
         yield position
+
+
+def left_over(builder: Builder, first: Val, end: Val, most: int) -> Val:
+    """How many positions from the first one on are before the end: 0 to `most`."""
+    count = builder.smax(builder.binary("sub", end, first), integer(0))
+    return builder.smin(count, integer(most))

@@ -1,4 +1,4 @@
-"""Walks over a line in parts, each of which is linear where the line is not."""
+"""Walks over rows in parts, each of which is linear where the row is not."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.clamped import Clamped
 from triton_rvv.lowering.addresses.div_mod import DivMod, shortest
 from triton_rvv.lowering.addresses.div_mod_pow2 import DivModPow2
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
-from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
+from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
+from triton_rvv.lowering.loops.index_loops import positions
 from triton_rvv.lowering.loops.tail_vectors import tail_width
 
 __all__ = ["LinearSegments"]
@@ -24,10 +27,10 @@ _Visit = Callable[[Sequence[VectorIndex]], None]
 
 
 class LinearSegments:
-    """How the recipes of a walk over a line are linear in parts.
+    """How the recipes of a walk over a line, or over the rows of a block, are linear in parts.
 
     Args:
-        builder: writes the code.
+        context: where the code goes.
         tensors: the recipes, all of one shape.
         width: the elements of a run.
         together: how many runs are visited side by side, where there are as many.
@@ -39,22 +42,16 @@ class LinearSegments:
 
     def __init__(
         self,
-        builder: Builder,
+        context: Context,
         tensors: Sequence[Tensor],
         width: int,
         together: int,
         boundary_masks: BoundaryMasks,
     ) -> None:
-        below = recipes_under(tensors)
-        is_known = len(tensors[0].shape) == 1 and all(each.own_stays_in_place for each in below)
-        is_known &= all(each.is_one_line for each in below if isinstance(each, Buffer))
-        lines = [each for each in below if isinstance(each, Affine)]
-        lines += [term.left for each in below if isinstance(each, Mask) for term in each.terms]
-        tables = dict.fromkeys(
-            table for line in lines for part in line.components for table, _ in part.tables
-        )
-        steps = [table for table in tables if isinstance(table, DivMod | DivModPow2)]
-        self.found = steps if is_known and len(steps) == len(tables) else []
+        builder = context.builder
+        self._context = context
+        self._shape = tensors[0].shape
+        self.found = _partly_linear(tensors)
         self._width = width
         self._together = together
         self._boundary_masks = boundary_masks
@@ -65,11 +62,23 @@ class LinearSegments:
         rest = self._longest and self._longest % (width * together)
         self._rest_width = tail_width(builder, tensors, width, together, rest)
 
-    def visit(self, builder: Builder, version: LoopVersion, end: Val, visit: _Visit) -> None:
-        """Visit the runs of each part before `end`, on a linear path where it is linear.
+    def visit(self, version: LoopVersion, extents: Extents, visit: _Visit) -> None:
+        """Visit the runs of each part of a block, on a linear path where it is linear.
 
-        The last run of a part has as many lanes as are left.
+        The last run of a part has as many lanes as are left. Of the block, only the leading part is
+        visited that `extents` says.
         """
+        pairs = zip(self._shape, extents, strict=True)
+        *rows, end = [integer(size) if count is None else count for size, count in pairs]
+        for index in positions(self._context, rows, unrolled=False):
+
+            def in_row(points: Sequence[VectorIndex], index: tuple[Val, ...] = index) -> None:
+                visit([replace(point, index=index) for point in points] if index else points)
+
+            self._visit_row(self._context.builder, version, end, in_row)
+
+    def _visit_row(self, builder: Builder, version: LoopVersion, end: Val, visit: _Visit) -> None:
+        """Visit the runs of each part of a row before `end`."""
         # Boundaries are at the ends of whole rows.
         if self._width <= self._granule < self._size and not self._has_boundary_masks:
             self._visit_granules(builder, version, end, visit)
@@ -77,10 +86,15 @@ class LinearSegments:
             self._visit_any(builder, version, end, visit)
 
     @property
+    def _is_rarely_beyond(self) -> bool:
+        """Whether what is not linear is a few elements: gathers cost as much as for a whole run."""
+        return any(isinstance(each, Clamped) for each in self.found)
+
+    @property
     def _has_boundary_masks(self) -> bool:
         """Whether to tell runs with masks from others: not in rows of only a few runs."""
         is_short = self._longest is not None and self._longest < 2 * self._width
-        return self._boundary_masks.are_any and not is_short
+        return self._boundary_masks.are_any and not is_short and len(self._shape) == 1
 
     def _visit_granules(
         self, builder: Builder, version: LoopVersion, end: Val, visit: _Visit
@@ -95,7 +109,7 @@ class LinearSegments:
             count, is_whole = integer(size), builder.split(end, size)[1].constant == 0
             if not is_whole:
                 rest = builder.binary("sub", end, first)
-                count = builder.intrinsic("llvm.smin", [count, rest])
+                count = builder.smin(count, rest)
             where = replace(version, linear=True, starts=starts, origin=first)
 
             def others() -> None:
@@ -123,16 +137,20 @@ class LinearSegments:
         count, starts = integer(self._size), dict[object, Val]()
         for steps in self.found:
             own, starts[steps] = steps.run_from(builder, first, self._size)
-            count = builder.intrinsic("llvm.smin", [count, own])
+            count = builder.smin(count, own)
         rest = builder.binary("sub", end, first)
 
         def linear() -> None:
-            length = builder.intrinsic("llvm.smin", [count, rest])
+            length = builder.smin(count, rest)
             where = replace(version, linear=True, starts=starts, origin=first)
             self._visit_runs(builder, where, first, length, visit)
             place.write(builder.add(first, length))
 
         def others() -> None:
+            if self._is_rarely_beyond:
+                visit([VectorIndex((), first, 1, version)])
+                place.write(builder.add(first, integer(1)))
+                return
             lanes = builder.select(
                 builder.compare("eq", count, integer(0)),
                 integer(self._width),
@@ -140,7 +158,7 @@ class LinearSegments:
             )
             # The period of digits may be longer than a run.
             for most in (integer(self._width), rest):
-                lanes = builder.intrinsic("llvm.smin", [lanes, most])
+                lanes = builder.smin(lanes, most)
             visit([VectorIndex((), first, self._width, version, lanes=lanes)])
             place.write(builder.add(first, lanes))
 
@@ -169,3 +187,21 @@ class LinearSegments:
             with builder.loop(whole, count, integer(width)) as place:
                 lanes = builder.binary("sub", count, place)
                 visit([VectorIndex((), builder.add(first, place), width, version, lanes=lanes)])
+
+
+def _partly_linear(tensors: Sequence[Tensor]) -> list[Clamped | DivMod | DivModPow2]:
+    """The steps that tell where rows are linear; none where other things do as well."""
+    below = recipes_under(tensors)
+    is_line = len(tensors[0].shape) == 1
+    is_known = all(each.own_stays_in_place for each in below)
+    is_known &= all(each.is_one_line for each in below if isinstance(each, Buffer))
+    lines = [each for each in below if isinstance(each, Affine)]
+    lines += [term.left for each in below if isinstance(each, Mask) for term in each.terms]
+    rows = [part for line in lines for part in line.components[:-1]]
+    tables = dict.fromkeys(
+        table for line in lines for part in line.components for table, _ in part.tables
+    )
+    known = Clamped | DivMod | DivModPow2 if is_line else Clamped
+    steps = [table for table in tables if isinstance(table, known)]
+    is_known &= len(steps) == len(tables) and not any(part.tables for part in rows)
+    return steps if is_known else []

@@ -15,7 +15,6 @@ from triton_rvv.lowering.blocks.vector_index import (
     LoopVersion,
     VectorIndex,
 )
-from triton_rvv.lowering.llvm.values import integer
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
 from triton_rvv.lowering.loops.early_loads import early_loads
 from triton_rvv.lowering.loops.index_loops import each_element
@@ -101,7 +100,7 @@ class _Walk(Generic[T]):
         self._step = 0 if self._squares else step
         together = runs_together(context, tensors)
         boundary_masks = BoundaryMasks(builder, tensors, width, together)
-        self._segments = LinearSegments(builder, tensors, width, together, boundary_masks)
+        self._segments = LinearSegments(context, tensors, width, together, boundary_masks)
 
     def write(self, is_plain: bool, within: Extents | None) -> None:
         """The walk over all of the block, or of what is in its leading part."""
@@ -137,8 +136,8 @@ class _Walk(Generic[T]):
         if version == PLAIN_VERSION and self._squares:
             self._squares.walk(self._context, self._evaluate, self._commit)
         elif self._segments.found and not version.linear:
-            end = integer(self._tensors[0].shape[-1])
-            self._segments.visit(self._builder, version, end, self._visit)
+            everything = [None] * len(self._tensors[0].shape)
+            self._segments.visit(version, everything, self._visit)
         else:
             early = {} if self._early is None else {"early": self._early}
             self._visit_each(
@@ -150,9 +149,7 @@ class _Walk(Generic[T]):
     def _leading(self, version: LoopVersion, extents: Extents) -> None:
         """The leading part of the block."""
         if self._segments.found and not version.linear:
-            end = extents[-1]
-            assert end is not None
-            self._segments.visit(self._builder, version, end, self._visit)
+            self._segments.visit(version, extents, self._visit)
         else:
             self._visit_each(
                 points_within(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -193,7 +192,7 @@ def plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val
     known = [end for end in ends if end is not None]
     if not known:
         return None
-    count = functools.reduce(lambda *two: builder.intrinsic("llvm.smin", two), known)
+    count = builder.smin(*known)
     count = builder.binary("and", count, integer(-step))
     guards = guards_of_all(builder, tensors, [*[None] * last, count])
     if guards is None:

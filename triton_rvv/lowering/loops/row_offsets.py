@@ -124,7 +124,7 @@ def _bound(context: Context, values: Buffer) -> Val:
     farthest = Variable(builder, zeros)
     for start in index_loops.steps(context, size, width, unrolled=False):
         run = values.at(builder, VectorIndex((), start, width))
-        far = builder.intrinsic("llvm.smax", [run, builder.binary("sub", zeros, run)])
+        far = builder.smax(run, builder.binary("sub", zeros, run))
         farthest.write(builder.intrinsic("llvm.umax", [farthest.read(), far]))
     bound = farthest.read()
     if width > 1:

@@ -35,7 +35,7 @@ def rounded_halves(builder: Builder, value: Val) -> Val:
     long = builder.call(floats, name, [Val(floats, "poison"), value, integer(0)])
     name = f"llvm.riscv.vfmin.nxv{count}f32.nxv{count}f32.i64"
     quiet = builder.call(floats, name, [Val(floats, "poison"), long, long, length])
-    bits = builder.emit(words, f"bitcast {quiet} to {words}")
+    bits = builder.reinterpret(quiet, words)
     name = f"llvm.riscv.vnclipu.nxv{count}i16.nxv{count}i32.i64.i64"
     operands = [Val(halves, "poison"), bits, integer(16), _TO_NEAREST_EVEN, length]
     narrow = builder.call(halves, name, operands)

@@ -108,7 +108,7 @@ class _Check:
     def element(self, pointer: Val, mask: Val) -> None:
         """Leave the kernel where an element that the mask lets through lies outside."""
         builder = self.context.builder
-        address = builder.emit("i64", f"ptrtoint {pointer} to i64")
+        address = builder.cast("ptrtoint", pointer, "i64")
         end = builder.add(address, integer(self.size_bytes))
         fine = builder.compare("eq", mask, FALSE)
         for low, high in self.ranges:

@@ -6,6 +6,7 @@ is found out once, for all rows of the block.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from triton_rvv.lowering.addresses.affine import Affine
@@ -42,33 +43,33 @@ def with_runs(
     lanes = builder.add(builder.splat(first, width), builder.iota("i64", width))
     follow = _all_true(builder, builder.compare("eq", listed.at(builder, start, width), lanes))
     pointers = _from(builder, load.pointers, builder.binary("sub", first, start))
-    masked = load.with_runs(pointers, load.mask)
-
-    def runs() -> None:
-        term = None if load.mask is None else _listed_term(load.mask)
-        if load.mask is None or term is None:
-            copy(replaced(tensor, load, masked))
-            return
-        rest = Mask(
-            load.mask.type,
-            [each for each in load.mask.terms if each is not term],
-            load.mask.operands,
-            load.mask.uniform,
-        )
-        whole = load.with_runs(pointers, rest)
-        (conditions, _), *_ = term.left.components[-1].listed
-        wanted = builder.compare(
-            "ne",
-            conditions.at(builder, start, width),
-            builder.splat(integer(0, "i8"), width),
-        )
-        builder.branches(
-            _all_true(builder, wanted),
-            lambda: copy(replaced(tensor, load, whole)),
-            lambda: copy(replaced(tensor, load, masked)),
-        )
-
+    runs = functools.partial(_copy_runs, context, tensor, load, pointers, start, width, copy)
     builder.branches(follow, runs, lambda: copy(tensor))
+
+
+def _copy_runs(
+    context: Context,
+    tensor: Tensor,
+    load: Load,
+    pointers: Affine,
+    start: Val,
+    width: int,
+    copy: Callable[[Tensor], None],
+) -> None:
+    """Copy columns that lie in one piece, at `pointers`; without their mask where it holds."""
+    masked = replaced(tensor, load, load.with_runs(pointers, load.mask))
+    term = None if load.mask is None else _listed_term(load.mask)
+    if load.mask is None or term is None:
+        copy(masked)
+        return
+    builder, mask = context.builder, load.mask
+    others = [each for each in mask.terms if each is not term]
+    rest = Mask(mask.type, others, mask.operands, mask.uniform)
+    whole = replaced(tensor, load, load.with_runs(pointers, rest))
+    (conditions, _), *_ = term.left.components[-1].listed
+    zeros = builder.splat(integer(0, "i8"), width)
+    wanted = builder.compare("ne", conditions.at(builder, start, width), zeros)
+    builder.branches(_all_true(builder, wanted), lambda: copy(whole), lambda: copy(masked))
 
 
 def _listed_load(tensor: Tensor) -> Load | None:

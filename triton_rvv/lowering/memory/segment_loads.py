@@ -88,12 +88,10 @@ class SegmentLoad:
         if not by_shifts:
             return builder.shuffle(row, range(place, row.width, self.streams.stride))
         bits = {"float": 32, "half": 16, "bfloat": 16}.get(row.element) or int(row.element[1:])
-        pairs = builder.emit(
-            f"<{width} x i{2 * bits}>", f"bitcast {row} to <{width} x i{2 * bits}>"
-        )
+        pairs = builder.reinterpret(row, f"<{width} x i{2 * bits}>")
         if place:
             shift = builder.splat(integer(bits, pairs.element), width)
             pairs = builder.binary("lshr", pairs, shift)
         half = builder.cast("trunc", pairs, f"i{bits}")
         type_ = vector_type(row.element, width)
-        return half if type_ == half.type else builder.emit(type_, f"bitcast {half} to {type_}")
+        return half if type_ == half.type else builder.reinterpret(half, type_)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine, as_addresses
+from triton_rvv.lowering.addresses.clamped import is_limited
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, lanes_are_apart
 from triton_rvv.lowering.blocks.context import Context, Pairs, WaitingStore
 from triton_rvv.lowering.blocks.memory_format import stored
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import WRITE, Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
-from triton_rvv.lowering.llvm.vectors import in_turn as lanes_in_turn
 from triton_rvv.lowering.llvm.vp_memory import (
     first_lanes,
     masked_store,
@@ -31,6 +31,7 @@ from triton_rvv.lowering.memory.conditions import condition_at
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
+from triton_rvv.lowering.memory.segment_stores import are_in_turn, rows_are_apart, store_in_turn
 from triton_rvv.lowering.memory.store_order import (
     StorePart,
     endangered_loads,
@@ -42,10 +43,6 @@ from triton_rvv.lowering.memory.store_order import (
 from triton_rvv.lowering.ttir.store_sinking import MAY_WAIT
 
 __all__ = ["HANDLERS"]
-
-
-# What RVV's segment loads and stores may take (the LMUL times the fields).
-_SEGMENT_REGISTERS = 8
 
 
 def _store(context: Context, operation: Operation) -> None:
@@ -78,10 +75,7 @@ def _store_now(context: Context, operation: Operation, may_wait: bool) -> None:
         return
     write = functools.partial(_store_parts, context, parts, where)
     if may_wait:
-        sources: list[Tensor] = [parts[0].value, parts[0].addresses]
-        if where is not None:
-            sources.append(where)
-        context.waiting_store = WaitingStore(sources, write)
+        context.waiting_store = WaitingStore(_sources(parts, where), write)
     else:
         write()
 
@@ -90,7 +84,7 @@ def _store_group(context: Context, parts: Sequence[StorePart], where: Mask | Non
     """Store some parts after one another, as many of them in one walk as may be."""
     while parts:
         sizes = range(len(parts), 1, -1)
-        in_turn = next((size for size in sizes if _are_in_turn(parts[:size])), 1)
+        in_turn = next((size for size in sizes if are_in_turn(parts[:size])), 1)
         apart = next((size for size in sizes if targets_are_apart(context, parts[:size])), 1)
         together = max(in_turn, apart)
         _store_parts(context, parts[:together], where, in_turn=in_turn > 1)
@@ -105,19 +99,6 @@ def _part(context: Context, operation: Operation) -> StorePart:
     return StorePart(operation.operands[0], as_addresses(pointers), value, access)
 
 
-def _are_in_turn(parts: Sequence[StorePart]) -> bool:
-    """Whether each of n parts goes to every n-th element of a row, one behind the part before."""
-    streams = {None if part.access is None else part.access.streams for part in parts}
-    first = next(iter(streams))
-    return (
-        len(streams) == 1
-        and first is not None
-        and first.stride == len(parts)
-        and all(part.addresses.extra is None for part in parts)
-        and all(part.addresses.components[-1].has_rule for part in parts)
-    )
-
-
 def _store_parts(
     context: Context,
     parts: Sequence[StorePart],
@@ -130,10 +111,6 @@ def _store_parts(
     Whether rows of the latter meet is found out at run time. With one store, `others` are written
     to their arrays in the same walk.
     """
-    sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
-    sources += [tensor for tensor, _ in others]
-    if where is not None:
-        sources.append(where)
     loads = [load for load in context.pending_loads if isinstance(load, Load)]
     at_once, builder = not in_turn, context.builder
     for part in parts:
@@ -147,7 +124,7 @@ def _store_parts(
             _write(context, parts, where, others)
             return
         builder.branches(
-            _rows_are_apart(context, parts[0].addresses, len(parts)),
+            rows_are_apart(context, parts[0].addresses, len(parts)),
             lambda: _write(context, parts, where, in_turn=True),
             one_by_one,
         )
@@ -159,40 +136,42 @@ def _store_parts(
     def changes(load: Tensor) -> bool:
         return any(may_change(context, part.target, load) for part in parts)
 
+    sources = [*_sources(parts, where), *(tensor for tensor, _ in others)]
     with materialise.walking(context, sources, changes):
-        guards: list[Val] = []
-        endangered: dict[Load, None] = {}
-        for part in parts:
-            for load in endangered_loads(context, loads, part, at_once):
-                endangered[load] = None
-                guards.append(load.survives_store(builder, part.addresses, at_once))
-            for load in read_on_the_way(context, loads, part) if at_once else ():
-                endangered[load] = None
-                guards.append(lanes_are_apart(builder, part.addresses))
-
-        def copy_and_write() -> None:
-            with context.region():
-                for load in endangered:
-                    materialise.materialise(context, load)
-                write()
-
-        safe = UNKNOWN if UNKNOWN in guards else loop_versioning.all_of(context, guards)
-        builder.branches(safe, write, copy_and_write)
+        _with_endangered_copied(context, loads, parts, at_once, write)
 
 
-def _rows_are_apart(context: Context, addresses: Affine, count: int) -> Val:
-    """Whether no row meets another one, of `count` stores of which elements lie in turn.
+def _sources(parts: Sequence[StorePart], where: Mask | None) -> list[Tensor]:
+    """The recipes that some stores with one mask read."""
+    sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
+    return sources if where is None else [*sources, where]
 
-    It is certain where rows are a multiple of the number of stores apart.
-    """
-    builder, guards = context.builder, []
-    for part, size in zip(addresses.components[:-1], addresses.shape[:-1], strict=True):
-        factors = [part.stride, *(scale for _, scale in part.looked_up)] if size > 1 else []
-        for factor in factors:
-            if factor is not None and builder.multiple(factor) % count:
-                rest = builder.binary("srem", factor, integer(count))
-                guards.append(builder.compare("eq", rest, integer(0)))
-    return loop_versioning.all_of(context, guards)
+
+def _with_endangered_copied(
+    context: Context,
+    loads: Sequence[Load],
+    parts: Sequence[StorePart],
+    at_once: bool,
+    write: Callable[[], None],
+) -> None:
+    """Write the stores; first copy what they may change, unless at run time they do not."""
+    builder, guards, endangered = context.builder, list[Val](), dict[Load, None]()
+    for part in parts:
+        for load in endangered_loads(context, loads, part, at_once):
+            endangered[load] = None
+            guards.append(load.survives_store(builder, part.addresses, at_once))
+        for load in read_on_the_way(context, loads, part) if at_once else ():
+            endangered[load] = None
+            guards.append(lanes_are_apart(builder, part.addresses))
+
+    def copy_and_write() -> None:
+        with context.region():
+            for load in endangered:
+                materialise.materialise(context, load)
+            write()
+
+    safe = UNKNOWN if UNKNOWN in guards else loop_versioning.all_of(context, guards)
+    builder.branches(safe, write, copy_and_write)
 
 
 def _write(
@@ -204,10 +183,7 @@ def _write(
 ) -> None:
     """Walk once over the blocks of stores that are apart, or whose elements lie in turn."""
     builder = context.builder
-    sources: list[Tensor] = [each for part in parts for each in (part.value, part.addresses)]
-    sources += [each for pair in others for each in pair]
-    if where is not None:
-        sources.append(where)
+    sources = [*_sources(parts, where), *(each for pair in others for each in pair)]
 
     def evaluate(point: VectorIndex) -> tuple[list[Val], list[Val], Val | None]:
         # Where addresses may meet, nothing is left to load when the first run is stored.
@@ -222,7 +198,7 @@ def _write(
             wanted = first_lanes(builder, point.lanes, point.width)
             condition = builder.conjunction(condition, wanted)
         if in_turn and point.version.fits and point.width > 1:
-            _store_in_turn(context, parts[0].addresses, values, condition, point)
+            store_in_turn(context, parts[0].addresses, values, condition, point)
             return
         for part, elements in zip(parts, values, strict=True):
             _store_run(builder, part.addresses, elements, condition, point)
@@ -236,7 +212,7 @@ def _write(
             materialise.copy(context, elements, array)
 
     within = None if others or where is None else _extents(builder, where)
-    if any(_is_for_all(tensor) for source in sources for tensor in source.walk()):
+    if any(map(_is_for_all, recipes_under(sources))):
         within = None
     loop_nests.for_each_run(context, sources, evaluate, commit, wrapped, within=within)
 
@@ -245,9 +221,10 @@ def _is_for_all(tensor: Tensor) -> bool:
     """Whether more than what is stored is wanted of a block.
 
     A load without a mask reads a whole block, so that one beyond an array is found as it is on
-    other targets.
+    other targets. Limits keep columns inside.
     """
-    return tensor.filling is not None or (isinstance(tensor, Load) and tensor.mask is None)
+    is_whole = isinstance(tensor, Load) and tensor.mask is None and not is_limited(tensor.pointers)
+    return tensor.filling is not None or is_whole
 
 
 def _extents(builder: Builder, where: Mask) -> Extents | None:
@@ -257,30 +234,6 @@ def _extents(builder: Builder, where: Mask) -> Extents | None:
         for axis in range(len(where.shape))
     ]
     return extents if any(end is not None for end in extents) else None
-
-
-def _store_in_turn(
-    context: Context, pointers: Affine, values: Sequence[Val], condition: Val, point: VectorIndex
-) -> None:
-    """Store an element of each of some runs, then the next one of each, to neighbours."""
-    builder, count, size_bytes = context.builder, len(values), pointers.pointee.size_bytes
-    start = pointers.on(point.version).at(builder, replace(point, width=1))
-    piece = min(point.width, _segment_lanes(context, count, 8 * size_bytes))
-    for at in range(0, point.width, piece):
-        together = lanes_in_turn(builder, [builder.lanes(value, at, piece) for value in values])
-        address = builder.element_pointer(together.element, start, integer(count * at))
-        if condition.width == 1:
-            store = functools.partial(builder.store, together, address, size_bytes)
-            builder.branches(condition, store)
-            continue
-        wanted = lanes_in_turn(builder, [builder.lanes(condition, at, piece)] * count)
-        masked_store(builder, together, address, wanted, size_bytes)
-
-
-def _segment_lanes(context: Context, count: int, bits: int) -> int:
-    """The most lanes of each of `count` runs that one segment store takes, a power of two."""
-    registers = _SEGMENT_REGISTERS // count
-    return (1 << registers.bit_length() - 1) * context.target.lanes(bits)
 
 
 def _store_wrapped(context: Context, parts: Sequence[StorePart], where: Mask | None) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
@@ -66,6 +67,13 @@ class AccumulatorInit:
     first: Tensor
     is_first: Val = FALSE
     store: EpilogueStore | None = None
+
+    def store_of(self, product: Operation) -> EpilogueStore | None:
+        """Have the product take what its loop's last turn may do; None where that is nothing."""
+        if self.store is None or self.store.product is not product:
+            return None
+        self.store.is_taken = True
+        return self.store
 
     def plane(self, position: Val) -> AccumulatorInit:
         """The part at one position of the first dimension."""

@@ -7,7 +7,6 @@ are left out.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation
@@ -96,7 +95,7 @@ def _depth(builder: Builder, left: Tensor, right: Tensor) -> Val | None:
     known = [end for end in ends if end is not None]
     if len(known) < len(ends):
         return None
-    depth = functools.reduce(lambda *two: builder.intrinsic("llvm.smax", two), known)
+    depth = builder.smax(*known)
     return None if depth.constant == left.shape[-1] else depth
 
 

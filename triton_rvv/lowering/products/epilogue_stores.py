@@ -11,7 +11,8 @@ product may also do so where the mask lets only the leading part of the block th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation
@@ -30,7 +31,7 @@ from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import ends_of_run, run_address
 from triton_rvv.lowering.ttir.epilogues import STORED_IN_LAST_TURN
 
-__all__ = ["EpilogueStore", "plan_epilogue_store"]
+__all__ = ["EpilogueStore", "plan_epilogue_store", "write_sums"]
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,22 @@ class EpilogueStore:
             column = builder.binary("sub", point.start, first.start)
             found.append(builder.element_pointer(element, start, column))
         return found
+
+
+def write_sums(
+    builder: Builder,
+    store: EpilogueStore | None,
+    points: Sequence[VectorIndex],
+    sums: Sequence[Val],
+    write: Callable[[Builder, Sequence[VectorIndex], Sequence[Val]], None],
+) -> None:
+    """Write a tile's sums to memory where a store takes them in this turn, else by `write`."""
+    to_array = functools.partial(write, builder, points, sums)
+    if store is None:
+        to_array()
+    else:
+        to_memory = functools.partial(store.write, builder, points, sums)
+        builder.branches(store.is_now(builder), to_memory, to_array)
 
 
 def plan_epilogue_store(

@@ -15,31 +15,35 @@ so the result is exact.
 from __future__ import annotations
 
 import functools
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.frontend.types import ScalarType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Plane
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.llvm.vectors import concatenated, in_turn
-from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
+from triton_rvv.lowering.llvm.vectors import concatenated
+from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
-from triton_rvv.lowering.products.pack import copy_part
+from triton_rvv.lowering.products.word_operands import (
+    INT8,
+    OFFSETS,
+    WordsOfColumns,
+    WordsOfRows,
+    packed_words,
+    words_of,
+)
 from triton_rvv.targets.target import Target
 
 __all__ = ["is_grouped", "multiply_in_groups"]
 
-_WORD, _INT8 = ScalarType("i32"), ScalarType("i8")
 # With fewer rows, copying B costs more than it saves.
 _MIN_ROWS = 4
 # The instructions take registers of at least 128 bits.
@@ -50,8 +54,6 @@ _UNROLL = 8
 _CHAINS = 4
 
 _SUMS = {"bf16": "f32", "i8": "i32"}
-# 128 in each byte of a word, as the signed integer that LLVM writes.
-_OFFSETS = integer(0x80808080 - (1 << 32), "i32")
 
 
 def is_grouped(target: Target, left: Tensor, right: Tensor, sum_type: ScalarType) -> bool:
@@ -78,149 +80,31 @@ def multiply_in_groups(
 
     Args:
         context: where the code goes.
-        operation: the product.
-        left, right: its operands, for which `is_grouped` holds.
-        start: the accumulator before, in the type of the sums.
+        operation: the product, for whose operands `is_grouped` holds.
+        left, right, start: its operands; `start` has the type of the sums.
         result: the accumulator after.
         rounded: converts sums to the type of the result.
     """
     assert isinstance(left.element, ScalarType)
     assert isinstance(start.element, ScalarType)
     together = context.target.steps_together(left.element.name)
-    a, b = _WordsOfRows(left, together), _WordsOfColumns(right, together)
+    a, b = WordsOfRows(left, together), WordsOfColumns(right, together)
     materialise.prepare(context, [a, b, start])
     live = dot_extents(context, operation, left, right, start.element)
-    words = None if live.depth is None else _words(context.builder, live.depth, together)
+    words = None if live.depth is None else words_of(context.builder, live.depth, together)
     around = [None] * (len(left.shape) - 2)
     product = _Product(
-        _packed(context, a, [*around, live.rows, words], whole_columns=_UNROLL),
-        _packed(context, b, [*around, words, live.columns], whole_rows=_UNROLL),
+        packed_words(context, a, [*around, live.rows, words], whole_columns=_UNROLL),
+        packed_words(context, b, [*around, words, live.columns], whole_rows=_UNROLL),
         start,
         result,
         rounded,
         DotExtents(live.rows, live.columns, words),
         _multiply_add(context.target, left.element.name),
-        is_offset=left.element == _INT8,
+        is_offset=left.element == INT8,
     )
-    if not around:
-        _tiles(context, product)
-        return
-    for batch in index_loops.steps(context, left.shape[0], 1, unrolled=False):
-        _tiles(context, product.plane(context.builder, batch))
-
-
-def _words(builder: Builder, steps: Val, together: int) -> Val:
-    """So many steps along K in words, the last of which need not be full."""
-    more = builder.add(steps, integer(together - 1))
-    return builder.shift_right(more, together.bit_length() - 1)
-
-
-def _packed(
-    context: Context, words: _Words, extents: Extents, whole_rows: int = 1, whole_columns: int = 1
-) -> Buffer:
-    """An array of a block's words, as far as they count (see `parts.copy_part`).
-
-    Where the operand is masked or wraps, its elements are copied first: of each element, the code
-    for that is long. So they are where something else uses them too.
-    """
-    builder, operand = context.builder, words.operands[0]
-    if isinstance(operand, Buffer):
-        return materialise.materialise(context, words)
-    if operand.uses > 1:
-        return materialise.materialise(context, words.of(materialise.materialise(context, operand)))
-    guards = words.guards_within(builder, extents)
-    if guards is None:
-        extents, guards = [None] * len(extents), words.plain_guards(builder)
-    array = context.buffer(words.type)
-
-    def copied() -> None:
-        with context.region():
-            materialise.copy(context, words.of(materialise.materialise(context, operand)), array)
-
-    builder.branches(
-        loop_versioning.all_of(context, guards),
-        lambda: copy_part(context, words, array, extents, whole_rows, whole_columns),
-        copied,
-        likely=True,
-    )
-    return array
-
-
-class _Words(Tensor):
-    """A block of which some elements make a word.
-
-    Args:
-        shape: of the words.
-        operand: the block.
-        together: how many elements make a word, a power of two.
-    """
-
-    def __init__(self, shape: tuple[int, ...], operand: Tensor, together: int) -> None:
-        super().__init__(TensorType(shape, _WORD), [operand])
-        self._together = together
-
-    @abstractmethod
-    def of(self, operand: Tensor) -> _Words:
-        """The same words of another block."""
-
-    def _steps(self, builder: Builder, words: Val | None) -> Val | None:
-        return None if words is None else builder.mul(words, integer(self._together))
-
-
-class _WordsOfRows(_Words):
-    """Some neighbours in a row make a word."""
-
-    def __init__(self, operand: Tensor, together: int) -> None:
-        *outer, depth = operand.shape
-        super().__init__((*outer, depth // together), operand, together)
-
-    def of(self, operand: Tensor) -> _WordsOfRows:
-        return _WordsOfRows(operand, self._together)
-
-    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
-        together = integer(self._together)
-        lanes = self._steps(builder, point.lanes)
-        start, width = builder.mul(point.start, together), point.width * self._together
-        moved = replace(point, start=start, width=width, lanes=lanes, number=None)
-        type_ = vector_type("i32", point.width)
-        value = builder.emit(type_, f"bitcast {self.operands[0].at(builder, moved)} to {type_}")
-        if self.operands[0].element != _INT8:
-            return value
-        return builder.binary("xor", value, builder.splat(_OFFSETS, point.width))
-
-    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
-        *outer, words = extents
-        own = [*outer, self._steps(builder, words)]
-        return guards_of_all(builder, self.operands, own)
-
-    def own_bits(self) -> int:
-        # A run of words is a longer one of the operand.
-        return self._together * self.operands[0].widest_bits()
-
-
-class _WordsOfColumns(_Words):
-    """Some neighbours in a column make a word."""
-
-    def __init__(self, operand: Tensor, together: int) -> None:
-        *outer, depth, columns = operand.shape
-        super().__init__((*outer, depth // together, columns), operand, together)
-
-    def of(self, operand: Tensor) -> _WordsOfColumns:
-        return _WordsOfColumns(operand, self._together)
-
-    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
-        *outer, row = point.index
-        first, parts = builder.mul(row, integer(self._together)), []
-        for step in range(self._together):
-            index = (*outer, builder.add(first, integer(step)))
-            parts.append(self.operands[0].at(builder, replace(point, index=index, number=None)))
-        type_ = vector_type("i32", point.width)
-        return builder.emit(type_, f"bitcast {in_turn(builder, parts)} to {type_}")
-
-    def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
-        *outer, words, columns = extents
-        own = [*outer, self._steps(builder, words), columns]
-        return guards_of_all(builder, self.operands, own)
+    for batch in index_loops.positions(context, left.shape[:-2], unrolled=False):
+        _tiles(context, product.plane(context.builder, *batch) if batch else product)
 
 
 # Adds products of words to sums: of the sums, a word of A in each lane, and words of B.
@@ -236,7 +120,7 @@ def _multiply_add(target: Target, element: str) -> _MultiplyAdd:
 
     def emit(builder: Builder, total: Val, left: Val, right: Val) -> Val:
         type_ = vector_type(operand, many * total.width)
-        operands = [builder.emit(type_, f"bitcast {word} to {type_}") for word in (left, right)]
+        operands = [builder.reinterpret(word, type_) for word in (left, right)]
         sums = vector_type(sum_, total.width)
         return builder.call(sums, f"{name}.{32 * total.width}", [total, *operands])
 
@@ -304,7 +188,7 @@ def _offset(context: Context, product: _Product, column: Val) -> Sequence[Val]:
     pieces = product.b.panel // width
     zeros, offsets = (
         Val(vector_type("i32", width), "zeroinitializer"),
-        builder.splat(_OFFSETS, width),
+        builder.splat(OFFSETS, width),
     )
     # Sums of neighbouring words do not wait for one another.
     chains = min(product.unroll, _CHAINS)

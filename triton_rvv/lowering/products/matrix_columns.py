@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -189,48 +189,31 @@ class _InRows:
         depth: Val,
         is_cut: bool = False,
     ) -> None:
-        """Some steps of some columns; where B's end may cut them, no more is read than there is."""
-        builder, unit = context.builder, panels.unit
-        type_ = vector_type("i8", panels.width)
+        """Some steps of some columns; where B's end may cut them, no more is read than there is.
+
+        Where whole lines are read, those of the next rows are asked for.
+        """
+        builder, together = context.builder, panels.unit.depth
         start, stride = self.load.rows_in_place(builder, integer(0))
         stride = builder.resize(stride, "i64")
-        for k, column in self._places(context, panels, area, steps, columns, is_cut):
-            at = builder.add(builder.mul(k, stride), builder.add(area.first, column))
-            row = builder.element_pointer("i8", start, at)
-            left = builder.binary("sub", area.columns, column)
-            rows = []
-            for step in range(unit.depth):
-                if is_cut:
-                    is_there = builder.compare("slt", builder.add(k, integer(step)), depth)
-                    count = builder.select(is_there, left, integer(0))
-                    count = builder.intrinsic("llvm.smin", [count, integer(panels.width)])
-                    rows.append(
-                        load_first(builder, row, count, Val(type_, "zeroinitializer"), 1, True)
-                    )
-                else:
-                    rows.append(builder.load(type_, row, 1))
-                row = builder.element_pointer("i8", row, stride)
-            panels.store(builder, rows, k, column)
-
-    def _places(
-        self,
-        context: Context,
-        panels: ColumnPanels,
-        area: Area,
-        steps: tuple[Val, Val],
-        columns: tuple[Val, Val],
-        is_cut: bool,
-    ) -> Iterator[tuple[Val, Val]]:
-        """The first row and column of each operand; where whole lines are read, those of the next
-        rows are asked for."""
-        builder, depth = context.builder, panels.unit.depth
         if not is_cut:
-            self._prefetch(context, steps[0], depth, area)
-        with builder.loop(*steps, integer(depth)) as k:
+            self._prefetch(context, steps[0], together, area)
+        with builder.loop(*steps, integer(together)) as k:
             if not is_cut:
-                self._prefetch(context, builder.add(k, integer(depth)), depth, area)
+                self._prefetch(context, builder.add(k, integer(together)), together, area)
             with builder.loop(*columns, integer(panels.width)) as column:
-                yield k, column
+                at = builder.add(builder.mul(k, stride), builder.add(area.first, column))
+                row = builder.element_pointer("i8", start, at)
+                left = builder.binary("sub", area.columns, column)
+                rows = []
+                for step in range(together):
+                    count = None
+                    if is_cut:
+                        is_there = builder.compare("slt", builder.add(k, integer(step)), depth)
+                        count = builder.select(is_there, left, integer(0))
+                    rows.append(_row_of_bytes(builder, row, panels.width, count))
+                    row = builder.element_pointer("i8", row, stride)
+                panels.store(builder, rows, k, column)
 
     def _prefetch(self, context: Context, row: Val, rows: int, area: Area) -> None:
         """Ask for so many rows' lines; the last one begins anywhere."""
@@ -248,6 +231,15 @@ class _InRows:
         with builder.loop(integer(0), area.columns, integer(line)) as column:
             ask(column)
         ask(builder.add(area.columns, integer(-1)))
+
+
+def _row_of_bytes(builder: Builder, address: Val, width: int, count: Val | None) -> Val:
+    """Neighbours in memory: all of them, or so many at most, and zeros behind them."""
+    type_ = vector_type("i8", width)
+    if count is None:
+        return builder.load(type_, address, 1)
+    zeros = Val(type_, "zeroinitializer")
+    return load_first(builder, address, builder.smin(count, integer(width)), zeros, 1, True)
 
 
 def _columns_of(builder: Builder, rows: Sequence[Val]) -> Val:
@@ -269,11 +261,10 @@ def _joined(builder: Builder, lower: Sequence[Val], upper: Sequence[Val]) -> lis
     know the number.
     """
     bits, width = int(lower[0].element[1:]), lower[0].width
-    wide = f"<{width} x i{2 * bits}>"
     factor = builder.of_unknown_origin(integer((1 << bits) - 1, f"i{bits}"))
 
     def widened(value: Val) -> Val:
-        return builder.emit(wide, f"zext {value} to {wide}")
+        return builder.cast("zext", value, f"i{2 * bits}")
 
     sums = [builder.add(widened(a), widened(b)) for a, b in zip(lower, upper, strict=True)]
     factors = builder.splat(factor, width)

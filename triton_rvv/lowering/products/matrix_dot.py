@@ -25,7 +25,7 @@ from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
-from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
+from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
 from triton_rvv.lowering.products.matrix_columns import (
     ColumnPanels,
     ColumnSource,
@@ -82,11 +82,6 @@ class _Product:
     store: EpilogueStore | None
     in_parts: bool = False
 
-    def depth(self, builder: Builder) -> Val:
-        """The steps along K, as whole turns of a tile's loop."""
-        padded = self.live.padded_depth(builder, self.unit.turn_depth)
-        return integer(self.left.depth) if padded is None else padded
-
     def plane(self, builder: Builder, position: Val, rows: int) -> _Product:
         """That of one position in a batch, whose A has so many rows."""
         return replace(
@@ -116,9 +111,7 @@ def multiply_int8(
     live = _extents(context, operation, left, right)
     a = packed_rows(context, unit, left, live)
     before = accumulator_init(start)
-    store = before.store if before.store and before.store.product is operation else None
-    if store is not None:
-        store.is_taken = True
+    store = before.store_of(operation)
 
     def by(source: ColumnSource) -> None:
         size = right.shape[-2], columns
@@ -164,8 +157,8 @@ def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None
     for first in index_loops.steps(context, live or columns, block, unrolled=False):
         if live is not None:
             left_over = builder.binary("sub", live, first)
-            count = builder.intrinsic("llvm.smin", [integer(block), left_over])
-        product.right.pack(context, first, count, product.depth(builder))
+            count = builder.smin(integer(block), left_over)
+        product.right.pack(context, first, count, product.left.stride)
         for tiles in row_tiles(product.unit, rows):
             height = integer(tiles.operands * product.unit.side)
             bottom = tiles.last(builder, product.live)
@@ -231,8 +224,7 @@ class _Call:
 
     def _call(self, adds: bool, places: Sequence[Val]) -> None:
         unit, whole = self.product.unit, self.product.left.depth
-        depth = self.product.depth(self.builder)
-        turns = self.builder.shift_right(depth, unit.turn_depth.bit_length() - 1)
+        turns = self.builder.shift_right(self.product.left.stride, unit.turn_depth.bit_length() - 1)
         prefetches = self.builder.abilities.machine.prefetch != "off"
         columns = self.product.columns // unit.side
         shape = TileShape(self.rows, columns, adds, whole == unit.depth, prefetches)
@@ -272,22 +264,4 @@ def _by_an_array(
             sums.append(tile.at(builder, here))
     totals = product.start.read(builder, points)
     sums = [builder.add(total.read(), each) for total, each in zip(totals, sums, strict=True)]
-    _write(context, product, points, sums)
-
-
-def _write(
-    context: Context, product: _Product, points: Sequence[VectorIndex], sums: Sequence[Val]
-) -> None:
-    """To memory where the sums are complete, and otherwise to the array."""
-    builder, store = context.builder, product.store
-
-    def to_array() -> None:
-        for point, value in zip(points, sums, strict=True):
-            product.result.write(builder, point, value)
-
-    if store is None:
-        to_array()
-    else:
-        builder.branches(
-            store.is_now(builder), lambda: store.write(builder, points, sums), to_array
-        )
+    write_sums(builder, product.store, points, sums, product.result.write_each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from triton_rvv.frontend.types import TensorType
@@ -12,6 +13,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import FALSE, Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import store_first
 from triton_rvv.lowering.loops import materialise
+from triton_rvv.lowering.loops.index_loops import left_over
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
 __all__ = ["TileGoal", "TilePlace", "tile_goal"]
@@ -98,15 +100,10 @@ def tile_goal(
     if not in_parts or store.part is None:
         rows, columns = map(integer, size)
         return TileGoal(memory, memory, rows, columns, now, FALSE, "")
-    (first_row, first_column), part = point.coordinates, store.part
-    rows = _left_over(builder, part.rows, first_row, size[0])
-    columns = _left_over(builder, part.columns, first_column, size[1])
-    whole = (
-        builder.compare("eq", n, integer(all_))
-        for n, all_ in zip((rows, columns), size, strict=True)
-    )
+    ends = (store.part.rows, store.part.columns)
+    rows, columns = map(functools.partial(left_over, builder), point.coordinates, ends, size)
+    whole = map(functools.partial(builder.compare, "eq"), (rows, columns), map(integer, size))
     inside = builder.conjunction(*whole)
-    outside = builder.negation(inside)
     array = materialise.row_major_array(context, TensorType(size, result.element))
     return TileGoal(
         memory,
@@ -114,12 +111,6 @@ def tile_goal(
         rows,
         columns,
         builder.conjunction(now, inside),
-        builder.conjunction(now, outside),
+        builder.conjunction(now, builder.negation(inside)),
         vector_type("i32", size[1]),
     )
-
-
-def _left_over(builder: Builder, end: Val, first: Val, most: int) -> Val:
-    """How many positions from the first one on are before the end, of `most`."""
-    count = builder.intrinsic("llvm.smax", [builder.binary("sub", end, first), integer(0)])
-    return builder.intrinsic("llvm.smin", [count, integer(most)])

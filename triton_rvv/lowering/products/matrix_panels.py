@@ -20,6 +20,7 @@ from triton_rvv.lowering.llvm.vp_memory import load_first_by_stride
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import DotExtents
+from triton_rvv.lowering.products.matrix_rows import UnalignedRows
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
@@ -73,7 +74,7 @@ class RowTiles:
     def last(self, builder: Builder, live: DotExtents) -> Val:
         """The first row below those of them that count."""
         end = integer(self.end)
-        return end if live.rows is None else builder.intrinsic("llvm.smin", [end, live.rows])
+        return end if live.rows is None else builder.smin(end, live.rows)
 
 
 def row_tiles(unit: MatrixUnit, rows: int) -> list[RowTiles]:
@@ -118,22 +119,29 @@ def packed_rows(
         with context.region():
             pack(left)
 
+    def from_any_byte() -> None:
+        with context.region():
+            unaligned = UnalignedRows(context, unit, left, depth, live)
+            for tiles in row_tiles(unit, rows):
+                _pack_unaligned(builder, unit, unaligned, packed, tiles, live)
+
+    def by_rows() -> None:
+        is_aligned = loop_versioning.all_of(context, aligned)
+        # A row of one word is no vector.
+        otherwise = by_a_copy if depth == unit.depth else from_any_byte
+        builder.branches(is_aligned, where_it_lies, otherwise, likely=True)
+
     guards = left.guards_in_place(builder, [live.rows, live.depth])
-    start, stride = (builder.resize(each, "i64") for each in _place(builder, left))
+    start, stride = left.rows_in_place(builder, integer(0))
+    start, stride = builder.cast("ptrtoint", start, "i64"), builder.resize(stride, "i64")
     _, rest = builder.split(builder.binary("or", start, stride), unit.depth)
-    guards.append(builder.compare("eq", rest, integer(0)))
+    aligned = [builder.compare("eq", rest, integer(0))]
     if live.depth is not None:
         _, rest = builder.split(live.depth, unit.turn_depth)
-        guards.append(builder.compare("eq", rest, integer(0)))
+        aligned.append(builder.compare("eq", rest, integer(0)))
     in_place = loop_versioning.all_of(context, guards)
-    builder.branches(in_place, where_it_lies, by_a_copy, likely=True)
+    builder.branches(in_place, by_rows, by_a_copy, likely=True)
     return packed
-
-
-def _place(builder: Builder, left: Load) -> tuple[Val, Val]:
-    start, stride = left.rows_in_place(builder, integer(0))
-    address = builder.emit("i64", f"ptrtoint {start} to i64")
-    return address, stride
 
 
 @dataclass(frozen=True)
@@ -158,12 +166,9 @@ class _Rows:
 
         Rows from `end` on are not read, and hold anything.
         """
-        there = integer(count)
+        builder, there = self.builder, integer(count)
         if end is not None:
-            there = self.builder.binary("sub", end, row)
-            there = self.builder.intrinsic("llvm.smin", [there, integer(count)])
-            there = self.builder.intrinsic("llvm.smax", [there, integer(0)])
-        builder = self.builder
+            there = index_loops.left_over(builder, row, end, count)
         if isinstance(self.source, Load):
             start, stride = self.source.rows_in_place(builder, row)
             address = builder.element_pointer("i8", start, k)
@@ -208,11 +213,31 @@ def _pack_tiles(
     first, end = integer(tiles.first), tiles.last(builder, live)
     whole = end
     if live.rows is not None and isinstance(rows.source, Load):
-        count = builder.intrinsic("llvm.smax", [builder.binary("sub", end, first), integer(0)])
+        count = builder.smax(builder.binary("sub", end, first), integer(0))
         whole = builder.binary("sub", end, builder.binary("urem", count, integer(height)))
     pack(first, whole, None)
     if whole is not end:
         pack(whole, end, end)
+
+
+def _pack_unaligned(
+    builder: Builder, unit: MatrixUnit, rows: UnalignedRows, packed: MatrixOperand, tiles: RowTiles,
+    live: DotExtents,
+) -> None:  # fmt: skip
+    """The operands of some tiles, row by row."""
+    height, pairs = tiles.operands * unit.side, min(tiles.operands, 2) * unit.side
+    end = tiles.last(builder, live)
+    with builder.loop(integer(tiles.first), end, integer(height)) as top:
+        for first, below in ((0, pairs), (pairs, height)):
+            if first == below:
+                continue
+            begin = builder.add(top, integer(first))
+            last = builder.intrinsic("llvm.smin", [end, builder.add(top, integer(below))])
+            panel = packed.panel(builder, begin)
+            with builder.loop(begin, last, integer(1)) as row:
+                within = builder.mul(builder.binary("sub", row, begin), integer(unit.depth))
+                to = builder.element_pointer("i8", panel, within)
+                rows.pack(row, to, below - first)
 
 
 def operand_room(

@@ -45,7 +45,7 @@ def demanded_count(context: Context, value: Value, axis: int) -> Val | None:
     known = [count for count in counts if count is not None]
     if not known or len(known) < len(counts):
         return None
-    count = functools.reduce(lambda *two: context.builder.intrinsic("llvm.smax", two), known)
+    count = context.builder.smax(*known)
     assert isinstance(value.type, TensorType)
     return None if count.constant == value.type.shape[axis] else count
 
@@ -65,7 +65,7 @@ def _true_before(context: Context, value: Value, axis: int) -> Val | None:
         known = [each for each in counts if each is not None]
         if not known:
             return None
-        return functools.reduce(lambda *two: context.builder.intrinsic("llvm.smin", two), known)
+        return context.builder.smin(*known)
 
     return context.once((mask, axis), count)
 
@@ -85,7 +85,7 @@ def _last_true(context: Context, line: Tensor) -> Val:
         end = ends
         if point.width > 1:
             end = builder.call("i32", f"llvm.vector.reduce.smax.{type_suffix(ends)}", [ends])
-        found.write(builder.intrinsic("llvm.smax", [found.read(), builder.resize(end, "i64")]))
+        found.write(builder.smax(found.read(), builder.resize(end, "i64")))
 
     loop_nests.for_each_run(context, [line], functools.partial(line.at, builder), note)
     return found.read()
@@ -112,29 +112,30 @@ def pack_part(
     if guards is None:
         return materialise.materialise(context, tensor)
     array = context.buffer(tensor.type, tensor.panel_bits)
+    builder.branches(
+        loop_versioning.all_of(context, guards),
+        lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
+        lambda: _copy_edge(context, tensor, array),
+        likely=True,
+    )
+    return array
+
+
+def _copy_edge(context: Context, tensor: Tensor, array: Buffer) -> None:
+    """Copy a block of which not even the part that counts is plain."""
 
     def exactly() -> None:
         materialise.copy(context, tensor, array, is_plain=False)
 
-    def at_an_edge() -> None:
-        if tensor.lies_by_column:
-            everywhere = [None] * len(tensor.shape)
-            version = LoopVersion(fits=True)
-            builder.branches(
-                loop_versioning.all_fit(context, [tensor]),
-                lambda: copy_part(context, tensor, array, everywhere, 1, 1, version),
-                exactly,
-            )
-        else:
-            exactly()
-
-    builder.branches(
-        loop_versioning.all_of(context, guards),
-        lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
-        at_an_edge,
-        likely=True,
+    if not tensor.lies_by_column:
+        exactly()
+        return
+    everywhere, version = [None] * len(tensor.shape), LoopVersion(fits=True)
+    context.builder.branches(
+        loop_versioning.all_fit(context, [tensor]),
+        lambda: copy_part(context, tensor, array, everywhere, 1, 1, version),
+        exactly,
     )
-    return array
 
 
 def copy_part(
@@ -225,7 +226,7 @@ class _Copy:
         for row in index_loops.steps(self.context, end, 1, unrolled=False):
             for done in range(0, cleared, self.width):
                 lanes = builder.binary("sub", rest, integer(done))
-                lanes = lanes if done == 0 else builder.intrinsic("llvm.smax", [lanes, zero])
+                lanes = lanes if done == 0 else builder.smax(lanes, zero)
                 start = builder.add(whole, integer(done))
                 self._runs(self.tensor, outer, row, 1, start, lanes)
 

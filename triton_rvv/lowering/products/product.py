@@ -19,7 +19,7 @@ from triton_rvv.lowering.loops import index_loops
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
 from triton_rvv.lowering.products.dot_extents import DotExtents
-from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
+from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
 from triton_rvv.lowering.products.lhs_tiles import Lhs
 from triton_rvv.lowering.products.loop_updates import LoopUpdate
 from triton_rvv.lowering.products.rhs_tiles import Rhs
@@ -102,7 +102,26 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
         every(whole)
         if rest.constant:
             last(whole, max(product.b.machine.min_tile_rows, rest.constant))
-        return
+    else:
+        _with_last_rows(builder, live, most, every, last)
+
+
+def _with_last_rows(
+    builder: Builder,
+    live: Val,
+    most: int,
+    every: Callable[[Val], None],
+    last: Callable[[Val, int], None],
+) -> None:
+    """Tiles of `most` rows, and one of half or a quarter as many where the run says so.
+
+    Args:
+        builder: writes the code.
+        live: the rows that count.
+        most: the rows of a tile, at most.
+        every: writes the tiles before a row.
+        last: writes one tile at a row, of so many rows.
+    """
     # More than half a tile of rows are worth a whole one.
     half, quarter = most // 2, max(1, most // 4)
     whole, _ = builder.split(builder.add(live, integer(half - 1)), most)
@@ -203,19 +222,8 @@ def _tile(
             longest = tail_k * product.b.runs
             replace(tile, longest=longest).multiply_add(base, depth, ahead, totals)
     sums = [product.rounded(builder, [total.read()]) for total in totals]
-
-    def to_array() -> None:
-        if product.update is not None:
-            product.update.write(builder, points, sums)
-            return
-        for point, value in zip(points, sums, strict=True):
-            product.result.write(builder, point, value)
-
-    if (store := product.store) is None:
-        to_array()
-    else:
-        to_memory = functools.partial(store.write, builder, points, sums)
-        builder.branches(store.is_now(builder), to_memory, to_array)
+    write = product.result.write_each if product.update is None else product.update.write
+    write_sums(builder, product.store, points, sums, write)
 
 
 def _as_val(count: int | Val) -> Val:

@@ -5,25 +5,20 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import TRUE, Val, integer
-from triton_rvv.lowering.llvm.variable import Variable
-from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, materialise
+from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_groups import spanning_points
 from triton_rvv.lowering.loops.vector_shape import (
-    group_of_runs,
     runs_together,
     spanning_width,
     vector_width,
@@ -31,6 +26,7 @@ from triton_rvv.lowering.loops.vector_shape import (
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order
 from triton_rvv.lowering.reductions.partial_reductions import PartialReductions
+from triton_rvv.lowering.reductions.row_reductions import reduce_along_rows
 
 __all__ = ["HANDLERS"]
 
@@ -85,7 +81,7 @@ def _planned(
         sizes = (shape[axis], inner)
         return results, lambda tensors: _within_runs(context, tensors, *arguments, sizes)
     if axis == len(shape) - 1:
-        return results, lambda tensors: _along_rows(context, tensors, *arguments)
+        return results, lambda tensors: reduce_along_rows(context, tensors, *arguments)
     return results, lambda tensors: _across_rows(context, tensors, *arguments, axis)
 
 
@@ -147,112 +143,6 @@ def _halved(
     return values
 
 
-def _along_rows(
-    context: Context,
-    sources: Sequence[Tensor],
-    combination: CombineRegion,
-    results: Sequence[Buffer],
-) -> None:
-    """Each row becomes one element: runs are combined lane by lane, then the lanes.
-
-    A few rows, or runs of one row, are combined side by side.
-    """
-    builder, shape = context.builder, sources[0].shape
-    width = vector_width(context, sources)
-    rows, runs = group_of_runs(context, sources, shape, width)
-    step = runs * width
-    is_small = sources[0].type.elements <= loop_nests.UNROLLED_RUNS * width
-    is_small = is_small and _stays_in_registers(sources)
-
-    def group_from(index: tuple[Val, ...], version: LoopVersion) -> None:
-        group = [
-            (row, run * width)
-            for row in index_loops.neighbours(context, index, rows)
-            for run in range(runs)
-        ]
-        points = functools.partial(_points_of_group, builder, group, width)
-        masked = replace(version, plain_columns=None)
-        first = version if version.plain_columns is None else PLAIN_VERSION
-        totals = PartialReductions(context, combination, sources, points(first, integer(0)), runs)
-        if not totals.keep_numbers(first):
-            for start, where in index_loops.steps_along(context, step, shape[-1], step, version):
-                totals.add(points(where, start))
-            write(group, totals.by_row(runs))
-            return
-        end = version.plain_columns or integer(shape[-1])
-        with builder.loop(integer(step), end, integer(step)) as start:
-            totals.add(points(first, start))
-        so_far: Sequence[Sequence[Val]] = totals.by_row(runs)
-        if version.plain_columns is not None:
-            so_far = with_rest(so_far, functools.partial(points, masked), end)
-        write(group, so_far)
-
-    def with_rest(
-        rows: Sequence[Sequence[Val]], points: Callable[[Val], list[VectorIndex]], first: Val
-    ) -> Sequence[Sequence[Val]]:
-        """The totals of rows, combined with what is from a position on, where that is inside."""
-        variables = [[Variable(builder, value) for value in row] for row in rows]
-
-        def add() -> None:
-            rest = PartialReductions(context, combination, sources, points(first), runs)
-            begin = builder.add(first, integer(step))
-            with builder.loop(begin, integer(shape[-1]), integer(step)) as start:
-                rest.add(points(start))
-            for own, values in zip(variables, rest.by_row(runs), strict=True):
-                both = combination.emit([variable.read() for variable in own], values)
-                for variable, value in zip(own, both, strict=True):
-                    variable.write(value)
-
-        builder.branches(builder.compare("slt", first, integer(shape[-1])), add)
-        return [[variable.read() for variable in row] for row in variables]
-
-    def write(group: Sequence[tuple[tuple[Val, ...], int]], rows: Sequence[Sequence[Val]]) -> None:
-        for (row, _), values in zip(group[::runs], rows, strict=True):
-            place = row or (integer(0),)
-            for result, value in zip(results, values, strict=True):
-                result.write(builder, VectorIndex(place[:-1], place[-1], 1), value)
-
-    def walk(version: LoopVersion) -> None:
-        masked = replace(version, plain_columns=None)
-        for index in index_loops.positions(context, shape[:-1], is_small, rows):
-            has_plain = TRUE
-            if version.plain_columns is not None:
-                has_plain = builder.compare("sge", version.plain_columns, integer(step))
-            builder.branches(
-                has_plain,
-                functools.partial(group_from, index, version),
-                functools.partial(group_from, index, masked),
-                likely=True,
-            )
-
-    loop_versioning.guarded(context, sources, walk, step=step if shape[-1] > step else 0)
-
-
-def _stays_in_registers(sources: Sequence[Tensor]) -> bool:
-    """Whether arrays are read that registers hold as long as rows are known numbers.
-
-    What little is computed of them is written once for each row then.
-    """
-    leaves = [each for each in recipes_under(sources) if not each.operands]
-    is_short = sum(each.cost for each in sources) <= EXPENSIVE
-    are_known = all(isinstance(each, Buffer | Affine | Splat) for each in leaves)
-    return is_short and are_known and any(isinstance(each, Buffer) for each in leaves)
-
-
-def _points_of_group(
-    builder: Builder,
-    group: Sequence[tuple[tuple[Val, ...], int]],
-    width: int,
-    version: LoopVersion,
-    start: Val,
-) -> list[VectorIndex]:
-    """The runs of a group of rows and offsets in them, from `start` on."""
-    return [
-        VectorIndex(row, builder.add(start, integer(offset)), width, version)
-        for row, offset in group
-    ]
-
-
 def _across_rows(
     context: Context,
     sources: Sequence[Tensor],
@@ -264,18 +154,14 @@ def _across_rows(
     builder, shape = context.builder, sources[0].shape
     width = vector_width(context, sources)
     runs = min(runs_together(context, sources), shape[-1] // width)
-    outer = (*shape[:axis], *shape[axis + 1 : -1])
+    step, outer = runs * width, (*shape[:axis], *shape[axis + 1 : -1])
 
     def columns_from(
         index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[LoopVersion, Val]]
     ) -> None:
         points = functools.partial(index_loops.points_across, index, axis, starts, width)
         totals = PartialReductions(context, combination, sources, points(parts[0][0], integer(0)))
-        begin = integer(1)
-        for version, end in parts:
-            with builder.loop(begin, end, integer(1)) as along:
-                totals.add(points(version, along))
-            begin = end
+        _add_parts(builder, totals, points, parts)
         for at, values in zip(starts, totals.by_row(1, across_lanes=False), strict=True):
             for result, value in zip(results, values, strict=True):
                 result.write(builder, VectorIndex(index, at, width), value)
@@ -284,9 +170,7 @@ def _across_rows(
         plain, size = _plain_rows(context, sources, version), integer(shape[axis])
         has_plain = builder.compare("sge", plain, integer(1))
         for index in index_loops.positions(context, outer, unrolled=False):
-            for start, where in index_loops.steps_along(
-                context, 0, shape[-1], runs * width, version
-            ):
+            for start, where in index_loops.steps_along(context, 0, shape[-1], step, version):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
                 both = ((PLAIN_VERSION, plain), (where, size))
                 builder.branches(
@@ -296,9 +180,21 @@ def _across_rows(
                     likely=True,
                 )
 
-    loop_versioning.guarded(
-        context, sources, walk, step=runs * width if shape[-1] > runs * width else 0
-    )
+    loop_versioning.guarded(context, sources, walk, step=step if shape[-1] > step else 0)
+
+
+def _add_parts(
+    builder: Builder,
+    totals: PartialReductions,
+    points: Callable[[LoopVersion, Val], list[VectorIndex]],
+    parts: Sequence[tuple[LoopVersion, Val]],
+) -> None:
+    """Add all rows but the first: each part goes up to a row, in its version of the loop."""
+    begin = integer(1)
+    for version, end in parts:
+        with builder.loop(begin, end, integer(1)) as along:
+            totals.add(points(version, along))
+        begin = end
 
 
 def _plain_rows(context: Context, sources: Sequence[Tensor], version: LoopVersion) -> Val:

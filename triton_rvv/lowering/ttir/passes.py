@@ -13,6 +13,7 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
 from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.ttir.carried_offsets import mark_carried_offsets
+from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
@@ -140,6 +141,11 @@ PASSES: Sequence[Pass] = (
         "mark-reshaped",
         mark_shaped_blocks,
         "Finds quotients and remainders that become part of a larger block.",
+    ),
+    Pass(
+        "mark-column-limits",
+        mark_column_limits,
+        "Finds limits of columns, such as those at the edge of an image, in addresses.",
     ),
     Pass(
         "carry-bases",

@@ -1,0 +1,209 @@
+"""What each pass and rule of the compiler is worth:
+python benchmarks/compiler/pass_effects.py [KERNEL ...]
+
+Every row of `code_speed.toml` and every kernel of bench_hand.py, `common_sums.py` and
+`common_edges.py` on the emulated X60, so all cycles are estimates: with all passes, and without
+each of those that changed something, and each of the rules in `compiler_rules.py` that changes the
+code. Of a row's configurations, the default and the one that is fastest with all are measured. It
+takes an hour on two cores.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from bench_code_speed import LIMIT_S, Row, read_rows
+from bench_hand import DRAWS, drawn_kernels
+from compiler_rules import RULES, without_rule
+
+from engine.workers import kernel_builder
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from foundation.config import Config
+from foundation.shapes import shape_text
+from rvv_runner import ElfArtifact
+from rvv_runner.devices import load_board
+from triton_rvv.lowering import PASSES
+from triton_rvv.pipeline import CompiledKernel, compile_kernel
+
+__all__ = ["RowEffects", "effects_of"]
+
+# A row, and for each pass the cycles without it over those with all.
+_Effects = tuple[Row, Mapping[str, float]]
+
+# Kernels that no table has, for passes that few others call for.
+OTHERS = [Path(__file__).with_name(name) for name in ("common_sums.py", "common_edges.py")]
+
+# A pass or rule is to pay so much on at least two kernels of different files.
+WORTH = 1.03
+
+
+@dataclass(frozen=True)
+class RowEffects:
+    """A row's passes and rules.
+
+    Args:
+        row: which it is.
+        default: for each that changed something in the default configuration, the cycles
+            without it over those with all.
+        fastest: the same in the fastest configuration.
+    """
+
+    row: Row
+    default: Mapping[str, float]
+    fastest: Mapping[str, float]
+
+
+def effects_of(row: Row) -> RowEffects:
+    """Build and measure a row.
+
+    Raises:
+        SystemExit: for a kernel that does not build, or whose output is wrong.
+    """
+    configs = row.configs
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name).resolve()
+        builds = [_build(row, config, "", folder / str(n)) for n, config in enumerate(configs)]
+        cycles = [_cycles(build) for build in builds]
+        fastest = cycles.index(min(cycles))
+        effects = {
+            n: _without_each(row, configs[n], builds[n], cycles[n], folder / f"without{n}")
+            for n in {0, fastest}
+        }
+    return RowEffects(row, effects[0], effects[fastest])
+
+
+@dataclass(frozen=True)
+class _Build:
+    """A configuration's executable, and what the compiler made on the way.
+
+    Args:
+        what: which it is, for messages.
+        elf: the executable.
+        compiled: the kernel.
+    """
+
+    what: str
+    elf: ElfArtifact
+    compiled: CompiledKernel
+
+
+def _without_each(
+    row: Row, config: Config, every: _Build, cycles: float, folder: Path
+) -> dict[str, float]:
+    """For each pass or rule without which the code is another, the cycles over those with all."""
+    fired = [each.name for each in every.compiled.passes if each.count]
+    effects = {}
+    for number, name in enumerate((*fired, *RULES)):
+        other = _build(row, config, name, folder / str(number))
+        if other.compiled.object != every.compiled.object:
+            effects[name] = _cycles(other) / cycles
+    return effects
+
+
+def _build(row: Row, config: Config, without: str, folder: Path) -> _Build:
+    """A configuration without a pass or rule; all of them where `without` is empty."""
+    problem, made = row.problem, list[CompiledKernel]()
+    compiling = functools.partial(compile_kernel, skipped_passes=[without])
+
+    def compiled(*arguments: Any, **options: Any) -> CompiledKernel:
+        made.append(compiling(*arguments, **options))
+        return made[-1]
+
+    with mock.patch.object(kernel_builder, "compile_kernel", compiled), without_rule(without):
+        request = kernel_builder.BuildRequest(
+            problem.spec.load_name,
+            problem.shape,
+            problem.dtype,
+            load_board("emulated").info.target,
+            ArtifactStore(folder),
+        )
+        built = kernel_builder.KernelBuilder(request).build(config)
+    what = f"{row.kernel} without {without or 'nothing'}"
+    if isinstance(built, BuildFailure):
+        raise SystemExit(f"{what} does not build: {built.reason}")
+    return _Build(what, built, made[-1])
+
+
+def _cycles(build: _Build) -> float:
+    board = load_board("emulated")
+    board.open()
+    measurement = board.measure(build.elf, 1, LIMIT_S)
+    if measurement.status != "correct":
+        raise SystemExit(f"{build.what} is {measurement.status}: {measurement.reason}")
+    return measurement.counters["u_mode_cycle"]
+
+
+def _drawn_rows() -> list[Row]:
+    """The kernels of bench_hand.py and of OTHERS, each with all of its configurations."""
+    rows = []
+    for kernel in (kernel for draw in (*DRAWS, *OTHERS) for kernel in drawn_kernels(draw)):
+        problem = Row(kernel).problem
+        default = problem.default_config
+        configs = problem.space(load_board("emulated").info).valid_configs()
+        others = [[int(each[name]) for name in default] for each in configs if each != default]
+        rows.append(Row(kernel, blocks=others))
+    return rows
+
+
+_HEADER = """\
+| pass or rule | configurations | rows | 3% slower without | kernels, files | least | most | mean |
+|---|---|---|---|---|---|---|---|"""
+
+
+def _line(name: str, configurations: str, effects: Sequence[_Effects]) -> str:
+    ratios = [without[name] for _, without in effects if name in without]
+    paid = [row for row, without in effects if without.get(name, 1) >= WORTH]
+    kernels = {row.kernel for row in paid}
+    files = {row.problem.spec.load_name.partition(":")[0] for row in paid}
+    cells = [
+        name,
+        configurations,
+        f"{len(ratios)}",
+        f"{len(paid)}",
+        f"{len(kernels)}, {len(files)}",
+    ]
+    if not ratios:
+        cells += ["", "", ""]
+    else:
+        ends = (min(ratios), max(ratios))
+        mean = statistics.geometric_mean(ratios)
+        cells += [*(f"{end:.2f}x" for end in ends), f"{mean:.3f}x"]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print a line for each row as it is measured, then the table."""
+    every = [*read_rows(), *_drawn_rows()]
+    rows = [row for row in every if not sys.argv[1:] or row.kernel in sys.argv[1:]]
+    effects = []
+    print("cycles without a pass or rule over cycles with all, all estimates of the emulated X60")
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        for each in pool.map(effects_of, rows):
+            effects.append(each)
+            parts = (
+                f"{name} {each.default.get(name, 1):.3f} {each.fastest.get(name, 1):.3f}"
+                for name in dict.fromkeys((*each.default, *each.fastest))
+            )
+            shape = shape_text(each.row.problem.shape)
+            print(f"{each.row.kernel} {each.row.dtype} {shape}: {', '.join(parts)}", flush=True)
+    print(f"\n{len(rows)} rows, cycles without a pass or rule over cycles with all\n\n{_HEADER}")
+    for name in (*(each.name for each in PASSES), *RULES):
+        for kind, ratios in (
+            ("default", [each.default for each in effects]),
+            ("fastest", [each.fastest for each in effects]),
+        ):
+            print(_line(name, kind, list(zip(rows, ratios, strict=True))))
+
+
+if __name__ == "__main__":
+    main()

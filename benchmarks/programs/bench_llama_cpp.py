@@ -1,0 +1,139 @@
+"""llama.cpp's kernels beside these:
+LLAMA_CPP=folder python benchmarks/programs/bench_llama_cpp.py [--drawn]
+
+LLAMA_CPP is a checkout of llama.cpp, or of ggml alone. Its products of weights in Q4_0 with
+activations in Q8_0 are compiled by the C compiler that this project comes with, and run on the
+emulated X60, one core, at the shapes of `matmul_w4a8` beside them: a dot product for each element,
+and the products of repacked weights, which llama.cpp takes at this vector length. All are checked;
+operands that fit into a cache are there. Cycles are estimates. --drawn takes products with many
+rows of sizes drawn by a seed: multiples of 4 rows, 16 columns and 32 elements along K, which
+llama.cpp's take.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from bench_language_model import Step, measured
+
+from foundation.shapes import shape_text
+from rvv_runner.devices import load_board
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.counters import parse_report
+from rvv_runner.emulated.run import run_in_qemu
+from triton_rvv.codegen.zig import run_zig_cc
+
+DEVICE = "emulated:x60"
+LIMIT_S = 600.0
+DRIVER = Path(__file__).with_name("ggml_products.c")
+SHAPES = (
+    {"M": 1, "N": 1152, "K": 896},
+    {"M": 1, "N": 9728, "K": 896},
+    {"M": 1, "N": 896, "K": 4864},
+    {"M": 64, "N": 512, "K": 896},
+)
+_SEED, _DRAWN = 20261128, 6
+_RANGES = {"M": (16, 96), "N": (64, 768), "K": (128, 1024)}
+_MULTIPLES = {"M": 4, "N": 16, "K": 32}
+_MOST_PRODUCTS = 16 << 20
+_ONE_ROW = tuple({"BLOCK_SIZE_M": 1, "BLOCK_SIZE_N": columns} for columns in (64, 128))
+_MANY_ROWS = tuple(
+    {"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": columns}
+    for rows, columns in ((4, 64), (16, 32), (16, 64), (32, 64))
+)
+# What is not called is left out, so that two files of ggml's do.
+_FLAGS = ("-O3", "-DNDEBUG", "-ffunction-sections", "-fdata-sections", "-Wno-everything")
+_CPU = "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs+zfh+zvfh+zicbop"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--shapes", type=int, nargs="+", help="numbers of them; all by default")
+    parser.add_argument("--drawn", action="store_true")
+    arguments = parser.parse_args()
+    shapes = drawn_shapes() if arguments.drawn else SHAPES
+    folder = os.environ.get("LLAMA_CPP")
+    if folder is None:
+        print("LLAMA_CPP names no checkout of llama.cpp: nothing is compared")
+        return
+    board = load_board(DEVICE)
+    assert isinstance(board, EmulatedBoard)
+    board.open()
+    print("| shape | dot products | repacked | this project | repacked / this project |")
+    print("|---|---|---|---|---|", flush=True)
+    with tempfile.TemporaryDirectory() as name:
+        program = linked(ggml_folder(Path(folder)), Path(name))
+        for number in arguments.shapes or range(len(shapes)):
+            print(row(board, program, shapes[number]), flush=True)
+
+
+def drawn_shapes() -> list[dict[str, int]]:
+    """Sizes with uniform logarithms, of products that run for seconds at most."""
+    random, shapes = np.random.default_rng(_SEED), list[dict[str, int]]()
+    while len(shapes) < _DRAWN:
+        shape = {}
+        for name, (least, most) in _RANGES.items():
+            size = least * (most / least) ** random.random()
+            shape[name] = math.ceil(size / _MULTIPLES[name]) * _MULTIPLES[name]
+        if math.prod(shape.values()) <= _MOST_PRODUCTS:
+            shapes.append(shape)
+    return shapes
+
+
+def ggml_folder(checkout: Path) -> Path:
+    """Where ggml lies in a checkout.
+
+    Raises:
+        SystemExit: if it is none.
+    """
+    for folder in (checkout.resolve() / "ggml", checkout.resolve()):
+        if (folder / "src" / "ggml-cpu" / "arch" / "riscv" / "repack.cpp").is_file():
+            return folder
+    raise SystemExit(f"LLAMA_CPP={checkout} is no checkout of llama.cpp or ggml for RISC-V")
+
+
+def linked(ggml: Path, folder: Path) -> Path:
+    """The program with ggml's functions."""
+    own = ggml / "src" / "ggml-cpu"
+    includes = [f"-I{ggml / 'include'}", f"-I{ggml / 'src'}", f"-I{own}"]
+    sources = {
+        DRIVER: ["-std=gnu11"],
+        own / "arch" / "riscv" / "quants.c": ["-std=gnu11", *includes],
+        own / "arch" / "riscv" / "repack.cpp": ["-std=gnu++17", "-lc++", *includes],
+    }
+    objects = []
+    for source, flags in sources.items():
+        objects.append(str(folder / f"{source.stem}.o"))
+        command = [*_FLAGS, _CPU, *flags, "-c", str(source), "-o", objects[-1]]
+        run_zig_cc(command, timeout_s=LIMIT_S)
+    program = folder / "products"
+    link = ["-static", "-Wl,--gc-sections", *objects, "-lm", "-o", str(program)]
+    run_zig_cc(link, timeout_s=LIMIT_S)
+    return program
+
+
+def row(board: EmulatedBoard, program: Path, shape: dict[str, int]) -> str:
+    """Cycles of ggml's two products and of this project's, at one shape.
+
+    Raises:
+        SystemExit: if one of them is wrong.
+    """
+    arguments = [str(shape[name]) for name in "MNK"]
+    done = run_in_qemu(board.emulator, program, arguments, LIMIT_S)
+    if done.result.returncode != 0 or done.report is None:
+        raise SystemExit(f"ggml's products ended with status {done.result.returncode}")
+    dots, repacked = (region.cycles for region in parse_report(done.report))
+    configs = _ONE_ROW if shape["M"] == 1 else _MANY_ROWS
+    time_s, _ = measured(board, Step("matmul_w4a8", shape, "i8", 1, configs))
+    own = time_s * board.info.frequency_hz
+    figures = [f"{cycles / 1e6:.2f} M" for cycles in (dots, repacked, own)]
+    return f"| {' | '.join((shape_text(shape), *figures, f'{repacked / own:.2f}'))} |"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""Limits of columns in addresses, as those that repeat the edge of an image."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from ir_text import function
+from pairs import in_turn
+from qemu_kernels import Expected, KernelRunner
+
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.lowering.ttir.column_limits import IS_COLUMN, mark_column_limits
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.targets.target import RVVTarget
+
+
+@triton.jit
+def line_kernel(
+    x_ptr, y_ptr, z_ptr, w_ptr, base, low, high, total, K: tl.constexpr, N: tl.constexpr
+):
+    i = tl.arange(0, N)
+    mask = i < total
+    at = base + i * K
+    upper, lower = tl.minimum(at, high), tl.maximum(at, low)
+    tl.store(y_ptr + i, tl.load(x_ptr + tl.minimum(lower, high), mask=mask, other=-1), mask=mask)
+    tl.store(z_ptr + i, tl.load(x_ptr + tl.maximum(upper, low)))
+    tl.store(w_ptr + i, upper.to(tl.int64) - 2 * lower)
+
+
+@pytest.mark.parametrize(
+    ("base", "limits", "stride"),
+    in_turn(
+        [
+            (-1, (0, 254), 1),
+            (3, (5, 90), 1),
+            (0, (0, 299), 1),
+            (-7, (2, 280), 3),
+            (500, (0, 299), 1),
+            (-400, (4, 299), 1),
+            (0, (9, 3), 1),
+            (2**31 - 100, (0, 299), 1),
+            (-(2**31), (0, 150), 2),
+        ],
+        turns=3,
+    ),
+)
+def test_lines(run: KernelRunner, base: int, limits: tuple[int, int], stride: int) -> None:
+    low, high = limits
+    size, total = 256, 250
+    x = np.random.default_rng(1).integers(0, 1000, 300).astype(np.int32)
+    at = (base + np.arange(size) * stride).astype(np.int32).astype(np.int64)
+    inner, outer = np.minimum(np.maximum(at, low), high), np.maximum(np.minimum(at, high), low)
+    y = np.zeros(size, np.int32)
+    y[:total] = x[inner[:total]]
+    run(
+        line_kernel,
+        x_ptr=x,
+        y_ptr=Expected(y[:total]),
+        z_ptr=Expected(x[outer]),
+        w_ptr=Expected(np.minimum(at, high) - 2 * np.maximum(at, low).astype(np.int32)),
+        base=base, low=low, high=high, total=total, K=stride, N=size,
+    )  # fmt: skip
+
+
+@triton.jit
+def image_kernel(x_ptr, flat_ptr, block_ptr, height, width, H: tl.constexpr, W: tl.constexpr):
+    i = tl.program_id(0) * H * W + tl.arange(0, H * W)
+    row, column = i // width, i % width
+    below, right = tl.minimum(row + 1, height - 1), tl.minimum(column + 2, width - 1)
+    inside = i < height * width
+    x = tl.load(x_ptr + below * width + tl.maximum(column - 1, 0), mask=inside)
+    tl.store(flat_ptr + i, x + tl.load(x_ptr + row * width + right, mask=inside), mask=inside)
+    rows, columns = tl.arange(0, H), tl.program_id(0) * W + tl.arange(0, W)
+    mask = (rows < height)[:, None] & (columns < width)[None, :]
+    above = tl.maximum(rows - 1, 0)
+    near = tl.minimum(tl.maximum(columns - 2, 0), width - 1)
+    far = tl.minimum(columns + 1, width - 1)
+    x = tl.load(x_ptr + tl.minimum(above, height - 1)[:, None] * width + near[None, :])
+    x += tl.load(x_ptr + tl.minimum(rows, height - 1)[:, None] * width + far[None, :])
+    tl.store(block_ptr + rows[:, None] * width + columns[None, :], x, mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("height", "width"), in_turn([(5, 100), (8, 64), (3, 7), (1, 1), (7, 130)], turns=3)
+)
+def test_images(run: KernelRunner, height: int, width: int) -> None:
+    x = np.random.default_rng(2).integers(0, 1000, (height, width)).astype(np.int32)
+    rows, columns = np.arange(height), np.arange(width)
+    below, above = np.minimum(rows + 1, height - 1), np.maximum(rows - 1, 0)
+    flat = x[below][:, np.maximum(columns - 1, 0)] + x[:, np.minimum(columns + 2, width - 1)]
+    block = x[above][:, np.maximum(columns - 2, 0)] + x[:, np.minimum(columns + 1, width - 1)]
+    programs = max(width, height * width // 8) // 64 + 1
+    run(
+        image_kernel,
+        x_ptr=x,
+        flat_ptr=Expected(flat),
+        block_ptr=Expected(block),
+        height=height, width=width, H=8, W=64, grid=(programs + 1,),
+    )  # fmt: skip
+
+
+def _marked(body: str) -> tuple[int, bool]:
+    module = parse_module(function(body, "%p: !tt.ptr<f32>, %n: i32"))
+    fired = mark_column_limits(Kernel(module, RVVTarget(), True))
+    return fired, any(IS_COLUMN in each.attributes for each in module.walk())
+
+
+_LIMIT = """
+    %line = "tt.make_range"() <{start = 0 : i32, end = 64 : i32}> : () -> tensor<64xi32>
+    %most = "tt.splat"(%n) : (i32) -> tensor<64xi32>
+    %at = "arith.minsi"(%line, %most) : (tensor<64xi32>, tensor<64xi32>) -> tensor<64xi32>"""
+
+
+def _address(axis: int, shape: str) -> str:
+    return f"""{_LIMIT}
+    %part = "tt.expand_dims"(%at) <{{axis = {axis} : i32}}> : (tensor<64xi32>)
+        -> tensor<{shape}xi32>
+    %start = "tt.splat"(%p) : (!tt.ptr<f32>) -> tensor<{shape}x!tt.ptr<f32>>
+    %to = "tt.addptr"(%start, %part) : (tensor<{shape}x!tt.ptr<f32>>, tensor<{shape}xi32>)
+        -> tensor<{shape}x!tt.ptr<f32>>"""
+
+
+@pytest.mark.parametrize(
+    ("body", "fires"),
+    [(_address(0, "1x64"), True), (_address(1, "64x1"), False), (_LIMIT, False)],
+)
+def test_limits_of_columns_alone_are_marked(body: str, fires: bool) -> None:
+    assert _marked(body) == (fires, fires)
