@@ -237,7 +237,7 @@ def host_and_port(text: str) -> str:
 def positive_integer(text: str) -> int:
     """An integer that is at least 1, for argparse."""
     if not re.fullmatch(r"\+?\d+", text) or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"must be a positive integer, not {text}")
+        raise argparse.ArgumentTypeError(f"must be a positive integer, not {text or 'nothing'}")
     return int(text)
 
 

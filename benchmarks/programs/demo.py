@@ -126,7 +126,10 @@ def tuned(study: Study, trials: int) -> LibraryWinner:
         cores=study.cores,
         trials=trials,
     )
-    (winner,) = winners_of(study_named(DEFAULT_STORAGE, result.study))
+    found = winners_of(study_named(DEFAULT_STORAGE, result.study))
+    if not found:
+        raise SystemExit(f"{study.kernel} has no winner yet: run it again, and its study goes on")
+    (winner,) = found
     at = f"{shape_text(study.shape)}, {study.device}, cores: {study.cores}"
     print(
         f"{study.kernel} {at}: {winner.config}: {time_text(winner.time_s)} (estimated)", flush=True

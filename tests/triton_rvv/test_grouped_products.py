@@ -11,7 +11,8 @@ import torch
 import triton
 import triton.language as tl
 from pairs import in_turn
-from test_ragged_products import Case, product_kernel, wide_mask_kernel
+from test_ragged_products import Case, product_kernel
+from test_ragged_rows import wide_mask_kernel
 
 import triton_rvv
 from triton_rvv import compile_kernel

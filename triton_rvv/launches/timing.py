@@ -142,9 +142,7 @@ class Timer:
         start, end = self._first
         if self.clock == "host":
             return float(end - start)
-        if wait:
-            end.synchronize()
-        return start.elapsed_time(end) * 1e-3 if end.query() else None
+        return _ended_s(start, end, wait=wait)
 
     def _add(self, kernel_s: float, launch_s: float) -> None:
         self._timed += 1
@@ -157,14 +155,18 @@ class Timer:
 
     def _take_ended(self, *, wait: bool) -> None:
         while self._pending:
-            start, end = self._pending[0]
-            if wait:
-                end.synchronize()
-            elif not end.query():
+            time_s = _ended_s(*self._pending[0], wait=wait)
+            if time_s is None:
                 return
             self._pending.popleft()
-            time_s = start.elapsed_time(end) * 1e-3
             self._add(time_s, time_s)
+
+
+def _ended_s(start: Any, end: Any, *, wait: bool) -> float | None:
+    """The time between two events of a stream; None if the second one has not come."""
+    if wait:
+        end.synchronize()
+    return start.elapsed_time(end) * 1e-3 if end.query() else None
 
 
 def new_timer() -> Timer:

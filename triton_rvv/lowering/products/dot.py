@@ -86,15 +86,29 @@ def multiply(
         multiply_int8(context, operation, (left, right), start, result)
         return
     start = converted(start, sum_type)
-    rounded = _rounding(sum_type, result)
     if is_grouped(context.target, left, right, sum_type):
+        rounded = _rounding(sum_type, result)
         multiply_in_groups(context, operation, left, right, start, result, rounded)
         return
+    _multiply_in_tiles(context, operation, (left, right), start, result)
+
+
+def _multiply_in_tiles(
+    context: Context,
+    operation: Operation,
+    operands: tuple[Tensor, Tensor],
+    start: Tensor,
+    result: Buffer,
+) -> None:
+    """Write `start + left @ right` to `result`, by tiles of vector registers."""
+    assert isinstance(start.element, ScalarType)
+    sum_type, (left, right) = start.element, operands
     update = plan_loop_update(context, operation, result)
+    narrow = _widened_by_product(context, left, right, sum_type)
     # The type of its elements, if multiply-adds widen them, is that of panels only.
-    read_once = right if _is_multiplied_as_it_is(context, left, right, sum_type) else None
-    left, right = _operands(context, left, right, sum_type)
-    read_once = right if read_once is None else read_once
+    is_as_it_lies = isinstance(right.element, ScalarType) and narrow == right.element.name
+    left, panelled = _operands(left, right, sum_type, narrow)
+    read_once, right = (right if is_as_it_lies else panelled), panelled
     in_place = [_is_matrix_in_memory(context, operand) for operand in (left, read_once)]
     materialise.prepare(context, [left, right, start, *([update.value] if update else [])])
     for operand in (left, right):
@@ -103,7 +117,7 @@ def multiply(
             materialise.materialise(context, operand)
     live = dot_extents(context, operation, left, right, sum_type)
     before = accumulator_init(start)
-    store = before.store_of(operation)
+    store, rounded = before.store_of(operation), _rounding(sum_type, result)
 
     def by(b: Rhs, live: DotExtents) -> None:
         rows, depth = left.shape[-2:]
@@ -123,27 +137,24 @@ def multiply(
         context.builder.branches(is_possible, lambda: by(once.columns, once.live), by_a_copy)
 
 
-def _is_multiplied_as_it_is(
+def _widened_by_product(
     context: Context, left: Tensor, right: Tensor, sum_type: ScalarType
-) -> bool:
-    """Whether multiply-adds take elements of B as they lie in memory, and widen them."""
+) -> str | None:
+    """The type of operands that multiply-adds widen; None where they take that of the sums."""
     assert isinstance(right.element, ScalarType)
-    name, is_alike = right.element.name, left.element == right.element
-    return (
-        is_alike and sum_type.bits == WIDE_BITS and context.target.widened_by_product(name) == name
-    )
+    if left.element != right.element or sum_type.bits != WIDE_BITS:
+        return None
+    return context.target.widened_by_product(right.element.name)
 
 
 def _operands(
-    context: Context, left: Tensor, right: Tensor, sum_type: ScalarType
+    left: Tensor, right: Tensor, sum_type: ScalarType, narrow: str | None
 ) -> tuple[Tensor, Tensor]:
-    """The operands in the types in which they are multiplied."""
+    """The operands in the types in which they are multiplied; see `_widened_by_product`."""
     assert isinstance(right.element, ScalarType)
     if sum_type == _BYTE_SUMS:
         return left, _Narrow(right, right.element, sum_type.bits)
-    narrow = context.target.widened_by_product(right.element.name)
-    is_alike = left.element == right.element
-    if narrow is None or not is_alike or sum_type.bits != WIDE_BITS:
+    if narrow is None:
         return converted(left, sum_type), converted(right, sum_type)
     return left, _Narrow(right, ScalarType(narrow), sum_type.bits)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from triton_rvv.frontend.types import TensorType
@@ -99,15 +100,10 @@ def tile_goal(
     if not in_parts or store.part is None:
         rows, columns = map(integer, size)
         return TileGoal(memory, memory, rows, columns, now, FALSE, "")
-    (first_row, first_column), part = point.coordinates, store.part
-    rows = left_over(builder, first_row, part.rows, size[0])
-    columns = left_over(builder, first_column, part.columns, size[1])
-    whole = (
-        builder.compare("eq", n, integer(all_))
-        for n, all_ in zip((rows, columns), size, strict=True)
-    )
+    ends = (store.part.rows, store.part.columns)
+    rows, columns = map(functools.partial(left_over, builder), point.coordinates, ends, size)
+    whole = map(functools.partial(builder.compare, "eq"), (rows, columns), map(integer, size))
     inside = builder.conjunction(*whole)
-    outside = builder.negation(inside)
     array = materialise.row_major_array(context, TensorType(size, result.element))
     return TileGoal(
         memory,
@@ -115,6 +111,6 @@ def tile_goal(
         rows,
         columns,
         builder.conjunction(now, inside),
-        builder.conjunction(now, outside),
+        builder.conjunction(now, builder.negation(inside)),
         vector_type("i32", size[1]),
     )

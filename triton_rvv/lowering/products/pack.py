@@ -112,29 +112,30 @@ def pack_part(
     if guards is None:
         return materialise.materialise(context, tensor)
     array = context.buffer(tensor.type, tensor.panel_bits)
+    builder.branches(
+        loop_versioning.all_of(context, guards),
+        lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
+        lambda: _copy_edge(context, tensor, array),
+        likely=True,
+    )
+    return array
+
+
+def _copy_edge(context: Context, tensor: Tensor, array: Buffer) -> None:
+    """Copy a block of which not even the part that counts is plain."""
 
     def exactly() -> None:
         materialise.copy(context, tensor, array, is_plain=False)
 
-    def at_an_edge() -> None:
-        if tensor.lies_by_column:
-            everywhere = [None] * len(tensor.shape)
-            version = LoopVersion(fits=True)
-            builder.branches(
-                loop_versioning.all_fit(context, [tensor]),
-                lambda: copy_part(context, tensor, array, everywhere, 1, 1, version),
-                exactly,
-            )
-        else:
-            exactly()
-
-    builder.branches(
-        loop_versioning.all_of(context, guards),
-        lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
-        at_an_edge,
-        likely=True,
+    if not tensor.lies_by_column:
+        exactly()
+        return
+    everywhere, version = [None] * len(tensor.shape), LoopVersion(fits=True)
+    context.builder.branches(
+        loop_versioning.all_fit(context, [tensor]),
+        lambda: copy_part(context, tensor, array, everywhere, 1, 1, version),
+        exactly,
     )
-    return array
 
 
 def copy_part(

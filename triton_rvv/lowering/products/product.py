@@ -102,7 +102,26 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
         every(whole)
         if rest.constant:
             last(whole, max(product.b.machine.min_tile_rows, rest.constant))
-        return
+    else:
+        _with_last_rows(builder, live, most, every, last)
+
+
+def _with_last_rows(
+    builder: Builder,
+    live: Val,
+    most: int,
+    every: Callable[[Val], None],
+    last: Callable[[Val, int], None],
+) -> None:
+    """Tiles of `most` rows, and one of half or a quarter as many where the run says so.
+
+    Args:
+        builder: writes the code.
+        live: the rows that count.
+        most: the rows of a tile, at most.
+        every: writes the tiles before a row.
+        last: writes one tile at a row, of so many rows.
+    """
     # More than half a tile of rows are worth a whole one.
     half, quarter = most // 2, max(1, most // 4)
     whole, _ = builder.split(builder.add(live, integer(half - 1)), most)

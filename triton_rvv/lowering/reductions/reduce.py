@@ -154,18 +154,14 @@ def _across_rows(
     builder, shape = context.builder, sources[0].shape
     width = vector_width(context, sources)
     runs = min(runs_together(context, sources), shape[-1] // width)
-    outer = (*shape[:axis], *shape[axis + 1 : -1])
+    step, outer = runs * width, (*shape[:axis], *shape[axis + 1 : -1])
 
     def columns_from(
         index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[LoopVersion, Val]]
     ) -> None:
         points = functools.partial(index_loops.points_across, index, axis, starts, width)
         totals = PartialReductions(context, combination, sources, points(parts[0][0], integer(0)))
-        begin = integer(1)
-        for version, end in parts:
-            with builder.loop(begin, end, integer(1)) as along:
-                totals.add(points(version, along))
-            begin = end
+        _add_parts(builder, totals, points, parts)
         for at, values in zip(starts, totals.by_row(1, across_lanes=False), strict=True):
             for result, value in zip(results, values, strict=True):
                 result.write(builder, VectorIndex(index, at, width), value)
@@ -174,9 +170,7 @@ def _across_rows(
         plain, size = _plain_rows(context, sources, version), integer(shape[axis])
         has_plain = builder.compare("sge", plain, integer(1))
         for index in index_loops.positions(context, outer, unrolled=False):
-            for start, where in index_loops.steps_along(
-                context, 0, shape[-1], runs * width, version
-            ):
+            for start, where in index_loops.steps_along(context, 0, shape[-1], step, version):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
                 both = ((PLAIN_VERSION, plain), (where, size))
                 builder.branches(
@@ -186,9 +180,21 @@ def _across_rows(
                     likely=True,
                 )
 
-    loop_versioning.guarded(
-        context, sources, walk, step=runs * width if shape[-1] > runs * width else 0
-    )
+    loop_versioning.guarded(context, sources, walk, step=step if shape[-1] > step else 0)
+
+
+def _add_parts(
+    builder: Builder,
+    totals: PartialReductions,
+    points: Callable[[LoopVersion, Val], list[VectorIndex]],
+    parts: Sequence[tuple[LoopVersion, Val]],
+) -> None:
+    """Add all rows but the first: each part goes up to a row, in its version of the loop."""
+    begin = integer(1)
+    for version, end in parts:
+        with builder.loop(begin, end, integer(1)) as along:
+            totals.add(points(version, along))
+        begin = end
 
 
 def _plain_rows(context: Context, sources: Sequence[Tensor], version: LoopVersion) -> Val:
