@@ -36,7 +36,14 @@ from triton_rvv.targets.target import RVVTarget
 __all__ = ["DRAWS", "drawn_kernels", "measured"]
 
 # Files of kernels that were drawn together; each has the intrinsics beside it, in C.
-_NAMES = ("hand_kernels", "hand_second_draw", "hand_third_draw", "hand_fourth_draw")
+_NAMES = (
+    "hand_kernels",
+    "hand_second_draw",
+    "hand_third_draw",
+    "hand_fourth_draw",
+    "hand_fifth_draw",
+    "hand_fifth_held_out",
+)
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
 NO_PREFETCHES = "prefetch-ignored"

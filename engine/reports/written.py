@@ -53,15 +53,24 @@ def write_report(
     ]
     path.parent.mkdir(parents=True, exist_ok=True)
     html = report_html(contents, None if alone else _shared_plotly(path.parent))
-    path.write_text(html, encoding="utf-8")
+    _write_whole(path, html)
 
 
 def _shared_plotly(folder: Path) -> str:
     """The name of the file that draws the charts of a folder's pages; it is there afterwards."""
     name = f"plotly-{version('plotly')}.min.js"
     if not (folder / name).exists():
-        with scratch_folder(UNFINISHED, folder) as unfinished:
-            written = unfinished / name
-            written.write_text(plotly_script(), encoding="utf-8")
-            written.replace(folder / name)
+        _write_whole(folder / name, plotly_script())
     return name
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file by a rename: a full disk leaves the one that was there.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    with scratch_folder(UNFINISHED, path.parent) as unfinished:
+        written = unfinished / path.name
+        written.write_text(text, encoding="utf-8")
+        written.replace(path)

@@ -29,10 +29,13 @@ class Accesses:
         constant: those that no store reaches.
         only_stored: those that some store reaches, and neither a load nor an atomic operation: what
             is there after a run is for whoever launched the kernel.
+        makes_pointers: whether it takes numbers for addresses, which lead nowhere in a process
+            other than the one that made them.
     """
 
     constant: frozenset[str] = frozenset()
     only_stored: frozenset[str] = frozenset()
+    makes_pointers: bool = False
 
 
 def accesses_of(launch: Launch) -> Accesses:
@@ -53,8 +56,9 @@ def accesses_of(launch: Launch) -> Accesses:
         found = reached_arguments(parse_module(ttir))
     except CompileError:
         return Accesses()
+    makes_pointers = "tt.int_to_ptr" in ttir
     if found is None:
-        return Accesses()
+        return Accesses(makes_pointers=makes_pointers)
     passed = [
         part
         for name in function.arg_names
@@ -63,7 +67,8 @@ def accesses_of(launch: Launch) -> Accesses:
     ]
     tensors = {name for name in passed if isinstance(values.get(name), torch.Tensor)}
     loaded, stored = ({passed[n] for n in places} for places in (found.loaded, found.stored))
-    return Accesses(frozenset(tensors - stored), frozenset(tensors & (stored - loaded)))
+    constant, only_stored = frozenset(tensors - stored), frozenset(tensors & (stored - loaded))
+    return Accesses(constant, only_stored, makes_pointers)
 
 
 def _triton_type(value: object, descriptor: TensorDescriptor | None) -> str:

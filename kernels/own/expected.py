@@ -187,6 +187,11 @@ def from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list
             kept = (after[0], *after[2:])
             return way, [{name: run[name] for name in changed} for run in kept]
         failures.append("it has integer outputs of narrow inputs")
+    if accesses_of(launch).makes_pointers:
+        raise UserError(
+            f"{launch.file.path}: {launch.file.function.__name__} takes numbers for addresses, "
+            "which lead nowhere in the process that measures it: pass the tensors themselves"
+        )
     raise UserError(
         f"{launch.file.path}: without a function reference, outputs are compared with those of the "
         f"default configuration, which cannot be run ({'; '.join(dict.fromkeys(failures))}): write "

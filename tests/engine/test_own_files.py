@@ -158,7 +158,7 @@ def test_a_build_by_hand_keeps_the_kernels_name(ray_for_tests: None) -> None:
 
 
 def test_a_file_with_several_kernels_wants_a_name() -> None:
-    with pytest.raises(UserError, match=r"kernels twice, thrice: .* multiples\.py:twice$"):
+    with pytest.raises(UserError, match=r"2 kernels, twice, thrice: .* multiples\.py:twice$"):
         space.main(["multiples.py"])
 
 

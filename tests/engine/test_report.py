@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pandas
 import pytest
@@ -14,7 +17,7 @@ import pytest
 from engine.explained.spent import Spent, keep_spent, kept_spent
 from engine.report import main
 from engine.reports.inner_loop import innermost_loop
-from engine.reports.written import report_path
+from engine.reports.written import report_path, write_report
 from engine.results.trials_table import trials_table
 from engine.search import Search
 from engine.study.storage import StudyIdentity, open_study, study_named
@@ -224,6 +227,24 @@ def test_pages_of_a_folder_share_what_draws_their_charts(storage, tmp_path):
     alone = page_of(storage, [name], tmp_path).read_text()
     assert shared.read_text() in alone
     assert "<script src" not in alone
+
+
+def test_a_full_disk_leaves_the_page_that_was_there(storage, tmp_path, monkeypatch):
+    name = study_in(storage, "emulated:x60", best=8, estimated=True)
+    page = tmp_path / "page" / "a.html"
+    page.parent.mkdir()
+    page.write_text("before")
+    write = Path.write_text
+
+    def cut_off(path, text, **options):
+        write(path, text[:100], **options)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", cut_off)
+    with pytest.raises(OSError, match="No space left"):
+        write_report([study_named(storage, name)], page, alone=True)
+    assert page.read_text() == "before"
+    assert list(page.parent.iterdir()) == [page]
 
 
 def test_studies_of_two_kernels_are_not_compared(storage, tmp_path):

@@ -256,6 +256,16 @@ def test_a_reference_that_draws_numbers_draws_the_same_ones(problem_of):
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
+def test_numbers_that_are_taken_for_addresses_are_named(problem_of):
+    """As in Triton's tutorial of grouped products, whose operands are tensors of addresses."""
+    text = TWICE.replace(
+        "x = tl.load(x_ptr + at,",
+        "x = tl.load(tl.load(x_ptr).to(tl.pointer_type(tl.float32)) + at,",
+    ).replace("torch.randn(N)", "torch.tensor([torch.randn(N).data_ptr()])")
+    with pytest.raises(UserError, match="twice_kernel takes numbers for addresses, which lead"):
+        use(problem_of(text))
+
+
 def test_sizes_without_a_default_have_to_be_given(problem_of):
     with pytest.raises(UserError, match=r"no default size for N: give --shape N=\.\.\.,K=\.\.\."):
         problem_of(PRODUCT, "product", {"M": 13})

@@ -64,15 +64,28 @@ def test_floats_to_integers_go_toward_zero(run, source, target, block):
     run(truncation_kernel, x_ptr=x, out_ptr=expected, BLOCK=block, grid=(N // block,))
 
 
-@pytest.mark.parametrize("target", [np.int8, np.uint8])
-def test_floats_beside_whole_numbers_become_bytes(run, target):
+@pytest.mark.parametrize("target", [np.int8, np.uint8, np.int32])
+def test_floats_beside_whole_numbers(run, target):
     limits = np.iinfo(target)
-    whole = np.arange(limits.min, limits.max + 1, dtype=np.float32)
+    whole = np.arange(max(limits.min, -128), min(limits.max, 255) + 1).astype(np.float32)
     beside = [np.nextafter(whole, np.float32(way)) for way in (-np.inf, np.inf)]
     small = np.array([0.5, -0.5, -0.0, 1e-45], np.float32)
-    x = np.resize(np.concatenate([whole, *beside, small]), 1024)
+    x = np.resize(np.concatenate([whole, *beside, small]), 2048)
     expected = np.clip(np.trunc(x), limits.min, limits.max).astype(target)
-    run(truncation_kernel, x_ptr=x, out_ptr=Expected(expected), BLOCK=1024)
+    run(truncation_kernel, x_ptr=x, out_ptr=Expected(expected), BLOCK=2048)
+
+
+@triton.jit
+def clamped_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, tl.clamp(tl.load(x_ptr + at), 0.0, 99.999).to(tl.int32))
+
+
+def test_floats_that_are_never_negative(run):
+    x = np.linspace(-20.0, 120.0, 1024).astype(np.float32)
+    x[:5] = 0.99999994, 98.99999, 99.0, 0.5, 1.5
+    expected = np.trunc(np.clip(x, 0, 99.999)).astype(np.int32)
+    run(clamped_kernel, x_ptr=x, out_ptr=Expected(expected), N=1024)
 
 
 @triton.jit

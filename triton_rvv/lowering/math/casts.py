@@ -6,9 +6,12 @@ from triton_rvv.frontend.float_formats import SMALL_FLOATS
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.float_lower_bounds import floor_of
+from triton_rvv.lowering.llvm.narrowing import nearest as saturated
+from triton_rvv.lowering.llvm.register_groups import fits_group
 from triton_rvv.lowering.llvm.values import Val, type_suffix
 from triton_rvv.lowering.math.few_bits import few_bits
-from triton_rvv.lowering.math.lanes import Emit, Lanes, call, where
+from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, call, where
 from triton_rvv.lowering.math.narrow_floats import (
     double_toward_zero,
     narrow,
@@ -111,6 +114,10 @@ def _cut_off(x: Lanes, bits: int, signed: bool) -> Lanes:
     element = x.value.element
     if bits <= 16 and element == "float":
         return few_bits(x, bits, signed)
+    if bits == 32 and signed and element == "float" and fits_group(x.builder, x.value):
+        # The instruction saturates.
+        whole = _cut_from(x, x.of(saturated(x.builder, x.value, "i32")))
+        return where(x.equals(x), whole, 0)
     lowest = -(1 << bits - 1) if signed else 0
     beyond = lowest + (1 << bits)
     # The largest number below, which is whole.
@@ -131,13 +138,27 @@ _DIGITS = {"float": 24, "double": 53}
 
 
 def _toward_zero(x: Lanes, element: str) -> Lanes:
-    """A number that fits as an integer.
+    """A number that fits as an integer."""
+    return _cut_from(x, nearest_integer(x, element))
 
-    QEMU 7.2 aborts at the vector instruction for it. Numbers are therefore rounded to the nearest
-    integer, and corrected by one where that is further from zero than the number.
+
+def _cut_from(x: Lanes, nearest: Lanes) -> Lanes:
+    """A number cut off at the point, from the integer nearest to it.
+
+    QEMU 7.2 aborts at the vector instruction for it. The nearest integer is corrected by one where
+    that is further from zero than the number.
     """
-    whole = nearest_integer(x, element)
-    back = whole.to(x.value.element)
-    too_high = ((x > 0.0) & (back > x)).to(element)
-    too_low = ((x < 0.0) & (back < x)).to(element, signed=False)
-    return whole + too_high + too_low
+    back = nearest.to(x.value.element)
+    if _is_never_negative(x):
+        return where(back > x, nearest - 1, nearest)
+    is_too_far = absolute(back) > absolute(x)
+    bits = x.bits()
+    one = (bits >> int(bits.value.element[1:]) - 1 | 1).to(nearest.value.element)
+    return where(is_too_far, nearest - one, nearest)
+
+
+def _is_never_negative(x: Lanes) -> bool:
+    """Whether a number is known to be no less than 0, or NaN."""
+    name, operands = x.builder.definition(x.value)
+    parts = operands if name == "llvm.minnum" else [x.value]
+    return all(floor_of(x.builder, part) >= 0 for part in parts)
