@@ -12,7 +12,9 @@ import pytest
 import torch
 from triton import language
 
+from kernels.captured.kernel_source import loaded_kernel
 from kernels.captured.needed_source import NotFoundError, needed_part
+from kernels.captured.task import Kernel
 from kernels.own.other_kernels import other_kernels_run
 from triton_rvv.launches.source import kernel_digest
 
@@ -166,3 +168,32 @@ def test_names_come_through_stars_that_lead_in_a_circle(tmp_path):
 def test_what_depends_on_more_than_the_needed_statements_is_an_error(tmp_path, text):
     with pytest.raises((NotFoundError, NameError)):
         made(tmp_path, text)
+
+
+CHOOSING = """
+import triton
+import triton.language as tl
+try:
+    from .sizes import ALIGNED_TO
+except ImportError:
+    ALIGNED_TO = 1
+
+@triton.heuristics({"EVEN": lambda args: args["n"] % ALIGNED_TO == 0})
+@triton.jit
+def doubled(x, n, EVEN: tl.constexpr):
+    tl.store(x, 2 * tl.load(x))
+"""
+
+
+def test_a_module_that_tries_an_import_finds_its_own_package(tmp_path):
+    folder = tmp_path / "choosing_package"
+    folder.mkdir()
+    texts = {"__init__.py": "", "sizes.py": "ALIGNED_TO = 16\n", "kernels.py": CHOOSING}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    digest = kernel_digest(made(tmp_path, CHOOSING, "doubled").fn)
+    place = ("choosing_package.kernels", "doubled", str(folder / "kernels.py"))
+    kernel = Kernel(*place, line=11, digest=digest, source="", package=folder.name)
+    found = loaded_kernel(kernel, ("EVEN",), whole=False)
+    assert not found.heuristics["EVEN"]({"n": 1000})
+    assert found.heuristics["EVEN"]({"n": 1024})
