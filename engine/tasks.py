@@ -14,6 +14,7 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
+from foundation.errors import UserError
 from foundation.printing import say
 
 __all__ = ["main"]
@@ -31,7 +32,8 @@ def main(argv: Sequence[str] | None) -> int:
     """Run the command and return the exit status.
 
     Raises:
-        UserError: for a mistake in the arguments, or a file that is no capture.
+        UserError: for a mistake in the arguments, a file that is no capture, or a page that cannot
+            be written.
     """
     arguments = _parse(argv)
     # torch takes seconds to import: --help does not wait for it.
@@ -45,7 +47,7 @@ def main(argv: Sequence[str] | None) -> int:
     captured = read_capture(arguments.file)
     rows = task_rows(captured, spaces_in(arguments.file))
     if arguments.html is not None:
-        arguments.html.write_text(task_page(captured, rows), encoding="utf-8")
+        _write(arguments.html, task_page(captured, rows))
         say(str(arguments.html))
     else:
         console = EscapingConsole(width=None if sys.stdout.isatty() else _WIDTH_OF_PIPES)
@@ -58,6 +60,20 @@ def main(argv: Sequence[str] | None) -> int:
         for line in filter(None, (bound_text(rows), coverage_text(rows))):
             say(line)
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID
+
+
+def _write(path: Path, page: str) -> None:
+    """Write a page.
+
+    Raises:
+        UserError: if that is not possible.
+    """
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be written ({error.strerror}): give another with --html"
+        ) from error
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -137,7 +137,7 @@ def _summary(captured: Capture) -> str:
     lines = [f"{name} was not recorded: {why}" for name, why in captured.unrecorded.items()]
     if not captured.tasks:
         why = "no launch was recorded" if lines else f"no Triton kernel was launched{_why_none()}"
-        return "\n".join([*lines, f"{why}; {captured.path} is as it was before"])
+        return "\n".join([*lines, f"{why}; nothing was written to {captured.path}"])
     kernels = len({task.kernel.digest for task in captured.tasks})
     launches = sum(task.launches for task in captured.tasks)
     counts = f"{counted(kernels, 'kernel')}, {counted(len(captured.tasks), 'task')}"

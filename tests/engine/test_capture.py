@@ -321,6 +321,10 @@ def test_tasks_are_listed(plain, tmp_path):
     assert "add_kernel" in listed
     assert "BLOCK=64" in listed
     assert re.search(r"Of the time of these kernels: in [\d.]+% there is something to try", listed)
+    page = tmp_path / "no folder" / "page.html"
+    refused = run_here(tmp_path, "tasks", str(plain), "--html", str(page))
+    assert refused.returncode == 2
+    assert f"{page} cannot be written" in refused.stderr
 
 
 @pytest.mark.long
