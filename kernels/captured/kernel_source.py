@@ -100,7 +100,8 @@ def _made_of_what_it_needs(kernel: Kernel, heuristics: tuple[str, ...]) -> Loade
     is_of_file = kernel.module != "__main__" and not kernel.is_generated
     name = kernel.module if is_of_file else f"captured_{kernel.digest}"
     # What is missing, or is another kernel than the recorded one, is for the whole module to give.
-    with contextlib.suppress(Exception), asked_for_device(), others_print_aside():
+    imports = _importable(kernel)  # those in a choice are left to Python
+    with contextlib.suppress(Exception), imports, asked_for_device(), others_print_aside():
         module = needed_part(
             Path(kernel.file).read_text() if is_of_file else kernel.module_source,
             kernel.qualname,

@@ -5,19 +5,29 @@ process that builds, checks or times the kernel, which itself reads a few consta
 """
 
 from __future__ import annotations
-import __future__
 
 import ast
 import builtins
 import contextlib
-import dis
+import importlib
 import importlib.util
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any
+
+from kernels.captured.statements import (
+    catches,
+    changed_names,
+    defined_names,
+    defines_code,
+    future_flags,
+    globals_of,
+    names_of,
+    read_at_once,
+)
 
 __all__ = ["NotFoundError", "needed_part"]
 
@@ -139,12 +149,16 @@ class _Part:
         self._searched = searched
         self._may_run = may_run
         self._statements = ast.parse(source).body
-        self._flags = _flags(self._statements)
+        self._flags = future_flags(self._statements)
         self._defining: dict[str, list[int]] = {}
         for number, statement in enumerate(self._statements):
-            for name in _defined(statement):
+            for name in defined_names(statement):
                 self._defining.setdefault(name, []).append(number)
+            for name in changed_names(statement):
+                if any(not self._is_import(earlier) for earlier in self._defining.get(name, ())):
+                    self._defining[name].append(number)
         self._begun: set[tuple[int, str]] = set()
+        self._missing: set[str] = set()
         if str(file) not in linecache.cache and not file.is_file():
             linecache.cache[str(file)] = (len(source), None, source.splitlines(True), str(file))
 
@@ -164,28 +178,48 @@ class _Part:
         return getattr(self.module, name)
 
     def _define(self, name: str) -> None:
-        if not self._defining.get(name):
-            self._take_from_stars(name)
-        elif (-1, name) not in self._begun and hasattr(self.module, name):
+        is_begun = (-1, name) in self._begun
+        if name in self._missing:
+            raise NotFoundError(f"{self.module.__name__}.{name}")
+        if not is_begun and hasattr(self.module, name):
             return  # its value is known
-        else:
-            self._begun.add((-1, name))
-            for number in self._defining[name]:
+        self._begun.add((-1, name))
+        try:
+            for number in self._defining.get(name, ()):
                 self._run(number, name)
+            if not is_begun and not self.has(name):
+                self._take_from_stars(name)
+        except NotFoundError:
+            self._missing.add(name)
+            vars(self.module).pop(name, None)  # or what some of them made of it would count
+            raise
 
     def _take_from_stars(self, name: str) -> None:
-        """Take a name from what `from ... import *` names."""
+        """Take a name from what `from ... import *` names.
+
+        Raises:
+            NotFoundError: if it is not there.
+        """
         for number in self._defining.get("*", ()):
             statement = self._statements[number]
-            assert isinstance(statement, ast.ImportFrom)
-            origin = self._origin(statement)
-            if not _is_plain(origin) and self._searched.part(origin).has(name):
-                setattr(self.module, name, self._searched.part(origin).provide(name))
+            if not isinstance(statement, ast.ImportFrom):
+                raise NotFoundError(name)  # one of a choice
+            with contextlib.suppress(NotFoundError):
+                setattr(self.module, name, self._of_star(self._origin(statement), name))
+        if not hasattr(self.module, name):
+            raise NotFoundError(f"{self.module.__name__}.{name}")
+
+    def _of_star(self, origin: str, name: str) -> Any:
+        if not _is_plain(origin):
+            return self._searched.part(origin).provide(name)
+        found = importlib.import_module(origin)
+        if name.startswith("_") or not hasattr(found, name):
+            raise NotFoundError(f"{origin}.{name}")
+        return getattr(found, name)
 
     def _run(self, number: int, name: str) -> None:
         statement = self._statements[number]
-        is_import = isinstance(statement, ast.Import | ast.ImportFrom)
-        key = (number, name if is_import else "")
+        key = (number, name if self._is_import(number) else "")
         if key in self._begun:
             return
         self._begun.add(key)
@@ -196,20 +230,32 @@ class _Part:
         elif not self._may_run(statement):
             raise NotFoundError(f"{self.module.__name__}.{name}")
         else:
-            self._execute(_without_decorators(statement, self._is_triton))
+            self._execute(number, _without_decorators(statement, self._is_triton))
 
-    def _execute(self, statement: ast.stmt) -> None:
+    def _execute(self, number: int, statement: ast.stmt) -> None:
         file = self.module.__file__ or ""
         tree = ast.Module([statement], [])
         code = compile(tree, file, "exec", flags=self._flags, dont_inherit=True)
+        self._raise_if_rebound(number, read_at_once(code))
         # Of a choice, one side runs, and what only the other one needs may be missing.
-        missing = () if _defines_code(statement) else (NotFoundError,)
-        for name in dict.fromkeys(_globals_of(code)):
-            if self.has(name) or not hasattr(builtins, name):
-                with contextlib.suppress(*missing):
-                    self._define(name)
-            self._searched.fill(vars(self.module).get(name), _names_of(code))
+        missing = () if defines_code(statement) or catches(statement) else (NotFoundError,)
+        for name in dict.fromkeys(globals_of(code)):
+            is_builtin = hasattr(builtins, name) and not self.has(name)
+            with contextlib.suppress(*((NotFoundError,) if is_builtin else missing)):
+                self._define(name)
+            self._searched.fill(vars(self.module).get(name), names_of(code))
         exec(code, self.module.__dict__)
+
+    def _raise_if_rebound(self, number: int, names: list[str]) -> None:
+        """Raise an error where a statement reads a name that a later one gives another value."""
+        for name in names:
+            numbers = self._defining.get(name, [number])
+            in_order = number in numbers or max(numbers) <= number
+            if not in_order and not all(map(self._is_import, numbers)):
+                raise NotFoundError(f"{self.module.__name__}.{name}")
+
+    def _is_import(self, number: int) -> bool:
+        return isinstance(self._statements[number], ast.Import | ast.ImportFrom)
 
     def _import(self, statement: ast.Import, name: str) -> None:
         for alias in statement.names:
@@ -281,61 +327,3 @@ def _without_decorators(statement: ast.stmt, is_kept: Callable[[ast.expr], bool]
     if kept:
         statement.decorator_list = kept
     return statement
-
-
-def _defines_code(statement: ast.stmt) -> bool:
-    """Whether something in a statement may be called later."""
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-    return any(isinstance(node, kinds) for node in ast.walk(statement))
-
-
-def _defined(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement of a module defines, once it has run."""
-    for node in _outside_functions(statement):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            yield node.name
-        elif isinstance(node, ast.Import):
-            yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield from (alias.asname or alias.name for alias in node.names)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store | ast.Del):
-            yield node.id
-
-
-def _outside_functions(statement: ast.AST) -> Iterator[ast.AST]:
-    yield statement
-    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-        return
-    for inner in ast.iter_child_nodes(statement):
-        yield from _outside_functions(inner)
-
-
-def _flags(statements: list[ast.stmt]) -> int:
-    """What `from __future__ import ...` of a file asks of the compiler."""
-    names = [
-        alias.name
-        for statement in statements
-        if isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
-        for alias in statement.names
-    ]
-    flags = 0
-    for name in names:
-        flags |= int(getattr(__future__, name).compiler_flag)
-    return flags
-
-
-def _globals_of(code: CodeType) -> list[str]:
-    """The globals that a statement reads, and functions that it defines."""
-    own = [
-        instruction.argval
-        for instruction in dis.get_instructions(code)
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    ]
-    inner = [_globals_of(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return [*own, *(name for names in inner for name in names)]
-
-
-def _names_of(code: CodeType) -> list[str]:
-    """The names of globals and attributes in a statement, and in functions that it defines."""
-    inner = [_names_of(part) for part in code.co_consts if isinstance(part, CodeType)]
-    return [*code.co_names, *(name for names in inner for name in names)]

@@ -12,7 +12,9 @@ import pytest
 import torch
 from triton import language
 
+from kernels.captured.kernel_source import loaded_kernel
 from kernels.captured.needed_source import NotFoundError, needed_part
+from kernels.captured.task import Kernel
 from kernels.own.other_kernels import other_kernels_run
 from triton_rvv.launches.source import kernel_digest
 
@@ -113,3 +115,85 @@ def test_what_is_missing_or_may_not_run_is_an_error(package):
         part(package, "nothing")
     with pytest.raises(NotFoundError, match="SIGN"):
         part(package, "operator", may_run=lambda statement: "SIGN =" not in ast.unparse(statement))
+
+
+def made(tmp_path: Path, text: str, name: str = "LAST", **files: str) -> Any:
+    """A name of a module, and of modules beside it."""
+    for other, source in files.items():
+        (tmp_path / f"{other}.py").write_text(source)
+    module = needed_part(
+        *(text, name),
+        file=tmp_path / "first.py",
+        module="first",
+        package="",
+        roots=(tmp_path,),
+        known={},
+        may_run=lambda statement: True,
+    )
+    return getattr(module, name)
+
+
+def test_values_are_those_of_the_whole_module(tmp_path):
+    texts = [
+        "A = 2\nA = A * 3\nLAST = A",
+        "import math as A\nLAST = A.floor(2.5)\nimport math as A",
+        "A = {}\nA['x'] = 3\nA.update(y=4)\nLAST = sorted(A.items())",
+        "from math import *\nLAST = (lambda: int(ceil(1.5)) + pow(2, 1) / 1)()",
+        "try:\n    import not_there\nexcept ImportError:\n    not_there = None\nLAST = not_there",
+        "class Sizes:\n    a = 1\n    b = a + 1\nLAST = Sizes.b",
+    ]
+    for text in texts:
+        whole: dict[str, Any] = {}
+        exec(text, whole)
+        assert made(tmp_path, text) == whole["LAST"], text
+
+
+def test_names_come_through_stars_that_lead_in_a_circle(tmp_path):
+    stars = {"left": "from right import *\nLEFT = 1", "right": "from left import *\nRIGHT = 2"}
+    assert made(tmp_path, "from left import *\nLAST = LEFT + RIGHT", **stars) == 3
+    with pytest.raises(NotFoundError, match="absent"):
+        made(tmp_path, "from left import *\ndef LAST(): return absent", **stars)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A = {'x': 1}\nA['x'] = framework.size()\nLAST = A",
+        "A = 1\nLAST = A\nA = 2",
+        "A = 1\nLAST = A\nimport math as A",
+        "A = [1]\nLAST = len(A)\nA.append(2)",
+        "import framework\ntry:\n    LAST = framework.size()\nexcept Exception:\n    LAST = 1",
+    ],
+)
+def test_what_depends_on_more_than_the_needed_statements_is_an_error(tmp_path, text):
+    with pytest.raises((NotFoundError, NameError)):
+        made(tmp_path, text)
+
+
+CHOOSING = """
+import triton
+import triton.language as tl
+try:
+    from .sizes import ALIGNED_TO
+except ImportError:
+    ALIGNED_TO = 1
+
+@triton.heuristics({"EVEN": lambda args: args["n"] % ALIGNED_TO == 0})
+@triton.jit
+def doubled(x, n, EVEN: tl.constexpr):
+    tl.store(x, 2 * tl.load(x))
+"""
+
+
+def test_a_module_that_tries_an_import_finds_its_own_package(tmp_path):
+    folder = tmp_path / "choosing_package"
+    folder.mkdir()
+    texts = {"__init__.py": "", "sizes.py": "ALIGNED_TO = 16\n", "kernels.py": CHOOSING}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    digest = kernel_digest(made(tmp_path, CHOOSING, "doubled").fn)
+    place = ("choosing_package.kernels", "doubled", str(folder / "kernels.py"))
+    kernel = Kernel(*place, line=11, digest=digest, source="", package=folder.name)
+    found = loaded_kernel(kernel, ("EVEN",), whole=False)
+    assert not found.heuristics["EVEN"]({"n": 1000})
+    assert found.heuristics["EVEN"]({"n": 1024})
