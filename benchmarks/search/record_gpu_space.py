@@ -1,6 +1,6 @@
 """Measures a kernel's space on a GPU, with a random part of what its rules forbid.
 
-    python -m benchmarks.record_gpu_space matmul --dtype fp16 --shape M=64,N=8192,K=4096
+    python -m benchmarks.search.record_gpu_space matmul --dtype fp16 --shape M=64,N=8192,K=4096
 
 One build serves every --shape with sizes divisible alike; the first one's rules count. Writes a
 table in T4 for each shape to engine/replays/spaces/gpus, by which

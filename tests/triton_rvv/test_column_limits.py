@@ -65,6 +65,20 @@ def test_lines(run: KernelRunner, base: int, limits: tuple[int, int], stride: in
 
 
 @triton.jit
+def wrapping_kernel(x_ptr, y_ptr, base, low, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = tl.maximum(base + i, low)
+    tl.store(y_ptr + i, tl.load(x_ptr + (at - low)))
+
+
+def test_integers_that_wrap_are_below_the_limit(run: KernelRunner) -> None:
+    base, low = 2**31 - 100, 2**31 - 200
+    x = np.arange(400, dtype=np.int32)
+    y = np.where(np.arange(256) < 100, x[100:356], x[0]).astype(np.int32)
+    run(wrapping_kernel, x_ptr=x, y_ptr=Expected(y), base=base, low=low, N=256)
+
+
+@triton.jit
 def image_kernel(x_ptr, flat_ptr, block_ptr, height, width, H: tl.constexpr, W: tl.constexpr):
     i = tl.program_id(0) * H * W + tl.arange(0, H * W)
     row, column = i // width, i % width

@@ -34,19 +34,30 @@ def scaled_kernel(
     inside = m < rows
     total = tl.zeros((M, N), dtype=tl.float32)
     seen = tl.zeros((M, N), dtype=tl.float32)
+    if FORM == "added to another":
+        a = tl.load(a_ptr + m[:, None] * turns * K + k[None, :], mask=inside[:, None], other=0)
+        first = tl.dot(a, tl.load(b_ptr + k[:, None] * N + n[None, :]))
     for turn in range(turns):
         a_ptrs = a_ptr + (m[:, None] * turns + turn) * K + k[None, :]
         a = tl.load(a_ptrs, mask=inside[:, None], other=0)
         b = tl.load(b_ptr + (turn * K + k[:, None]) * N + n[None, :])
         product = tl.dot(a, b)
         by_row = tl.load(by_row_ptr + m * turns + turn, mask=inside, other=0.0)
+        if FORM == "stored between":
+            tl.store(out_ptr + m * N, turn + 1.0, mask=inside)
+            by_row *= tl.load(out_ptr + m * N, mask=inside, other=0.0)
         by_column = tl.load(by_column_ptr + turn * N + n)
         scaled = product.to(tl.float32) * by_row[:, None] * by_column[None, :]
         if FORM == "read twice":
             seen += total
         if FORM == "used twice":
             seen += product.to(tl.float32)
-        total += scaled
+        if FORM == "added to another":
+            total = first + scaled
+        else:
+            total += scaled
+        if FORM == "used later":
+            seen += total
     tl.store(out_ptr + m[:, None] * N + n[None, :], total + seen, mask=inside[:, None])
 
 
@@ -57,9 +68,11 @@ def test_totals_of_scaled_products(run, planned, shape, rows, dtype):
     assert all(planned)
 
 
-@pytest.mark.parametrize("form", ["read twice", "used twice"])
+@pytest.mark.parametrize(
+    "form", ["read twice", "used twice", "used later", "stored between", "added to another"]
+)
 def test_others_keep_the_array_of_the_product(run, planned, form):
-    _check(run, (16, 64, 16), 13, np.int8, form)
+    _check(run, (16, 64, 16), 13, np.float32 if form == "added to another" else np.int8, form)
     assert not any(planned)
 
 
@@ -73,7 +86,13 @@ def _check(run, shape, rows, dtype, form):
     by_column = 2.0 ** random.integers(-3, 3, (turns, n))
     products = np.einsum("mtk,tkn->tmn", a.astype(np.float64), b.astype(np.float64))
     scaled = products * by_row.T[:, :, None] * by_column[:, None, :]
+    if form == "stored between":
+        scaled = scaled * np.arange(1, turns + 1)[:, None, None]
     total = scaled.sum(0)
+    if form == "added to another":
+        total = products[0] + scaled[-1]
+    if form == "used later":
+        total = total + np.cumsum(scaled, axis=0).sum(0)
     if form == "read twice":
         total = total + np.cumsum(scaled, axis=0)[:-1].sum(0)
     if form == "used twice":

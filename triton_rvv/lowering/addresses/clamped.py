@@ -70,7 +70,7 @@ class _Line:
     def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
         """How many integers from `first` on rise evenly, and the one there, as i64.
 
-        Where the limit takes their place, it is minus the number of those; 0 where it is unknown.
+        0 where the limit takes their place, or where it is unknown.
         """
         count, starts = integer(size), []
         for table, _ in self.tables:
@@ -83,28 +83,17 @@ class _Line:
 
     def _run_of(self, builder: Builder, value: Val, size: int) -> Val:
         """How many integers rise evenly from one on, as `run_from` gives it."""
-        reach = self.step * (size - 1)
-        if self.step == 0:
-            is_known = self._is_inside(builder, value, value)
-            return builder.select(is_known, integer(size), integer(0))
-        if self.is_lower:
-            missing = builder.binary("sub", value, self.limit)
-            if self.step > 1:
-                missing = builder.binary("sdiv", missing, integer(self.step))
-                missing = builder.add(missing, integer(-1))
-            rises = builder.compare("sge", value, self.limit)
-            run = builder.select(rises, integer(size), missing)
-            is_known = builder.compare("sle", value, integer(_LARGEST - reach))
-            return builder.select(is_known, run, integer(0))
+        if self.step == 0 or self.is_lower:
+            last = builder.add(value, integer(self.step * (size - 1)))
+            return builder.select(self._is_inside(builder, value, last), integer(size), integer(0))
         room = builder.binary("sub", self.limit, value)
         rises = builder.compare("sge", room, integer(0))
+        if self.tables:
+            is_known = builder.compare("sge", value, integer(_SMALLEST))
+            rises = builder.conjunction(rises, is_known)
         if self.step > 1:
             room = builder.binary("udiv", room, integer(self.step))
-        run = builder.select(rises, builder.add(room, integer(1)), integer(-size))
-        if not self.tables:
-            return run
-        is_known = builder.compare("sge", value, integer(_SMALLEST))
-        return builder.select(is_known, run, integer(0))
+        return builder.select(rises, builder.add(room, integer(1)), integer(0))
 
     def _value(self, builder: Builder, first: Val, starts: Sequence[Val]) -> Val:
         """The integer at `first` without a limit, where those from there on rise evenly."""
@@ -193,7 +182,7 @@ class Clamped:
     def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
         """How many values from `first` on are linear, and the `start` that fits them, as i64.
 
-        Where none are, it is minus the values to the next one that may be, or 0.
+        Where none are, it is 0 or less.
         """
         count, value = self.line.run_from(builder, first, size)
         return count, self._start_of(builder, first, value)
