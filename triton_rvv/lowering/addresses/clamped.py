@@ -51,7 +51,7 @@ class _Line:
 
     def limited(self, builder: Builder, value: Val) -> Val:
         """A number inside of the limit."""
-        return builder.intrinsic("llvm.smax" if self.is_lower else "llvm.smin", [value, self.limit])
+        return (builder.smax if self.is_lower else builder.smin)(value, self.limit)
 
     def first_of(self, builder: Builder, first: Val, count: Val) -> tuple[Val, Val]:
         """Whether `count` integers from `first` on rise evenly, and the one there, as i64."""
@@ -75,11 +75,11 @@ class _Line:
         count, starts = integer(size), []
         for table, _ in self.tables:
             own, start = table.run_from(builder, first, size)
-            count = builder.intrinsic("llvm.smin", [count, own])
+            count = builder.smin(count, own)
             starts.append(start)
         value = self._value(builder, first, starts)
         own = self._run_of(builder, value, size)
-        return builder.intrinsic("llvm.smin", [count, own]), self._result(builder, value)
+        return builder.smin(count, own), self._result(builder, value)
 
     def _run_of(self, builder: Builder, value: Val, size: int) -> Val:
         """How many integers rise evenly from one on, as `run_from` gives it."""
@@ -133,7 +133,7 @@ class _Line:
             builder.compare("sgt", high, integer(_LARGEST)),
         )
         opposite = builder.binary("sub", integer(0), self.limited(builder, low))
-        farthest = builder.intrinsic("llvm.smax", [opposite, self.limited(builder, high)])
+        farthest = builder.smax(opposite, self.limited(builder, high))
         return builder.select(wraps, integer(1 << 31), farthest)
 
 

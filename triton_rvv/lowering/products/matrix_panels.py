@@ -232,7 +232,7 @@ def _pack_unaligned(
             if first == below:
                 continue
             begin = builder.add(top, integer(first))
-            last = builder.intrinsic("llvm.smin", [end, builder.add(top, integer(below))])
+            last = builder.smin(end, builder.add(top, integer(below)))
             panel = packed.panel(builder, begin)
             with builder.loop(begin, last, integer(1)) as row:
                 within = builder.mul(builder.binary("sub", row, begin), integer(unit.depth))

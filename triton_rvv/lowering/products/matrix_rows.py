@@ -68,7 +68,7 @@ class UnalignedRows:
         """Put the words of a run, of so many bytes, into a panel."""
         builder, depth = self._builder, self._unit.depth
         type_ = vector_type(f"i{8 * depth}", self._run // depth)
-        words = builder.emit(type_, f"bitcast {run} to {type_}")
+        words = builder.reinterpret(run, type_)
         place = builder.element_pointer("i8", to, builder.mul(k, integer(rows)))
         count = builder.shift_right(end, depth.bit_length() - 1)
         store_first_by_stride(builder, words, place, integer(rows * depth), count, depth)
