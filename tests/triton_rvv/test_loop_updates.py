@@ -36,7 +36,7 @@ def scaled_kernel(
     seen = tl.zeros((M, N), dtype=tl.float32)
     if FORM == "added to another":
         a = tl.load(a_ptr + m[:, None] * turns * K + k[None, :], mask=inside[:, None], other=0)
-        first = tl.dot(a, tl.load(b_ptr + k[:, None] * N + n[None, :]))
+        first = 2.0 * tl.dot(a, tl.load(b_ptr + k[:, None] * N + n[None, :]))
     for turn in range(turns):
         a_ptrs = a_ptr + (m[:, None] * turns + turn) * K + k[None, :]
         a = tl.load(a_ptrs, mask=inside[:, None], other=0)
@@ -90,7 +90,7 @@ def _check(run, shape, rows, dtype, form):
         scaled = scaled * np.arange(1, turns + 1)[:, None, None]
     total = scaled.sum(0)
     if form == "added to another":
-        total = products[0] + scaled[-1]
+        total = 2.0 * products[0] + scaled[-1]
     if form == "used later":
         total = total + np.cumsum(scaled, axis=0).sum(0)
     if form == "read twice":

@@ -16,7 +16,7 @@ from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, Vector
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 
-__all__ = ["EXPENSIVE", "MAX_DEPTH", "Array", "Tensor"]
+__all__ = ["EXPENSIVE", "MAX_DEPTH", "Array", "Tensor", "recipes_under"]
 
 # Dividing or exponentiating again costs more than keeping the result in the L1 cache.
 EXPENSIVE = 8
