@@ -17,7 +17,7 @@ from triton_rvv.runtime.host_bounds import BoundsTable
 from triton_rvv.runtime.host_loader import load_object
 from triton_rvv.runtime.host_overlaps import OverlapCheck
 from triton_rvv.runtime.host_scratch import raise_out_of_memory
-from triton_rvv.runtime.kernel_clock import OF_THREAD as kernel_clock
+from triton_rvv.runtime.kernel_clock import OF_THREAD as kernel_times
 from triton_rvv.runtime.workers import has_large_stack, num_threads, run_on_workers
 
 __all__ = ["HostLauncher"]
@@ -126,13 +126,13 @@ class HostLauncher:
             kernel = self._overlaps.choose(kernel, values, slots)
         if self._prints and sys.stdout is not None:
             sys.stdout.flush()  # the kernel writes past Python's buffer
-        if kernel_clock.spent_s is None:
+        if kernel_times.spent_s is None:
             self._run(kernel, pack(*slots), grid)
         else:
             began_s = time.perf_counter()
             self._run(kernel, pack(*slots), grid)
-            kernel_clock.spent_s += time.perf_counter() - began_s
-            kernel_clock.runs += 1
+            kernel_times.spent_s += time.perf_counter() - began_s
+            kernel_times.runs += 1
         raise_failed_assertion()
         raise_out_of_memory()
 
