@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from written_as_callables import CHEATS, FOILED, HONEST
 
-from engine.workers.callable_board import CallableBoard
+from engine.workers.callable_board import CallableBoard, _Kept
 from engine.workers.callables import CallableArtifact
 from foundation.config import Config
 from kernels.on_device import ProblemArguments
@@ -50,3 +50,15 @@ def test_a_cheating_callable_gets_no_time(board: CallableBoard, name: str) -> No
     measurement = measured(board, name)
     assert measurement.status in ("wrong", "runtime"), measurement
     assert not measurement.times_s
+
+
+@pytest.mark.parametrize("bit", [0, 1])
+def test_runs_with_one_of_both_contents_alone_are_not_enough(
+    bit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bits = iter((bit, *[0] * 10_000))
+    monkeypatch.setattr("secrets.randbits", lambda _count: next(bits))
+    source = ProblemArguments.of(make_problem(load_kernel(str(FILE)), {}))
+    artifact = CallableArtifact(source, Config({"name": "keeps_its_outputs_by_object"}))
+    report = _Kept("cpu").report(artifact, 1)
+    assert report.status == "wrong", report
