@@ -25,7 +25,7 @@ from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
 from foundation.shapes import Shape, shape_text
-from kernels.registry import kernel_names, load_kernel, make_problem
+from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner import ElfArtifact
 from rvv_runner.board import Board
@@ -61,8 +61,8 @@ class Row:
 
     @property
     def problem(self) -> Problem:
-        known = self.kernel in kernel_names()
-        spec = load_kernel(self.kernel if known else f"{_common_file(self.kernel)}:{self.kernel}")
+        file = _common_file(self.kernel)
+        spec = load_kernel(self.kernel if file is None else f"{file}:{self.kernel}")
         return make_problem(spec, self.shape, self.dtype or spec.dtypes[0])
 
     @property
@@ -73,9 +73,10 @@ class Row:
         return [default, *others]
 
 
-def _common_file(kernel: str) -> Path:
-    """The one of COMMON that defines the kernel."""
-    return next(path for path in COMMON if f"\ndef {kernel}(" in path.read_text(encoding="utf-8"))
+def _common_file(kernel: str) -> Path | None:
+    """The one of COMMON that defines the kernel, also where the project has one of that name."""
+    files = (path for path in COMMON if f"\ndef {kernel}(" in path.read_text(encoding="utf-8"))
+    return next(files, None)
 
 
 @dataclass(frozen=True)
