@@ -64,8 +64,9 @@ def _told_apart(tasks: Sequence[Task]) -> dict[str, str]:
     found = texts()
     often = Counter(found.values())
     return {
-        key: text if often[text] == 1 else f"{text} {key[:_KEY_DIGITS]}".lstrip()
-        for key, text in found.items()
+        task.key: text if often[text] == 1 else f"{text} {short_key(task)}".lstrip()
+        for task in tasks
+        for text in (found[task.key],)
     }
 
 

@@ -277,13 +277,10 @@ class _Part:
             if _is_plain(inner):
                 one = ast.ImportFrom(statement.module, [alias], statement.level)
                 self._execute_plain(ast.copy_location(one, statement))
-            elif self._is_in(origin, alias.name):
-                setattr(self.module, name, self._searched.part(origin).provide(alias.name))
-            elif self._searched.file(inner) is not None:
+            elif self._searched.file(inner) is not None and not self._is_in(origin, alias.name):
                 setattr(self.module, name, self._searched.module(inner))
             else:
-                value = self._searched.part(origin).provide(alias.name)
-                setattr(self.module, name, value)
+                setattr(self.module, name, self._searched.part(origin).provide(alias.name))
 
     def _is_in(self, origin: str, name: str) -> bool:
         return self._searched.file(origin) is not None and self._searched.part(origin).has(name)
