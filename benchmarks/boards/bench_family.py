@@ -1,4 +1,5 @@
-"""What a run under the whole family of models costs: bench_family.py [DEVICE] [KERNEL ...].
+"""What a run under the whole family of models costs:
+python benchmarks/boards/bench_family.py [--device DEVICE] [KERNEL ...]
 
 Prints the processor time of QEMU for each kernel's default configuration, with the check and the
 timed run: the least of several runs, in turns.
@@ -6,8 +7,8 @@ timed run: the least of several runs, in turns.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
-import sys
 import tempfile
 from pathlib import Path
 
@@ -77,7 +78,8 @@ def main(device: str, kernels: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    names = [word for word in words if not word.startswith("emulated")]
-    devices = [word for word in words if word.startswith("emulated")]
-    main(devices[0] if devices else "emulated", names or list(_KERNELS))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="emulated", help="an emulated board")
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise a few of each kind")
+    arguments = parser.parse_args()
+    main(arguments.device, arguments.kernels or list(_KERNELS))
