@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ARITHMETIC", "MEMORY", "SCALAR", "ClassRows"]
+__all__ = ["ARITHMETIC", "MEMORY", "OF_ONE_REGISTER", "SCALAR", "ClassRows"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,10 @@ ARITHMETIC: Mapping[str, ClassRows] = {
     "v_to_scalar": ClassRows(r"vmv\.x\.s"),
     "v_scalar_move": ClassRows(r"vmv\.s\.x|vfmv\.s\.f|vfmv\.f\.s"),
 }
+
+# Classes that read and write one register at any LMUL. rvv-bench has fewer of them under way, the
+# longer the groups: its longer columns show the latency, as a core waits for what it overwrites.
+OF_ONE_REGISTER = frozenset({"v_mask_set", "v_to_scalar", "v_scalar_move"})
 
 # "{eew}" stands for the width of the elements in memory.
 MEMORY: Mapping[str, ClassRows] = {

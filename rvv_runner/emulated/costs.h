@@ -47,7 +47,7 @@ enum unit { UNIT_ieu, UNIT_ls, UNIT_fp, UNIT_vieu, UNIT_vfp, UNIT_COUNT };
 struct class_cost {
     enum unit unit;
     bool is_chained;                           /* works through a group register by register */
-    uint32_t masked_percent;                   /* occupancy under a mask, 100 where it is free */
+    uint32_t masked_percent[LMUL_COUNT];       /* occupancy under a mask, 100 where it is free */
     uint32_t masked_extra;                     /* and ticks on top of that */
     uint32_t latency[SEW_COUNT][LMUL_COUNT];   /* ticks until the result can be used */
     uint32_t occupancy[SEW_COUNT][LMUL_COUNT]; /* ticks the unit is taken */
