@@ -151,11 +151,20 @@ def _latencies(
     if "latency" not in base:
         return {}
     measured = {sew: column for sew in SEW_BITS if (column := _column(throughput.latency, sew))}
-    assumed = measured.get(reference, base["latency"])
+    assumed = measured.get(reference) or _without_occupancy(base)
     return {
         sew: measured.get(sew) or [max(pair) for pair in zip(assumed, column, strict=True)]
         for sew, column in occupancies.items()
     }
+
+
+def _without_occupancy(base: Mapping[str, Any]) -> list[float]:
+    """A core's latencies, that of one register where its unit takes longer for a group."""
+    latencies, occupancies = base["latency"], base["occupancy"]
+    return [
+        latency if latency > occupancy else latencies[min(index, _M1)]
+        for index, (latency, occupancy) in enumerate(zip(latencies, occupancies, strict=True))
+    ]
 
 
 def _column(cells: Mapping[Key, float], sew: int) -> list[float]:

@@ -48,7 +48,7 @@ _ESTIMATES = {
     "prefetches": 79027.75,
     "spills": 7266.4,
 }
-_VERSION = "5c0e7b1f94d2a836"
+_VERSION = "7f21c9d40be6853a"
 
 
 def test_the_estimates_are_those_of_this_model_version(run_regions):
