@@ -76,9 +76,10 @@ def program_axes(source: str) -> frozenset[int]:
     every = frozenset({0, 1, 2})
     asked = [call for call in _every_call(_function(source)) if _called(call) == "program_id"]
     given = [node for call in asked for node in [*call.args, *_keywords(call)]]
-    axes = {node.value for node in given if isinstance(node, ast.Constant)} & every
-    numbers = [node for node in given if isinstance(node, ast.Constant)]
-    return frozenset(axes) if asked and len(asked) == len(numbers) == len(given) else every
+    constants = [node.value for node in given if isinstance(node, ast.Constant)]
+    axes = {axis for axis in constants if isinstance(axis, int)}
+    is_known = bool(asked) and len(asked) == len(constants) == len(given)
+    return frozenset(axes) if is_known else every
 
 
 def _called(call: ast.Call) -> str:
