@@ -9,6 +9,7 @@ kernels.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -88,7 +89,9 @@ def _compare(core: str, seed: str) -> None:
 
 
 def main() -> None:
-    for core in sys.argv[1:] or _CORES:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cores", nargs="*", metavar="CORE", help="an emulated core, or CORE:SEED")
+    for core in parser.parse_args().cores or _CORES:
         name, _, seed = core.partition(":")
         _compare(name, seed)
 

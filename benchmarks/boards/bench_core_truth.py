@@ -9,8 +9,8 @@ QEMU 7.2 runs is compared: the instructions of the X60's table.
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -121,6 +121,10 @@ def main(results: Path, cores: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2 or not set(sys.argv[2:]) <= set(_PAGES):
-        raise SystemExit(f"usage: bench_core_truth.py RESULTS [{' | '.join(_PAGES)}] ...")
-    main(Path(sys.argv[1]), sys.argv[2:] or list(_PAGES))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path, help="a checkout of rvv-bench-results")
+    parser.add_argument("cores", nargs="*", metavar="CORE", help=", ".join(_PAGES))
+    arguments = parser.parse_args()
+    if unknown := set(arguments.cores) - set(_PAGES):
+        parser.error(f"{min(unknown)} is none of the cores {', '.join(_PAGES)}")
+    main(arguments.results, arguments.cores or list(_PAGES))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import subprocess
 import tempfile
@@ -68,6 +69,7 @@ def measure_ratio(artifact: ElfArtifact, rounds: int) -> tuple[float, float]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     shape = "x".join(map(str, SHAPE))
     print(f"matmul {shape}, check and one timed run, medians of {ROUNDS} measured in turns")
     builds = {"hand-written": build_handwritten_matmul, "Triton 16x32x16": build_triton_matmul}

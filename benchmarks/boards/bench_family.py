@@ -1,4 +1,5 @@
-"""What a run under the whole family of models costs: bench_family.py [DEVICE] [KERNEL ...].
+"""What a run under the whole family of models costs:
+python benchmarks/boards/bench_family.py [--device DEVICE] [KERNEL ...]
 
 Prints the processor time of QEMU for each kernel's default configuration, with the check and the
 timed run: the least of several runs, in turns.
@@ -6,8 +7,9 @@ timed run: the least of several runs, in turns.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
-import sys
+import hashlib
 import tempfile
 from pathlib import Path
 
@@ -31,7 +33,8 @@ _TIMEOUT_S = 120.0
 def _first_model_alone(emulator: Emulator) -> Emulator:
     """The same core under its default model only."""
     text = emulator.costs.read_text(encoding="utf-8").partition("member")[0]
-    costs = write_once("costs-default-alone.txt", text)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    costs = write_once(f"costs-default-alone-{digest}.txt", text)
     return dataclasses.replace(emulator, plugin=build_plugin("one"), costs=costs)
 
 
@@ -77,7 +80,8 @@ def main(device: str, kernels: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    names = [word for word in words if not word.startswith("emulated")]
-    devices = [word for word in words if word.startswith("emulated")]
-    main(devices[0] if devices else "emulated", names or list(_KERNELS))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="emulated", help="an emulated board")
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise a few of each kind")
+    arguments = parser.parse_args()
+    main(arguments.device, arguments.kernels or list(_KERNELS))

@@ -7,8 +7,8 @@ few sizes are written to `recorded/`.
 
 from __future__ import annotations
 
+import argparse
 import math
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -68,9 +68,9 @@ def _instruction_lines(checkout: Path) -> Iterable[str]:
 
 
 def main() -> None:
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python record_truth.py CHECKOUT_OF_RVV_BENCH_RESULTS")
-    checkout = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkout", type=Path, help="of rvv-bench-results")
+    checkout = parser.parse_args().checkout
     for name, lines in (
         (INSTRUCTIONS_FILE, _instruction_lines(checkout)),
         (ROUTINES_FILE, _routine_lines(checkout)),

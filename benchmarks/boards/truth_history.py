@@ -8,9 +8,9 @@ the level of memory that the bytes they touch fit into.
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping
@@ -86,6 +86,6 @@ def main(checkout: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        raise SystemExit("usage: python truth_history.py CHECKOUT_OF_RVV_BENCH_RESULTS")
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkout", type=Path, help="of rvv-bench-results, with its history")
+    main(parser.parse_args().checkout)

@@ -7,11 +7,11 @@ shape, after a first build of each has imported and warmed up what all need.
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import resource
 import statistics
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -91,10 +91,13 @@ def report(name: str, builds: Sequence[Build], note: str = "") -> None:
 
 def main() -> None:
     """Print a line for each kernel, and one for all of them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
+    chosen = parser.parse_args().kernels
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     print("processor time of a build on one core:")
     total: list[Build] = []
-    for kernel in sys.argv[1:] or kernel_names():
+    for kernel in chosen or kernel_names():
         first, *configs = sampled_configs(kernel, SAMPLE + 1)
         _, *builds = build_times(kernel, [first, *configs])
         report(kernel, builds)

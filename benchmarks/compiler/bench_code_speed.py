@@ -7,8 +7,8 @@ they mean in `code_bounds.py`, the C code in `plain_kernels.c` and in what that 
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -176,8 +176,10 @@ def _thousands(cycles: float) -> str:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
     rows = read_rows()
-    if chosen := sys.argv[1:]:
+    if chosen := parser.parse_args().kernels:
         rows = [row for row in rows if row.kernel in chosen]
     print("thousand cycles on one emulated X60 core, all of them estimates")
     print(_HEADER, flush=True)

@@ -3,15 +3,14 @@
 The kernels are in `hand_kernels.py` and the later draws, the intrinsics beside them in C. Each side
 counts with the fastest of its forms: ours with its configurations, the hand with and without
 prefetches. Outputs of both are checked. All cycles are estimates, of an emulated core:
-DEVICE=emulated:x100 names another.
+--device emulated:x100 names another.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import hashlib
-import os
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -149,14 +148,18 @@ def _print_draw(board: Board, draw: Path, kernels: Sequence[str]) -> None:
 
 
 def main() -> None:
-    device = os.environ.get("DEVICE", "emulated")
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="emulated", help="an emulated core")
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
+    arguments = parser.parse_args()
+    device, chosen = arguments.device, arguments.kernels
     print(f"thousand cycles on one core of {device}, all of them estimates")
     print("| kernel | ours | by hand | ours / hand | the same without prefetches |")
     print("|---|---|---|---|---|", flush=True)
     board = load_board(device)
     board.open()
     for draw in DRAWS:
-        kernels = [name for name in drawn_kernels(draw) if name in (sys.argv[1:] or [name])]
+        kernels = [name for name in drawn_kernels(draw) if name in (chosen or [name])]
         if kernels:
             _print_draw(board, draw, kernels)
 

@@ -14,6 +14,7 @@ os.environ.update(
     dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 )
 
+import argparse
 import functools
 import statistics
 import time
@@ -241,6 +242,7 @@ def report_check() -> None:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     torch.set_num_threads(1)
     triton_rvv.activate("host")
     triton_rvv.set_num_threads(1)

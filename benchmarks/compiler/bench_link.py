@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import statistics
 import tempfile
 import time
@@ -50,6 +51,7 @@ def link_times_s(repetitions: int) -> list[float]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     times_s = link_times_s(REPETITIONS)
     print(
         f"link to a static ELF, warm: median {statistics.median(times_s) * 1e3:.1f} ms, "

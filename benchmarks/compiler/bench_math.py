@@ -6,6 +6,7 @@ the load and the store.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import tempfile
 from collections.abc import Sequence
@@ -110,6 +111,7 @@ def build_c_loop(name: str, folder: Path) -> Path:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     board = EmulatedBoard(read_board_file("x60"))
     board.open()
     print("estimated cycles per element on the emulated X60: vector code, musl's function")

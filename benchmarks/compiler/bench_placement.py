@@ -7,6 +7,7 @@ and heap.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import tempfile
 from pathlib import Path
@@ -122,6 +123,7 @@ def _cases() -> list[tuple[Problem, Config]]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     board = load_board("emulated")
     board.open()
     print("| kernel, shape | blocks | cycles | largest over smallest |\n|---|---|---|---|")

@@ -10,10 +10,10 @@ takes an hour on two cores.
 
 from __future__ import annotations
 
+import argparse
 import functools
 import os
 import statistics
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -183,8 +183,11 @@ def _line(name: str, configurations: str, effects: Sequence[_Effects]) -> str:
 
 def main() -> None:
     """Print a line for each row as it is measured, then the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
+    chosen = parser.parse_args().kernels
     every = [*read_rows(), *_drawn_rows()]
-    rows = [row for row in every if not sys.argv[1:] or row.kernel in sys.argv[1:]]
+    rows = [row for row in every if not chosen or row.kernel in chosen]
     effects = []
     print("cycles without a pass or rule over cycles with all, all estimates of the emulated X60")
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import signal
@@ -29,6 +30,7 @@ SIZES = """- {M: 64, N: 8192, K: 4096, dtype: fp16}
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     os.chdir(tempfile.mkdtemp(prefix="gpu-jobs-"))
     Path("list.yaml").write_text(LIST)
     Path("sizes.yaml").write_text(SIZES)

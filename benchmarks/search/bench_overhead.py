@@ -3,6 +3,7 @@ python benchmarks/search/bench_overhead.py."""
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import hashlib
 import os
@@ -113,6 +114,7 @@ def report(
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     timed = ["--warmup", "1", "--repeats", str(REPEATS)]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -28,6 +29,7 @@ def tune(sampler: str, storage: Path) -> tuple[dict[str, object], float]:
 
 
 def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
     for sampler in ("auto", "tpe", "random"):
         with tempfile.TemporaryDirectory() as folder:
             record, wall_s = tune(sampler, Path(folder, "study.journal"))
