@@ -37,6 +37,15 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put tests that share a Ray first: with `--dist worksteal`, one process then has them all.
+
+    Each process with a Ray pays for its start, for builders and boards that import torch, and until
+    its end for what Ray does when idle, a twenty-fifth of a core.
+    """
+    items.sort(key=lambda item: "ray_for_tests" not in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def ray_for_tests() -> Iterator[None]:
     """One Ray for all tests of a process, since starting it takes seconds."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import hashlib
 import tempfile
 from pathlib import Path
 
@@ -32,7 +33,8 @@ _TIMEOUT_S = 120.0
 def _first_model_alone(emulator: Emulator) -> Emulator:
     """The same core under its default model only."""
     text = emulator.costs.read_text(encoding="utf-8").partition("member")[0]
-    costs = write_once("costs-default-alone.txt", text)
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    costs = write_once(f"costs-default-alone-{digest}.txt", text)
     return dataclasses.replace(emulator, plugin=build_plugin("one"), costs=costs)
 
 

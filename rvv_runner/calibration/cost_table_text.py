@@ -63,8 +63,8 @@ def _residual(name: str, measured: ClassThroughput, table: CostTable) -> float:
         errors.append(cost.occupancy[sew][LMULS.index(lmul)] / cycles - 1)
     for (sew, lmul), cycles in measured.masked.items():
         index = LMULS.index(lmul)
-        factor = cost.masked if index >= _M1 else 1.0
-        errors.append((cost.occupancy[sew][index] * factor + cost.masked_adds) / cycles - 1)
+        masked = cost.occupancy[sew][index] * cost.masked[index] + cost.masked_adds
+        errors.append(masked / cycles - 1)
     for (sew, lmul), cycles in measured.latency.items():
         index = LMULS.index(lmul)
         # A chain of whole groups runs a register behind, or as fast as the unit can.

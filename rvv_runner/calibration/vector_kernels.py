@@ -70,6 +70,7 @@ def _vlmax(vlmax: int, times: int) -> float:
 _THROUGHPUTS: Mapping[str, _Pattern] = {
     "v_int": _Pattern(("vadd.vv {d},v8,v16",), 7, 3, _GROUP, _of(10), masked=True),
     "v_logic": _Pattern(("vand.vv {d},v8,v16",), 7, 3, _GROUP, _of(3), masked=True),
+    "v_shift": _Pattern(("vsll.vv {d},v8,v16",), 7, 3, _GROUP, _of(56), masked=True),
     "v_multiply": _Pattern(("vmul.vv {d},v8,v16",), 7, 3, _GROUP, _of(21), masked=True),
     "v_divide": _Pattern(("vdivu.vv {d},v8,v16",), 100, 3, _GROUP, _of(33)),
     "v_compare": _Pattern(("vmseq.vv {s},v8,v16",), 5, 5, _MASK, _vlmax, masked=True),
@@ -90,6 +91,7 @@ _THROUGHPUTS: Mapping[str, _Pattern] = {
     "v_fp_reduce_ordered": _Pattern(
         ("vfredosum.vs {s},v8,v16",), 1.5, 2, _FIRST, lambda n, _: 1.5 * n + 2, 0, _FLOAT
     ),
+    "v_slide_up": _Pattern(("vrgather.vi {d},v8,0",), 7, 0, _GROUP, _of(7)),
     "v_slide_down": _Pattern(("vslidedown.vx {d},v8,t0",), 7, 3, _FIRST, _of(7)),
     "v_gather": _Pattern(("vrgather.vv {d},v8,v16",), 7, 0, _GROUP, _of(7), masked=True),
     "v_gather_wide_index": _Pattern(
@@ -107,6 +109,7 @@ _THROUGHPUTS: Mapping[str, _Pattern] = {
 _LATENCIES: Mapping[str, _Pattern] = {
     "v_int": _Pattern(("vadd.vv v24,v24,v16",), 0, 3, _GROUP, lambda _, n: 3 * n, sews=_CHAIN_SEWS),
     "v_logic": _Pattern(("vand.vv v24,v24,v16",), 0, -1, _GROUP, _of(7), 7, _CHAIN_SEWS),
+    "v_shift": _Pattern(("vsll.vv v24,v24,v16",), 0, 0, _GROUP, _of(7), 7, _CHAIN_SEWS),
     "v_multiply": _Pattern(("vmul.vv v24,v24,v16",), 0, 1, _GROUP, _of(7), 7, _CHAIN_SEWS),
     "v_divide": _Pattern(("vdivu.vv v24,v16,v24",), 0, 99, _GROUP, _of(3), 3, _CHAIN_SEWS),
     # Bits of the mask are read as elements; none of what they can be is equal to 5.
@@ -122,6 +125,9 @@ _LATENCIES: Mapping[str, _Pattern] = {
     ),
     "v_fp_reduce": _Pattern(("vfredusum.vs v24,v8,v24",), 0, 0, _FIRST, _of(3), 3, _FLOAT),
     "v_fp_reduce_ordered": _Pattern(("vfredosum.vs v24,v8,v24",), 0, 0, _FIRST, _of(3), 3, _FLOAT),
+    "v_slide_up": _Pattern(
+        ("vrgather.vi v24,v8,0", "vrgather.vi v8,v24,0"), 7, 0, _GROUP, _of(7), 7, _CHAIN_SEWS
+    ),
     "v_slide_down": _Pattern(("vslidedown.vx v24,v24,t0",), 0, 0, _GROUP, _of(0), 7, _CHAIN_SEWS),
     "v_gather": _Pattern(
         ("vrgather.vv v24,v16,v8", "vrgather.vv v8,v16,v24"),

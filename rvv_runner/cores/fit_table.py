@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rvv_runner.cores.class_rows import ARITHMETIC, MEMORY, SCALAR, ClassRows
+from rvv_runner.cores.class_rows import ARITHMETIC, MEMORY, OF_ONE_REGISTER, SCALAR, ClassRows
 from rvv_runner.cores.results_page import InstructionRow
 from rvv_runner.emulated.costs import LMULS, SEW_BITS
 
@@ -40,15 +40,22 @@ def class_throughputs(rows: Sequence[InstructionRow]) -> dict[str, ClassThroughp
     """The throughput of every class that the rows show, by the class's name."""
     found = {}
     for name, wanted in (*SCALAR.items(), *ARITHMETIC.items(), *MEMORY.items()):
-        plain = _median_cells(rows, wanted, masked=False)
+        plain, masked = (_median_cells(rows, wanted, masked=of) for of in (False, True))
+        if name in OF_ONE_REGISTER:
+            plain, masked = _as_one_register(plain), _as_one_register(masked)
         if plain:
-            found[name] = ClassThroughput(plain, _median_cells(rows, wanted, masked=True))
+            found[name] = ClassThroughput(plain, masked)
     if moves := _whole_moves(rows):
         found["v_move_whole"] = ClassThroughput(moves, {})
     if wide := _median_cells(rows, ClassRows(r"vrgatherei16\.vv"), masked=False):
         bytes_only = {key: cycles for key, cycles in wide.items() if key[0] == min(SEW_BITS)}
         found["v_gather_wide_index"] = ClassThroughput(bytes_only, {})
     return found
+
+
+def _as_one_register(cells: Mapping[Key, float]) -> dict[Key, float]:
+    """Cells with that of one register in place of those of groups."""
+    return {(sew, lmul): cells.get((sew, "m1"), cycles) for (sew, lmul), cycles in cells.items()}
 
 
 def _median_cells(
@@ -144,11 +151,20 @@ def _latencies(
     if "latency" not in base:
         return {}
     measured = {sew: column for sew in SEW_BITS if (column := _column(throughput.latency, sew))}
-    assumed = measured.get(reference, base["latency"])
+    assumed = measured.get(reference) or _without_occupancy(base)
     return {
         sew: measured.get(sew) or [max(pair) for pair in zip(assumed, column, strict=True)]
         for sew, column in occupancies.items()
     }
+
+
+def _without_occupancy(base: Mapping[str, Any]) -> list[float]:
+    """A core's latencies, that of one register where its unit takes longer for a group."""
+    latencies, occupancies = base["latency"], base["occupancy"]
+    return [
+        latency if latency > occupancy else latencies[min(index, _M1)]
+        for index, (latency, occupancy) in enumerate(zip(latencies, occupancies, strict=True))
+    ]
 
 
 def _column(cells: Mapping[Key, float], sew: int) -> list[float]:

@@ -14,7 +14,10 @@ _SERIES = re.compile(
 )
 _LIST = re.compile(r"\[([^\[\]]*)\]")
 # Throughput with the longest vectors, agnostic to tails and masks; older pages have no such choice.
+# Where floating point was not measured so, it was with masks undisturbed, which is the same without
+# a mask.
 _TABLE = re.compile(r'<table id="(?:tblMaa|tbl0)".*?</table>', re.DOTALL)
+_UNDISTURBED_TABLE = re.compile(r'<table id="tblMau".*?</table>', re.DOTALL)
 _OLD_TABLE = '<table id="tbl0"'
 _MASKED = "v0.t"
 _COLUMN = re.compile(r"<th>e(\d+)(mf?\d)</th>")
@@ -89,9 +92,19 @@ def read_instructions(page: Path) -> tuple[InstructionRow, ...]:
         OSError: if the page cannot be read.
     """
     text = page.read_text(encoding="utf-8")
-    rows = [row for table in _TABLE.findall(text) for row in _rows(table)]
+    others = {row.text: row for row in _all_rows(_UNDISTURBED_TABLE, text) if not _is_masked(row)}
+    rows = [row if row.cycles else others.get(row.text, row) for row in _all_rows(_TABLE, text)]
     is_old = _OLD_TABLE in text
-    return tuple(row for row in rows if not (is_old and row.text.endswith(_MASKED)))
+    return tuple(row for row in rows if not (is_old and _is_masked(row)))
+
+
+def _is_masked(row: InstructionRow) -> bool:
+    return row.text.endswith(_MASKED)
+
+
+def _all_rows(tables: re.Pattern[str], text: str) -> Iterator[InstructionRow]:
+    for table in tables.findall(text):
+        yield from _rows(table)
 
 
 def _rows(table: str) -> Iterator[InstructionRow]:

@@ -60,10 +60,10 @@ static bool read_list(FILE *file, uint32_t list[LMUL_COUNT]) {
 
 static bool read_class(FILE *file, const char *name, struct costs *costs, unsigned *seen) {
     char unit[16];
-    uint32_t chained, masked, extra;
+    uint32_t chained, extra;
     int index = index_of(class_names, CLASS_COUNT, name);
-    if (index < 0 || fscanf(file, "%15s %" SCNu32 " %" SCNu32 " %" SCNu32, unit, &chained, &masked,
-                            &extra) != 4) {
+    if (index < 0 ||
+        fscanf(file, "%15s %" SCNu32 " %" SCNu32, unit, &chained, &extra) != 3) {
         return false;
     }
     int unit_index = index_of(unit_names, UNIT_COUNT, unit);
@@ -73,8 +73,10 @@ static bool read_class(FILE *file, const char *name, struct costs *costs, unsign
     struct class_cost *cost = &costs->classes[index];
     cost->unit = (enum unit)unit_index;
     cost->is_chained = chained != 0;
-    cost->masked_percent = masked;
     cost->masked_extra = extra;
+    if (!read_list(file, cost->masked_percent)) {
+        return false;
+    }
     for (int sew = 0; sew < SEW_COUNT; sew++) {
         if (!read_list(file, cost->latency[sew]) || !read_list(file, cost->occupancy[sew])) {
             return false;

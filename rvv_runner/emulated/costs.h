@@ -21,10 +21,10 @@ enum { LMUL_1 = 3 };
     X(alu) X(alu_slow) X(multiply) X(divide_word) X(divide) X(load) X(store) X(branch) \
     X(jump) X(csr) X(atomic) X(fp_add) X(fp_add_double) X(fp_fma) X(fp_fma_double) \
     X(fp_divide) X(fp_divide_double) X(fp_convert) X(fp_compare) X(fp_move) X(vset) \
-    X(vset_constant) X(v_int) X(v_logic) X(v_multiply) X(v_divide) X(v_compare) X(v_fp) \
-    X(v_fma) X(v_fp_slow) X(v_fp_compare) X(v_fp_divide) X(v_fp_sqrt) X(v_reduce) \
-    X(v_fp_reduce) X(v_fp_reduce_ordered) X(v_slide_down) X(v_gather) X(v_gather_wide_index) \
-    X(v_compress) X(v_mask) X(v_mask_set) X(v_mask_count) X(v_to_scalar) X(v_scalar_move) \
+    X(vset_constant) X(v_int) X(v_logic) X(v_shift) X(v_multiply) X(v_divide) X(v_compare) \
+    X(v_fp) X(v_fma) X(v_fp_slow) X(v_fp_compare) X(v_fp_divide) X(v_fp_sqrt) X(v_reduce) \
+    X(v_fp_reduce) X(v_fp_reduce_ordered) X(v_slide_up) X(v_slide_down) X(v_gather) \
+    X(v_gather_wide_index) X(v_compress) X(v_mask) X(v_mask_set) X(v_mask_count) X(v_to_scalar) X(v_scalar_move) \
     X(v_move_whole) X(v_load) X(v_store) X(v_load_first_fault) X(v_load_mask) \
     X(v_store_mask) X(v_load_strided) X(v_store_strided) X(v_load_indexed) \
     X(v_store_indexed) X(v_load_segment2) X(v_load_segment3) X(v_load_segment4) \
@@ -47,7 +47,7 @@ enum unit { UNIT_ieu, UNIT_ls, UNIT_fp, UNIT_vieu, UNIT_vfp, UNIT_COUNT };
 struct class_cost {
     enum unit unit;
     bool is_chained;                           /* works through a group register by register */
-    uint32_t masked_percent;                   /* occupancy under a mask, 100 where it is free */
+    uint32_t masked_percent[LMUL_COUNT];       /* occupancy under a mask, 100 where it is free */
     uint32_t masked_extra;                     /* and ticks on top of that */
     uint32_t latency[SEW_COUNT][LMUL_COUNT];   /* ticks until the result can be used */
     uint32_t occupancy[SEW_COUNT][LMUL_COUNT]; /* ticks the unit is taken */

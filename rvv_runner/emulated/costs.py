@@ -90,14 +90,14 @@ class InstructionCost:
 
     Args:
         unit: the execution unit, one of UNITS.
-        masked: factor on the occupancy under a mask, for whole registers.
+        masked: factors on the occupancy under a mask, one for each of LMULS.
         masked_adds: cycles that a mask adds to that.
         chained: whether it works through a group register by register.
         latency, occupancy: by element width in bits, one value for each of LMULS.
     """
 
     unit: str
-    masked: float
+    masked: Cycles
     masked_adds: float
     chained: bool
     latency: Mapping[int, Cycles]
@@ -153,8 +153,9 @@ class CostTable:
                 for column in (cost.latency[sew_bits], cost.occupancy[sew_bits])
                 for cycles in column
             ]
-            masked = f"{round(cost.masked * 100)} {_ticks(cost.masked_adds)}"
-            lines.append(f"cost {name} {cost.unit} {cost.chained:d} {masked} {' '.join(numbers)}")
+            percents = [str(round(factor * 100)) for factor in cost.masked]
+            rest = " ".join([str(_ticks(cost.masked_adds)), *percents, *numbers])
+            lines.append(f"cost {name} {cost.unit} {cost.chained:d} {rest}")
         return "\n".join(lines) + "\n"
 
 
@@ -240,7 +241,7 @@ def _scalar_cost(name: str, entry: Mapping[str, Any]) -> InstructionCost:
     occupancy = (float(entry["occupancy"]),) * len(LMULS)
     return InstructionCost(
         entry["unit"],
-        1.0,
+        (1.0,) * len(LMULS),
         0.0,
         False,
         dict.fromkeys(SEW_BITS, latency),
@@ -283,12 +284,23 @@ def _vector_cost(name: str, entry: Mapping[str, Any], relative_vlen: float) -> I
         }
     return InstructionCost(
         entry["unit"],
-        float(entry.get("masked", 1)),
+        _masked(name, entry.get("masked", 1)),
         float(entry.get("masked_adds", 0)),
         bool(entry.get("chained", True)),
         columns["latency"],
         columns["occupancy"],
     )
+
+
+def _masked(name: str, factor: float | list[float]) -> Cycles:
+    """The factor by LMUL; a single one holds for whole registers, as fractions are no slower."""
+    if not isinstance(factor, list):
+        return tuple(float(factor) if registers >= 1 else 1.0 for registers in _REGISTERS)
+    if len(factor) != len(LMULS) or min(factor) < 1:
+        raise ValueError(
+            f"{name} needs masked as a factor of 1 or more for each of {' '.join(LMULS)}"
+        )
+    return tuple(map(float, factor))
 
 
 def _memory_cost(

@@ -30,7 +30,7 @@ static const struct encoding integer_ops[64] = {
     RANGE(0x00, 0x07, {CLASS_v_int, SAME, false}),
     RANGE(0x09, 0x0b, {CLASS_v_logic, SAME, false}),
     [0x0c] = {CLASS_v_gather, SAME, false},
-    [0x0e] = {CLASS_v_logic, SAME, false},
+    [0x0e] = {CLASS_v_slide_up, SAME, false},
     [0x0f] = {CLASS_v_slide_down, SAME, false},
     [0x10] = {CLASS_v_logic, SAME, false},
     [0x11] = {CLASS_v_compare, TO_MASK, false},
@@ -39,17 +39,17 @@ static const struct encoding integer_ops[64] = {
     [0x17] = {CLASS_v_logic, SAME, false},
     RANGE(0x18, 0x1f, {CLASS_v_compare, TO_MASK, false}),
     RANGE(0x20, 0x23, {CLASS_v_int, SAME, false}),
-    [0x25] = {CLASS_v_logic, SAME, false},
+    [0x25] = {CLASS_v_shift, SAME, false},
     [0x27] = {CLASS_v_multiply, SAME, false},
-    RANGE(0x28, 0x2b, {CLASS_v_logic, SAME, false}),
-    RANGE(0x2c, 0x2f, {CLASS_v_logic, NARROW, false}),
+    RANGE(0x28, 0x2b, {CLASS_v_shift, SAME, false}),
+    RANGE(0x2c, 0x2f, {CLASS_v_shift, NARROW, false}),
     RANGE(0x30, 0x31, {CLASS_v_reduce, REDUCE_WIDEN, false}),
 };
 
 static const struct encoding multiply_ops[64] = {
     RANGE(0x00, 0x07, {CLASS_v_reduce, REDUCE, false}),
     RANGE(0x08, 0x0b, {CLASS_v_int, SAME, false}),
-    [0x0e] = {CLASS_v_logic, SAME, false},
+    [0x0e] = {CLASS_v_slide_up, SAME, false},
     [0x0f] = {CLASS_v_slide_down, SAME, false},
     [0x10] = {CLASS_v_to_scalar, SCALAR_RESULT, false},
     [0x12] = {CLASS_v_logic, EXTEND, false},
@@ -78,7 +78,7 @@ static const struct encoding float_ops[64] = {
     [0x06] = {CLASS_v_fp, SAME, false},
     [0x07] = {CLASS_v_fp_reduce, REDUCE, false},
     RANGE(0x08, 0x0a, {CLASS_v_fp_slow, SAME, false}),
-    [0x0e] = {CLASS_v_fp_slow, SAME, false},
+    [0x0e] = {CLASS_v_slide_up, SAME, false},
     [0x0f] = {CLASS_v_slide_down, SAME, false},
     [0x10] = {CLASS_v_scalar_move, SCALAR_RESULT, false},
     [0x12] = {CLASS_v_fp_slow, SAME, false},
@@ -108,7 +108,7 @@ static struct encoding refine(uint32_t word, struct encoding entry) {
     bool is_integer = funct3 == OPIVV || funct3 == OPIVX || funct3 == OPIVI;
     bool is_multiply = funct3 == OPMVV || funct3 == OPMVX;
     if (is_integer && funct6 == 0x0c && funct3 != OPIVV) {
-        entry.cost_class = CLASS_v_logic; /* vrgather.vx, .vi: one element for all */
+        entry.cost_class = CLASS_v_slide_up; /* vrgather.vx, .vi: one element for all */
     } else if (is_integer && funct6 == 0x0e && funct3 == OPIVV) {
         entry.cost_class = CLASS_v_gather; /* vrgatherei16 */
     } else if (is_integer && funct6 == 0x27 && funct3 == OPIVI) {
@@ -120,7 +120,7 @@ static struct encoding refine(uint32_t word, struct encoding entry) {
     } else if (is_multiply && funct6 == 0x10 && vs1 >= 0x10) {
         entry.cost_class = CLASS_v_mask_count; /* vcpop, vfirst */
     } else if (is_multiply && funct6 == 0x14 && vs1 >= 0x10) {
-        entry.cost_class = CLASS_v_logic; /* viota, vid */
+        entry.cost_class = CLASS_v_slide_up; /* viota, vid */
         entry.shape = vs1 == 0x11 ? NO_VECTOR_IN : SAME;
     } else if (funct3 == OPFVF && funct6 == 0x10) {
         entry = (struct encoding){CLASS_v_scalar_move, SCALAR_TO_V, false};
@@ -201,6 +201,10 @@ void decode_vector_arithmetic(uint32_t word, struct vector_type type, struct ins
         return;
     }
     out->lmul_index = (uint8_t)(uses_wide ? wide_index : type.lmul_index);
+    bool is_float = funct3_of(word) == OPFVV || funct3_of(word) == OPFVF;
+    if (uses_wide && is_float && type.sew_index < SEW_COUNT - 1) {
+        out->sew_index++; /* the unit works on the wider numbers */
+    }
     out->registers = (uint8_t)group_registers(out->lmul_index);
     bool gathers_by_16 = entry.cost_class == CLASS_v_gather && bits(word, 31, 26) == 0x0e;
     if (gathers_by_16 && type.sew_index == 0) {

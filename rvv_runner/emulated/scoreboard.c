@@ -32,11 +32,17 @@ static struct scheduled schedule_in(const struct instruction *instruction,
     const uint32_t *latencies = cost->latency[instruction->sew_index];
     uint32_t occupancy = occupancies[instruction->lmul_index];
     uint32_t extra = occupancy * (instruction->fields - 1u); /* the table holds them per field */
+    uint32_t later = extra;
     if (instruction->is_masked) {
-        bool whole = instruction->lmul_index >= LMUL_1; /* fractions of a register are no slower */
-        extra += cost->masked_extra + (whole ? occupancy * (cost->masked_percent - 100) / 100 : 0);
+        uint32_t percent = cost->masked_percent[instruction->lmul_index];
+        extra += cost->masked_extra + occupancy * (percent - 100) / 100;
+        later += cost->masked_extra; /* a factor takes the unit's time alone */
     }
     bool chains = cost->is_chained && instruction->destination.count > 1;
+    uint32_t latency = latencies[instruction->lmul_index];
+    if (chains && latency <= occupancy) {
+        latency = latencies[LMUL_1]; /* what was measured is the unit's time, not the latency */
+    }
     struct scheduled item = {
         .destination = {instruction->destination.first, instruction->destination.count},
         .source_count = instruction->source_count,
@@ -51,7 +57,7 @@ static struct scheduled schedule_in(const struct instruction *instruction,
         .delays_loads = instruction->cost_class == CLASS_v_store ||
                         instruction->cost_class == CLASS_v_store_whole,
         .site = (int16_t)site,
-        .latency = chains ? latencies[LMUL_1] : latencies[instruction->lmul_index] + extra,
+        .latency = latency + (chains ? 0 : later),
         .occupancy = occupancy + extra,
     };
     if (chains) {

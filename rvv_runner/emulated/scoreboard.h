@@ -269,6 +269,10 @@ static inline void scoreboard_issue(struct scoreboard *board, const struct sched
     }
     if (item->is_vector) {
         issue = later(issue, board->vector_start);
+        if (item->destination.count > 0 && !item->is_load) { /* reads what it overwrites */
+            uint8_t written = item->destination.first;
+            WAIT(operands, board->ready[written], operand_why, why->ready[written]);
+        }
         if (item->needs_length) {
             WAIT(operands, board->length_ready, operand_why, why->length_ready);
         }

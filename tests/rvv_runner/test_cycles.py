@@ -129,9 +129,19 @@ def test_arithmetic_follows_a_vector_load_register_by_register(run_regions):
 def test_a_vector_length_from_a_register_takes_five_cycles(run_regions):
     dependent = "vsetvli t1, t1, e32, m1, ta, ma\n"
     assert _cycles_of_loop(run_regions, dependent) == pytest.approx(5)
-    kept = "vsetvli zero, zero, e32, m1, ta, ma\nvadd.vv v8, v9, v10\n"
-    assert _cycles_of_loop(run_regions, kept) == pytest.approx(1, abs=0.1)
+    kept = "".join(
+        f"vsetvli zero, zero, e32, m1, ta, ma\nvadd.vv v{written}, v9, v10\n"
+        for written in range(12, 16)
+    )
+    assert _cycles_of_loop(run_regions, kept, lmul=1) == pytest.approx(4, abs=0.1)
     assert _cycles_of_loop(run_regions, dependent + "vadd.vv v8, v9, v10\n") == pytest.approx(5)
+
+
+def test_arithmetic_waits_for_what_it_overwrites(run_regions):
+    twice = "vadd.vv v8, v9, v10\nvadd.vv v8, v11, v12\n"
+    assert _cycles_of_loop(run_regions, twice, lmul=1) == pytest.approx(8, abs=0.1)
+    dependent = "vadd.vv v8, v8, v12\n"  # in groups of four: published as 5, the unit's time is 4
+    assert _cycles_of_loop(run_regions, dependent, lmul=4) == pytest.approx(5, abs=0.1)
 
 
 def test_scalar_code_runs_ahead_of_one_waiting_vector_instruction(run_regions):

@@ -14,10 +14,13 @@ from foundation.errors import CommandError
 from rvv_runner.__main__ import main
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import read_board_file
+from rvv_runner.cores.fit_table import class_throughputs
+from rvv_runner.cores.results_page import read_instructions
 from rvv_runner.devices import board_names, load_board
 from rvv_runner.emulated.costs import read_cost_table
 
 BOARDS = Path(rvv_runner.__file__).parent / "boards"
+COST_TABLE = BOARDS.parent / "emulated" / "x60_costs.toml"
 CORES = [path for path in BOARDS.glob("*.toml") if "emulation.costs" in path.read_text()]
 
 # Throughputs that no packaged core has.
@@ -29,6 +32,15 @@ PAGE = """<table id="tblMaa"><tr><th>instruction</th><th>e32m1</th><th>e32m2</th
 <script>bench({title: "memset aligned", labels: ["0","rvv_m1"], data: [[1024,16777216],[64,4]]})
 bench({title: "utf8 count aligned", labels: ["0","rvv_m1"], data: [[1024,16777216],[64,2]]})
 </script>
+"""
+# Floating point in the second table alone; moves that show their latency in groups.
+TWO_TABLES = """<table id="tblMaa"><tr><th>instruction</th><th>e32m1</th><th>e32m8</th></tr>
+<tr><td>vfadd.vv v8,v16,v24</td><td></td><td></td></tr>
+<tr><td>vfadd.vv v8,v16,v24,v0.t</td><td></td><td></td></tr>
+<tr><td>vmv.s.x v8,t0</td><td>1.0</td><td>4.0</td></tr></table>
+<table id="tblMau"><tr><th>instruction</th><th>e32m1</th><th>e32m8</th></tr>
+<tr><td>vfadd.vv v8,v16,v24</td><td>3.0</td><td>24.0</td></tr>
+<tr><td>vfadd.vv v8,v16,v24,v0.t</td><td>6.0</td><td>48.0</td></tr></table>
 """
 _COPIES = 128
 SLOW = "divu t1, t1, a0\n" * 4
@@ -68,6 +80,22 @@ def test_the_packaged_cores_rank_a_product_of_registers_as_their_tables_do(cycle
     for name, each in (("x60", 4), ("a100", 8), ("c920v2", 2), ("ascalon", 2)):
         (cycles,) = cycles_of(name, body, before=start)
         assert cycles / _COPIES == pytest.approx(each, rel=0.1)
+
+
+def test_a_page_gives_each_instruction_from_the_table_that_has_it(tmp_path):
+    (tmp_path / "index.html").write_text(TWO_TABLES)
+    classes = class_throughputs(read_instructions(tmp_path / "index.html"))
+    assert classes["v_fp"].cycles == {(32, "m1"): 3, (32, "m8"): 24}
+    assert classes["v_fp"].masked == {}
+    assert classes["v_scalar_move"].cycles == {(32, "m1"): 1, (32, "m8"): 1}
+
+
+@pytest.mark.parametrize("factors", ["[1, 1, 2]", "[1, 1, 1, 1, 1, 1, 0.5]"])
+def test_factors_of_masks_are_one_for_each_group(factors, tmp_path):
+    text = COST_TABLE.read_text().replace("masked = 2", f"masked = {factors}", 1)
+    (tmp_path / "costs.toml").write_text(text)
+    with pytest.raises(ValueError, match="v_int needs masked as a factor of 1 or more for each"):
+        read_cost_table(tmp_path / "costs.toml", 256)
 
 
 def test_a_cache_with_one_way_loses_a_line_to_the_next_in_its_set(cycles_of, tmp_path, monkeypatch):

@@ -40,7 +40,7 @@ _ESTIMATES = {
     "streams": 11718.0,
     "strides": 728743.75,
     "gathers": 20835.0,
-    "sums": 24828.0,
+    "sums": 22428.0,
     "segments": 40540.5,
     "masks": 9627.0,
     "branches": 12025.0,
@@ -48,7 +48,7 @@ _ESTIMATES = {
     "prefetches": 79027.75,
     "spills": 7266.4,
 }
-_VERSION = "91d3f6a20be7c458"
+_VERSION = "7f21c9d40be6853a"
 
 
 def test_the_estimates_are_those_of_this_model_version(run_regions):
