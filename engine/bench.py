@@ -90,7 +90,7 @@ def main(argv: Sequence[str] | None) -> int:
         write_page(compared, out / "bench.html")
     except OSError as error:
         raise UserError(
-            f"{out} cannot be written ({error.strerror}): give another with --out"
+            f"{error.filename or out} cannot be written ({error.strerror}): give another with --out"
         ) from error
     console = EscapingConsole()
     console.print(scores_table(compared))

@@ -15,6 +15,7 @@ from engine.replays.comparison import Comparison
 from engine.replays.recorded_space import Floats
 from engine.replays.scores import band
 from engine.replays.tables import lines, searches_of_each, shown
+from engine.results.atomic_file import write_text_file
 from engine.results.units import counted
 
 __all__ = ["write_page"]
@@ -37,7 +38,7 @@ def write_page(compared: Comparison, path: Path) -> None:
     Each chart's camera button saves it as a PNG.
 
     Raises:
-        OSError: if it cannot be written.
+        UserError: if it cannot be written.
     """
     plotly = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     figures = _figures(compared)
@@ -55,7 +56,7 @@ def write_page(compared: Comparison, path: Path) -> None:
             f"<h2>{html.escape(title)}</h2><div id=figure{number}></div><script>"
             f"{{const f={data};Plotly.newPlot('figure{number}',f.data,f.layout)}}</script>"
         )
-    path.write_text("\n".join(parts) + "\n", encoding="utf-8")
+    write_text_file(path, "\n".join(parts) + "\n")
 
 
 def _score_rows(compared: Comparison) -> str:

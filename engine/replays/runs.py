@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import signal
 import time
 import zlib
@@ -107,8 +108,11 @@ def run_all(
         tell: called with how many of the jobs are done, and how many there are.
 
     Raises:
-        UserError: for a search that does not exist or a space that cannot be read. This, Ctrl-C and
-            SIGTERM end the searches under way at once; those that had ended are in the file.
+        UserError: for a search that does not exist or a space that cannot be read.
+        OSError: if the file cannot be written; it names the file.
+
+    Either of these, Ctrl-C and SIGTERM end the searches under way at once; those that had ended are
+    in the file.
     """
     kept = _kept(file)
     keys = {job: _key(job) for job in jobs}
@@ -118,14 +122,14 @@ def run_all(
     if not left:
         return found
     file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("a", encoding="utf-8") as lines, _pool(min(processes, len(left))) as pool:
+    _append(file, "")  # no search is replayed for a file that cannot be written
+    with _pool(min(processes, len(left))) as pool:
         with _without_interrupts():
             futures = {pool.submit(_replayed, job): job for job in left}
         for future in as_completed(futures):
             job = futures[future]
             found[job] = future.result()
-            lines.write(_line(keys[job], job, found[job]))
-            lines.flush()
+            _append(file, _line(keys[job], job, found[job]))
             tell(len(found), len(jobs))
     return found
 
@@ -174,6 +178,19 @@ def _kept(file: Path) -> dict[str, Run]:
             row = json.loads(line)
             found[str(row["key"])] = Run(row["tried"], row["ask_s"], row.get("repeated"))
     return found
+
+
+def _append(file: Path, line: str) -> None:
+    """Add a line to a file, after a newline where a killed process left the last one unfinished."""
+    try:
+        with file.open("a+b") as lines:
+            if lines.tell() > 0:
+                lines.seek(-1, os.SEEK_END)
+                if lines.read(1) != b"\n":
+                    line = "\n" + line
+            lines.write(line.encode())
+    except OSError as error:  # such as a full disk, of which Linux does not name the file
+        raise OSError(error.errno, error.strerror, str(file)) from error
 
 
 def _line(key: str, job: Job, run: Run) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-import json
+import io
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -13,6 +13,7 @@ import numpy as np
 
 from engine.replays.comparison import Comparison
 from engine.replays.scores import Scores, band
+from engine.results.atomic_file import write_json_file, write_text_file
 
 __all__ = ["record", "write_files"]
 
@@ -27,22 +28,25 @@ def write_files(compared: Comparison, folder: Path) -> list[Path]:
     """Write scores.csv, curves.csv, best.csv and bench.json; returns their paths.
 
     Raises:
-        OSError: if one cannot be written.
+        UserError: if one cannot be written; it names the file.
     """
-    folder.mkdir(parents=True, exist_ok=True)
     tables = {
         "scores.csv": (_SCORES, _score_rows(compared)),
         "curves.csv": (_CURVES, _curve_rows(compared)),
         "best.csv": (_BEST, _best_rows(compared)),
     }
-    for name, (columns, rows) in tables.items():
-        with (folder / name).open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(columns)
-            writer.writerows(rows)
-    path = folder / "bench.json"
-    path.write_text(json.dumps(record(compared), indent=1) + "\n", encoding="utf-8")
-    return [*(folder / name for name in tables), path]
+    return [
+        *(write_text_file(folder / name, _csv(*table)) for name, table in tables.items()),
+        write_json_file(folder / "bench.json", record(compared), indent=1),
+    ]
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _score_rows(compared: Comparison) -> Iterator[Sequence[Cell]]:

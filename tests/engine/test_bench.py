@@ -346,10 +346,36 @@ def test_searches_are_compared_and_not_replayed_again(tmp_path, capsys) -> None:
     runs = tmp_path / "out" / "runs.jsonl"
     lines = runs.read_text().splitlines(keepends=True)
     lost = next(line for line in lines if "in_turn" in line)
-    runs.write_text("".join(line for line in lines if line != lost) + lost[:40] + "\n")
+    runs.write_text("".join(line for line in lines if line != lost) + lost[:40])
+    for _ in range(2):  # the second time nothing is left to replay
+        assert bench.main(command) == 0
+        assert len((tmp_path / "searches.txt").read_text().splitlines()) == 7
+        assert capsys.readouterr().out == output
+
+
+def test_a_file_that_cannot_be_written_is_named(tmp_path) -> None:
+    results = {Config({"A": a}): Result(1.0 + a) for a in range(20)}
+    write_space(tmp_path / "space.json", {}, results)
+    out = tmp_path / "out"
+    command = ["--spaces", str(tmp_path / "space.json"), "--samplers", "random,grid", "--out"]
+    command += [str(out), "--trials", "5", "--seeds", "1", "--jobs", "1"]
+    out.mkdir()
+    runs = out / "runs.jsonl"
+    runs.symlink_to("/dev/full")
+    with pytest.raises(UserError) as raised:
+        bench.main(command)
+    assert str(raised.value).startswith(f"{runs} cannot be written (No space left on device): ")
+    runs.unlink()
     assert bench.main(command) == 0
-    assert len((tmp_path / "searches.txt").read_text().splitlines()) == 7
-    assert capsys.readouterr().out == output
+    (out / "best.csv").unlink()
+    (out / "best.csv").mkdir()
+    scores = (out / "scores.csv").read_bytes()
+    with pytest.raises(UserError, match=f"{out / 'best.csv'} cannot be written: "):
+        bench.main(command)
+    assert (out / "scores.csv").read_bytes() == scores
+    assert {path.name for path in out.iterdir()} == {
+        *("scores.csv", "curves.csv", "best.csv", "bench.json", "bench.html", "runs.jsonl")
+    }
 
 
 # The first search ends, the others wait for a file.
