@@ -135,7 +135,7 @@ def test_multiples_of_8_are_loaded_16_bytes_at_a_time(
 
 def test_a_build_does_not_get_the_time_that_its_arguments_would_take() -> None:
     """A program's argument takes minutes to make; a build for a GPU needs its type alone."""
-    problem = make_problem(load_kernel("vector_add"))
+    problem = make_problem(load_kernel("vector_add"), {})
     slow = replace(problem, spec=replace(problem.spec, arguments_limit_s=240.0))
     assert build_limit_s(slow, H200) == build_limit_s(problem, H200)
     processor = replace(H200, gpu=None)
