@@ -9,15 +9,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.components import Component, reaches
-from triton_rvv.lowering.addresses.div_mod import DivMod, shortest
+from triton_rvv.lowering.addresses.components import Component, Segmented, reaches
+from triton_rvv.lowering.addresses.div_mod import shortest
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
-from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.math.lanes import Emit
@@ -44,10 +41,10 @@ class _Line:
     is_lower: bool
 
     @property
-    def tables(self) -> Sequence[tuple[DivMod | Clamped, Val]]:
+    def tables(self) -> Sequence[tuple[Segmented, Val]]:
         """The parts of which the line is made, each with its scale."""
         found = self.affine.components[0].tables
-        return [(each, scale) for each, scale in found if isinstance(each, DivMod | Clamped)]
+        return [(each, scale) for each, scale in found if isinstance(each, Segmented)]
 
     def limited(self, builder: Builder, value: Val) -> Val:
         """A number inside of the limit."""
@@ -67,7 +64,7 @@ class _Line:
         linear = functools.reduce(builder.conjunction, guards)
         return linear, self._result(builder, value)
 
-    def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+    def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
         """How many integers from `first` on rise evenly, and the one there, as i64.
 
         0 where the limit takes their place, or where it is unknown.
@@ -82,7 +79,7 @@ class _Line:
         return builder.smin(count, own), self._result(builder, value)
 
     def _run_of(self, builder: Builder, value: Val, size: int) -> Val:
-        """How many integers rise evenly from one on, as `run_from` gives it."""
+        """How many integers rise evenly from one on, as `run_of` gives it."""
         if self.step == 0 or self.is_lower:
             last = builder.add(value, integer(self.step * (size - 1)))
             return builder.select(self._is_inside(builder, value, last), integer(size), integer(0))
@@ -137,58 +134,29 @@ class _Line:
         return builder.select(wraps, integer(1 << 31), farthest)
 
 
-@dataclass(frozen=True, eq=False)
-class Clamped:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Clamped(Segmented):
     """Numbers along one dimension that rise evenly, or not at all beyond a limit.
 
     Args:
-        values: all of them, one-dimensional.
         line: what is limited.
-        linear: true at run time where all are `start + step * position`.
-        start: the first one.
-        step: from one to the next, where they are linear.
-        bound: what no value exceeds, with or without its sign, as i64.
     """
 
-    period: ClassVar[int] = 1
-    granule: ClassVar[int] = 1
-
-    values: Tensor
     line: _Line
-    linear: Val
-    start: Val
-    step: int
-    bound: Val
-
-    def at(self, builder: Builder, position: Val, width: int) -> Val:
-        """The values at `position` and after it, whether they are linear or not."""
-        return self.values.at(builder, VectorIndex((), position, width))
 
     def linear_within(self, builder: Builder, count: Val | None) -> Val:
-        """Whether the first `count` values are linear, as far as is known; None stands for all."""
         if count is None or self.line.tables:
             return self.linear
         return self.line.first_of(builder, integer(0), count)[0]
 
     def length(self, builder: Builder) -> int | None:
-        """The most values that are linear, if known."""
         return shortest([table.length(builder) for table, _ in self.line.tables])
 
-    def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
-        """Whether `count` values from `first` on are linear, and `start` that fits them, as i64."""
-        linear, value = self.line.first_of(builder, first, integer(count))
-        return linear, self._start_of(builder, first, value)
+    def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
+        return self.line.first_of(builder, first, integer(count))
 
-    def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
-        """How many values from `first` on are linear, and the `start` that fits them, as i64.
-
-        Where none are, it is 0 or less.
-        """
-        count, value = self.line.run_from(builder, first, size)
-        return count, self._start_of(builder, first, value)
-
-    def _start_of(self, builder: Builder, first: Val, value: Val) -> Val:
-        return builder.binary("sub", value, builder.mul(integer(self.step), first))
+    def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+        return self.line.run_of(builder, first, size)
 
 
 def clamped(
@@ -204,7 +172,7 @@ def clamped(
         is_lower: whether the limit is below the columns, as that of `tl.maximum`.
     """
     *rows, part = block.components
-    are_known = all(isinstance(table, DivMod | Clamped) for table, _ in part.tables)
+    are_known = all(isinstance(table, Segmented) for table, _ in part.tables) and not part.digits
     if block.base.type != "i32" or block.wrapped is not None or part.listed or not are_known:
         return None
     step, size = part.linear_stride(builder, block.index_type).constant, block.shape[-1]
@@ -216,7 +184,8 @@ def clamped(
     values = Elementwise(flat, emit, [columns, Splat(flat, limit)], cost)
     line = _Line(columns, step, builder.resize(limit, "i64"), is_lower)
     linear, start = line.first_of(builder, integer(0), integer(size))
-    found = Clamped(values, line, linear, start, step, line.bound(builder))
+    bound = line.bound(builder)
+    found = Clamped(values=values, line=line, linear=linear, start=start, step=step, bound=bound)
     one = integer(1, limit.type)
     return Affine(block.type, integer(0, limit.type), [*rows, Component(None, ((found, one),))])
 

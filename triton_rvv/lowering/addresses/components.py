@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, cast
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.tensors import Tensor
@@ -19,84 +19,106 @@ __all__ = [
     "Lookup",
     "PartlyLinear",
     "Periodic",
+    "Segmented",
     "Table",
     "positions",
     "reaches",
 ]
 
 
-class PartlyLinear(Protocol):
-    """Values along one dimension that rise evenly on some paths."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PartlyLinear:
+    """Values along one dimension that rise evenly on some paths.
 
-    @property
-    def values(self) -> Tensor:
-        """All of them, one-dimensional."""
-        ...
+    Args:
+        values: all of them, one-dimensional.
+        linear: true at run time where all are `start + step * position`.
+        start: the first one.
+        step: from one to the next, where they are linear.
+        bound: what no value exceeds, with or without its sign.
+        granule: so many from a multiple of that number on are linear in any case; 1 if unknown.
+    """
 
-    @property
-    def linear(self) -> Val:
-        """True at run time where all are `start + step * position`."""
-        ...
-
-    @property
-    def start(self) -> Val:
-        """The first one."""
-        ...
-
-    @property
-    def step(self) -> int:
-        """From one to the next, where they are linear."""
-        ...
-
-    @property
-    def period(self) -> int:
-        """Neighbours of which each has its own place; 1 but for `Periodic`."""
-        ...
-
-    @property
-    def bound(self) -> Val:
-        """What no value exceeds, with or without its sign."""
-        ...
+    values: Tensor
+    linear: Val
+    start: Val
+    step: int
+    bound: Val
+    granule: int = 1
 
     def linear_within(self, builder: Builder, count: Val | None) -> Val:
-        """Whether the first `count` values are linear; None stands for all."""
-        ...
+        """Whether the first `count` values are linear, as far as is known; None stands for all."""
+        return self.linear
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
         """The values at `position` and after it, whether they are linear or not."""
-        ...
+        return self.values.at(builder, VectorIndex((), position, width))
 
 
-class Periodic(PartlyLinear, Protocol):
-    """Values that rise evenly but for what the place within a period adds."""
+class Segmented(PartlyLinear, ABC):
+    """Values that rise evenly in segments, which code finds at run time."""
 
-    def beyond_start(self, builder: Builder, positions: Val) -> Val:
-        """What is added to the start at integers that are no less than 0."""
-        ...
+    @abstractmethod
+    def length(self, builder: Builder) -> int | None:
+        """The most values that are linear, if known."""
+
+    @abstractmethod
+    def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
+        """Whether `count` values from `first` on are linear, and the one there."""
+
+    @abstractmethod
+    def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+        """How many values from `first` on are linear, as i64, and the one there.
+
+        Where none are, or that is not known, it is 0 or less; no more than `size` follow.
+        """
+
+    def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
+        """Whether `count` values from `first` on are linear, and `start` that fits them, as i64."""
+        linear, value = self.first_of(builder, first, count)
+        return linear, self._start_of(builder, first, value)
+
+    def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+        """How many are linear, as `run_of` says, and the `start` that fits them, as i64."""
+        count, value = self.run_of(builder, first, size)
+        return count, self._start_of(builder, first, value)
+
+    def _start_of(self, builder: Builder, first: Val, value: Val) -> Val:
+        before = builder.mul(integer(self.step), first)
+        return builder.binary("sub", builder.resize(value, "i64"), before)
 
 
-@dataclass(frozen=True)
-class Table:
-    """Values of a one-dimensional block that is not linear, such as `(base + iota) % n`.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Periodic(Segmented):
+    """Values that rise evenly but for what the place within a period adds.
 
     Args:
-        values: one integer for each position; written only where `linear` is false at run time.
-        linear: true at run time where the values are `start + position`.
-        start: the value at position 0 where `linear` holds.
-        bound: what no value exceeds, with or without its sign.
+        period: neighbours of which each has its own place.
+    """
+
+    period: int
+
+    @abstractmethod
+    def beyond_start(self, builder: Builder, positions: Val) -> Val:
+        """What is added to the start at integers that are no less than 0."""
+
+    def _start_of(self, builder: Builder, first: Val, value: Val) -> Val:
+        return builder.resize(value, "i64")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Table(PartlyLinear):
+    """Values of a one-dimensional block that is not linear, such as `(base + iota) % n`.
+
+    `values` are written only where `linear` is false at run time.
+
+    Args:
         rises: true at run time where the values before the remainder are taken do not wrap.
     """
 
-    values: Buffer
-    linear: Val
-    start: Val
-    bound: Val
     rises: Val
-    step: ClassVar[int] = 1
-    period: ClassVar[int] = 1
 
     def linear_within(self, builder: Builder, count: Val | None) -> Val:
-        """Whether the first `count` values are linear; None stands for all."""
         if count is None:
             return self.linear
         start, bound = (builder.resize(value, "i64") for value in (self.start, self.bound))
@@ -104,12 +126,9 @@ class Table:
         return builder.conjunction(self.rises, builder.compare("sle", start, room))
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
-        """The values at `position` and after it, whether they are linear or not."""
-        point = VectorIndex((), position, width)
-        stored = self.values.at(builder, point)
-        line = builder.add(
-            builder.splat(self.start, width), positions(builder, point, stored.element)
-        )
+        stored = super().at(builder, position, width)
+        first, point = builder.splat(self.start, width), VectorIndex((), position, width)
+        line = builder.add(first, positions(builder, point, stored.element))
         return builder.select(self.linear, line, stored)
 
 
@@ -164,7 +183,7 @@ class Component:
     @property
     def digits(self) -> list[tuple[Periodic, Val]]:
         """The tables that are periodic, each with its scale."""
-        return [(cast(Periodic, table), scale) for table, scale in self.tables if table.period > 1]
+        return [(table, scale) for table, scale in self.tables if isinstance(table, Periodic)]
 
     @property
     def may_be_linear(self) -> bool:

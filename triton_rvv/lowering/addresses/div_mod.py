@@ -9,14 +9,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.components import Component, reaches
+from triton_rvv.lowering.addresses.components import Component, Segmented, reaches
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
-from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.math.lanes import Emit
@@ -151,59 +149,24 @@ class _Division:
         return min(builder.multiple(dividend), divisor & -divisor) > reach
 
 
-@dataclass(frozen=True, eq=False)
-class DivMod:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DivMod(Segmented):
     """Numbers along one dimension that rise evenly but at multiples of a divisor.
 
     Args:
-        values: all of them, one-dimensional.
         division: what they are.
-        linear: true at run time where all are `start + step * position`.
-        start: the first one.
-        step: from one to the next, where they are linear.
-        bound: what no value exceeds, with or without its sign, as i64.
-        granule: so many from a multiple of that number on are linear in any case; 1 if unknown.
-        period: neighbours of which each has its own place; see `Digits`.
     """
 
-    period: ClassVar[int] = 1
-
-    values: Tensor
     division: _Division
-    linear: Val
-    start: Val
-    step: int
-    bound: Val
-    granule: int
-
-    def at(self, builder: Builder, position: Val, width: int) -> Val:
-        """The values at `position` and after it, whether they are linear or not."""
-        return self.values.at(builder, VectorIndex((), position, width))
-
-    def linear_within(self, builder: Builder, count: Val | None) -> Val:
-        """Whether the first `count` values are linear, as far as is known."""
-        return self.linear
 
     def length(self, builder: Builder) -> int | None:
-        """The most values that are linear, if known."""
         return self.division.length(builder)
 
-    def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
-        """Whether `count` values from `first` on are linear, and `start` that fits them, as i64."""
-        linear, result = self.division.first_of(builder, first, count)
-        return linear, self._start_of(builder, first, result)
+    def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
+        return self.division.first_of(builder, first, count)
 
-    def _start_of(self, builder: Builder, first: Val, result: Val) -> Val:
-        before = builder.mul(integer(self.step), first)
-        return builder.binary("sub", builder.resize(result, "i64"), before)
-
-    def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
-        """How many values from `first` on are linear, and the `start` that fits them, as i64.
-
-        0 where that is not known; no more than `size` follow.
-        """
-        count, result = self.division.run_from(builder, first, size)
-        return count, self._start_of(builder, first, result)
+    def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+        return self.division.run_from(builder, first, size)
 
 
 def div_mods_of(part: Component) -> list[DivMod]:
@@ -228,14 +191,12 @@ def dividend_at(
 
     Of all that is looked up, it is made of steps.
     """
-    guards, (part,), type_ = [], dividend.components, dividend.base.type
-    along = part.stride or integer(0, type_)
-    total = builder.add(dividend.base, builder.mul(builder.resize(first, type_), along))
-    for steps, scale in part.tables:
+    guards, total = [], _without_steps(builder, dividend, first)
+    for steps, scale in dividend.components[0].tables:
         assert isinstance(steps, DivMod)
-        linear, value = steps.division.first_of(builder, first, count)
+        linear, value = steps.first_of(builder, first, count)
         guards.append(linear)
-        total = builder.add(total, builder.mul(builder.resize(value, type_), scale))
+        total = builder.add(total, builder.mul(builder.resize(value, total.type), scale))
     return guards, total
 
 
@@ -244,15 +205,19 @@ def dividend_from(builder: Builder, dividend: Affine, first: Val, size: int) -> 
 
     As `dividend_at` has it; no more than `size` follow.
     """
-    (part,), type_, count = dividend.components, dividend.base.type, integer(size)
-    along = part.stride or integer(0, type_)
-    total = builder.add(dividend.base, builder.mul(builder.resize(first, type_), along))
-    for steps, scale in part.tables:
+    count, total = integer(size), _without_steps(builder, dividend, first)
+    for steps, scale in dividend.components[0].tables:
         assert isinstance(steps, DivMod)
-        own, value = steps.division.run_from(builder, first, size)
+        own, value = steps.run_of(builder, first, size)
         count = builder.smin(count, own)
-        total = builder.add(total, builder.mul(builder.resize(value, type_), scale))
+        total = builder.add(total, builder.mul(builder.resize(value, total.type), scale))
     return count, total
+
+
+def _without_steps(builder: Builder, dividend: Affine, first: Val) -> Val:
+    type_ = dividend.base.type
+    along = dividend.components[0].stride or integer(0, type_)
+    return builder.add(dividend.base, builder.mul(builder.resize(first, type_), along))
 
 
 def is_in_range(builder: Builder, dividend: Val, reach: int) -> Val:
@@ -290,13 +255,13 @@ def divided(
     linear, start = division.first_of(builder, integer(0), size)
     values = Elementwise(type_, emit, [dividend, Splat(type_, divisor)], cost)
     steps = DivMod(
-        values,
-        division,
-        linear,
-        start,
-        0 if is_quotient else stride,
-        _bound(builder, division, type_),
-        division.granule(builder),
+        values=values,
+        division=division,
+        linear=linear,
+        start=start,
+        step=0 if is_quotient else stride,
+        bound=_bound(builder, division, type_),
+        granule=division.granule(builder),
     )
     one = integer(1, divisor.type)
     return Affine(type_, integer(0, divisor.type), [Component(None, ((steps, one),))])

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.components import Periodic
 from triton_rvv.lowering.addresses.div_mod import (
     div_mods_of,
     dividend_at,
@@ -20,7 +20,6 @@ from triton_rvv.lowering.addresses.div_mod import (
     quotient_bound,
 )
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
@@ -30,38 +29,21 @@ __all__ = ["DivModPow2", "div_mod_pow2"]
 _MAX_DIVISOR = 8
 
 
-@dataclass(frozen=True, eq=False)
-class DivModPow2:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DivModPow2(Periodic):
     """Numbers along one dimension that are quotients or remainders of places by `period`.
 
+    They are linear where all are `start` and that of the position. The period is a power of two.
+
     Args:
-        values: all of them, one-dimensional.
         dividend: what is divided; it rises by 1 where its own steps are linear.
-        period: the divisor, a power of two.
         is_quotient: whether it is the quotient.
-        linear: true at run time where all are `start` and that of the position.
-        start: the first one.
-        bound: what no value exceeds, with or without its sign, as i64.
-        granule: so many from a multiple of that number on are linear in any case; 1 if unknown.
     """
 
-    step: ClassVar[int] = 0
-
-    values: Tensor
     dividend: Affine
-    period: int
     is_quotient: bool
-    linear: Val
-    start: Val
-    bound: Val
-    granule: int
-
-    def at(self, builder: Builder, position: Val, width: int) -> Val:
-        """The values at `position` and after it, whether they are linear or not."""
-        return self.values.at(builder, VectorIndex((), position, width))
 
     def beyond_start(self, builder: Builder, positions: Val) -> Val:
-        """What is added to the start at integers that are no less than 0."""
         width, type_ = positions.width, positions.element
         if self.is_quotient:
             bits = self.period.bit_length() - 1
@@ -71,25 +53,15 @@ class DivModPow2:
         mask = integer(self.period - 1, type_)
         return builder.binary("and", positions, builder.splat(mask, width))
 
-    def linear_within(self, builder: Builder, count: Val | None) -> Val:
-        """Whether the first `count` values are linear, as far as is known."""
-        return self.linear
-
     def length(self, builder: Builder) -> int | None:
-        """The most values that are linear, if known."""
         return length_of(builder, self.dividend.components[0])
 
-    def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
-        """Whether `count` values from `first` on are linear, and the first of them, as i64."""
+    def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
         guards, value = dividend_at(builder, self.dividend, first, count)
-        linear, start = _start(builder, guards, value, self.period, count, self.is_quotient)
-        return linear, builder.resize(start, "i64")
+        return _start(builder, guards, value, self.period, count, self.is_quotient)
 
-    def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
-        """How many values from `first` on are linear, and the first of them, as i64.
-
-        Where none are, it is minus the values to the next one at which the period begins, or 0.
-        """
+    def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+        """As of `Segmented`; where none are, it is minus the values to the next period, or 0."""
         count, value = dividend_from(builder, self.dividend, first, size)
         rest = builder.binary("and", value, integer(self.period - 1, value.type))
         to_next = builder.resize(
@@ -99,7 +71,7 @@ class DivModPow2:
         own = builder.select(is_first, integer(size), builder.resize(to_next, "i64"))
         own = builder.select(is_in_range(builder, value, size - 1), own, integer(0))
         start = _result(builder, value, self.period, self.is_quotient)
-        return builder.smin(count, own), builder.resize(start, "i64")
+        return builder.smin(count, own), start
 
 
 def div_mod_pow2(
@@ -128,7 +100,17 @@ def div_mod_pow2(
     if is_quotient:  # a shift rounds down, so that -1 remains what it is
         bound = builder.add(quotient_bound(builder, dividend, integer(period)), integer(1))
     granule = min((each.granule for each in steps), default=builder.multiple(dividend.base))
-    return DivModPow2(values, dividend, period, is_quotient, linear, start, bound, granule)
+    return DivModPow2(
+        values=values,
+        dividend=dividend,
+        period=period,
+        is_quotient=is_quotient,
+        linear=linear,
+        start=start,
+        step=0,
+        bound=bound,
+        granule=granule,
+    )
 
 
 def _start(

@@ -56,7 +56,7 @@ def _remainder(
     row = Elementwise(flat, emit, [Affine(flat, left.base, [part]), Splat(flat, n)], cost)
     builder.branches(linear, lambda: None, lambda: materialise.copy(context, row, values))
     components = [NO_COMPONENT] * len(left.shape)
-    table = Table(values, linear, start, n, rises)
+    table = Table(values=values, linear=linear, start=start, step=1, bound=n, rises=rises)
     components[axis] = Component(None, ((table, integer(1, n.type)),))
     return Affine(left.type, integer(0, n.type), components)
 

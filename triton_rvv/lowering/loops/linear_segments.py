@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.clamped import Clamped
-from triton_rvv.lowering.addresses.div_mod import DivMod, shortest
-from triton_rvv.lowering.addresses.div_mod_pow2 import DivModPow2
+from triton_rvv.lowering.addresses.components import Segmented
+from triton_rvv.lowering.addresses.div_mod import shortest
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
@@ -189,7 +189,7 @@ class LinearSegments:
                 visit([VectorIndex((), builder.add(first, place), width, version, lanes=lanes)])
 
 
-def _partly_linear(tensors: Sequence[Tensor]) -> list[Clamped | DivMod | DivModPow2]:
+def _partly_linear(tensors: Sequence[Tensor]) -> list[Segmented]:
     """The steps that tell where rows are linear; none where other things do as well."""
     below = recipes_under(tensors)
     is_line = len(tensors[0].shape) == 1
@@ -201,7 +201,7 @@ def _partly_linear(tensors: Sequence[Tensor]) -> list[Clamped | DivMod | DivModP
     tables = dict.fromkeys(
         table for line in lines for part in line.components for table, _ in part.tables
     )
-    known = Clamped | DivMod | DivModPow2 if is_line else Clamped
+    known = Segmented if is_line else Clamped
     steps = [table for table in tables if isinstance(table, known)]
     is_known &= len(steps) == len(tables) and not any(part.tables for part in rows)
     return steps if is_known else []
