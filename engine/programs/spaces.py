@@ -12,7 +12,7 @@ from engine.programs.task_table import ParameterNote, TaskSpace
 from foundation.errors import UserError
 from foundation.printing import say
 from kernels.captured.examined import read_examined
-from kernels.captured.probe import Freedom
+from kernels.captured.freedom_text import FreedomText, freedom_texts
 from kernels.captured.recorded import load_task
 from kernels.captured.space import captured_space
 from kernels.captured.task import Task
@@ -36,10 +36,12 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
         found = examined.get(task.key)
         why = _refusal(capture, task) if found is None else found.refusal
         if found is None or found.probed is None:
-            return TaskSpace(0, (ParameterNote("", varies=False, why=why),))
+            return TaskSpace(0, (ParameterNote("", "is not tuned", why),))
         options, listed = task.options, task.listed
         space = captured_space(found.probed, options, listed, None, is_wide=found.is_wide)
-        return TaskSpace(take_census(space).valid, tuple(map(_note, found.probed.freedoms)))
+        return TaskSpace(
+            take_census(space).valid, tuple(map(_note, freedom_texts(found.probed.freedoms)))
+        )
 
     return space_of
 
@@ -57,8 +59,5 @@ def _say_examined(task: ProgramTask) -> None:
     say(f"stage=examining {task.label}", file=sys.stderr)
 
 
-def _note(freedom: Freedom) -> ParameterNote:
-    if not freedom.varies:
-        return ParameterNote(freedom.name, varies=False, why=f"{freedom.deployed}; {freedom.why}")
-    values = ", ".join(map(str, freedom.values))
-    return ParameterNote(freedom.name, varies=True, why=f"{values} ({freedom.why})")
+def _note(text: FreedomText) -> ParameterNote:
+    return ParameterNote(text.subject, text.verb, text.why)

@@ -41,17 +41,20 @@ HEADS = (
 
 @dataclass(frozen=True)
 class ParameterNote:
-    """Whether a parameter varies.
+    """Whether parameters vary.
 
     Args:
-        name: of the constant or option; "" for the task as a whole.
-        varies: whether other values are tried.
+        names: of those that vary or stay for one reason; "" for the task as a whole.
+        verb: what they do: "varies" or "stay"; "is not tuned" of the task.
         why: the values that are tried, or the reason why none is.
     """
 
-    name: str
-    varies: bool
+    names: str
+    verb: str
     why: str
+
+    def __str__(self) -> str:
+        return f"{self.names} {self.verb}: {self.why}".lstrip()
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class TaskSpace:
 
     Args:
         configurations: how many.
-        parameters: one note for each parameter that might vary.
+        parameters: one note for the parameters that vary, or stay, for one reason.
     """
 
     configurations: int
@@ -111,7 +114,7 @@ def coverage_text(rows: Sequence[TaskRow]) -> str:
     shares = dict.fromkeys((can, stays, cannot), 0.0)
     for row in rows:
         space = row.space
-        is_tuned = space is not None and all(note.name for note in space.parameters)
+        is_tuned = space is not None and all(note.names for note in space.parameters)
         kind = cannot if not is_tuned else can if space and space.configurations > 1 else stays
         shares[kind] += row.share or 0.0
     if not sum(shares.values()):

@@ -6,7 +6,15 @@ import ast
 import textwrap
 from collections.abc import Iterator
 
-__all__ = ["block_names", "compared_names", "program_axes", "used_names"]
+__all__ = [
+    "block_names",
+    "called",
+    "compared_names",
+    "function_of",
+    "program_axes",
+    "targets_of",
+    "used_names",
+]
 
 # Functions of Triton's language whose arguments are sizes of blocks.
 _SHAPED = frozenset(
@@ -17,12 +25,12 @@ _SHAPED = frozenset(
 
 def used_names(source: str) -> frozenset[str]:
     """The names that a function's body reads."""
-    return frozenset(_read(_function(source).body))
+    return frozenset(_read(function_of(source).body))
 
 
 def compared_names(source: str) -> set[str]:
     """The names that a function's body reads in comparisons and conditions alone, as modes are."""
-    parts = [part for node in _function(source).body for part in ast.walk(node)]
+    parts = [part for node in function_of(source).body for part in ast.walk(node)]
     conditions = [part for part in parts if isinstance(part, ast.Compare)]
     tests = [part.test for part in parts if isinstance(part, ast.If | ast.IfExp)]
     inside = {id(name) for node in [*conditions, *tests] for name in _condition_names(node)}
@@ -50,7 +58,7 @@ def block_names(source: str) -> frozenset[str]:
 
     What is computed of a name counts for it too.
     """
-    function = _function(source)
+    function = function_of(source)
     found = {name for call in _calls(function) for name in _read([*call.args, *_keywords(call)])}
     assignments = [
         node for node in ast.walk(function) if isinstance(node, ast.Assign | ast.AnnAssign)
@@ -59,7 +67,7 @@ def block_names(source: str) -> frozenset[str]:
         more = {
             name
             for node in assignments
-            if node.value is not None and found & set(_targets(node))
+            if node.value is not None and found & set(targets_of(node))
             for name in _read([node.value])
         }
         if more <= found:
@@ -74,7 +82,7 @@ def program_axes(source: str) -> frozenset[int]:
     may ask.
     """
     every = frozenset({0, 1, 2})
-    asked = [call for call in _every_call(_function(source)) if _called(call) == "program_id"]
+    asked = [call for call in _every_call(function_of(source)) if called(call) == "program_id"]
     given = [node for call in asked for node in [*call.args, *_keywords(call)]]
     constants = [node.value for node in given if isinstance(node, ast.Constant)]
     axes = {axis for axis in constants if isinstance(axis, int)}
@@ -82,7 +90,8 @@ def program_axes(source: str) -> frozenset[int]:
     return frozenset(axes) if is_known else every
 
 
-def _called(call: ast.Call) -> str:
+def called(call: ast.Call) -> str:
+    """The last part of a called function's name; "" without a name."""
     function = call.func
     return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
 
@@ -91,7 +100,8 @@ def _every_call(function: ast.FunctionDef) -> list[ast.Call]:
     return [node for node in ast.walk(function) if isinstance(node, ast.Call)]
 
 
-def _function(source: str) -> ast.FunctionDef:
+def function_of(source: str) -> ast.FunctionDef:
+    """The definition that a source holds."""
     (function,) = ast.parse(textwrap.dedent(source)).body
     assert isinstance(function, ast.FunctionDef)
     return function
@@ -109,7 +119,8 @@ def _keywords(call: ast.Call) -> list[ast.expr]:
     return [keyword.value for keyword in call.keywords]
 
 
-def _targets(node: ast.Assign | ast.AnnAssign) -> list[str]:
+def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[str]:
+    """The names that an assignment gives values."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     return [
         part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)

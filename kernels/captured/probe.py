@@ -17,6 +17,7 @@ from foundation.errors import UserError
 from kernels.captured.block_names import block_names, compared_names, program_axes, used_names
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.changed_memory import telling_changes
+from kernels.captured.data_sizes import data_size_names
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.memory import Memory
@@ -152,6 +153,7 @@ class _Probe:
         self._used = used_names(deployed.function.src)
         self._compared = compared_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
+        self._data_sizes = data_size_names(deployed.function.src)
         self._axes = program_axes(deployed.function.src)
 
     def run(self) -> Probed:
@@ -192,7 +194,15 @@ class _Probe:
             return "is no integer"
         if not _is_block(value):
             return "is no power of two above 1, as blocks are"
+        if name in self._data_sizes and value in self._extents():
+            return "is a size of the data"
         return ""
+
+    def _extents(self) -> set[int]:
+        """The sizes and strides of the tensors, and the integers of the launch."""
+        views = self._checked.given.views.values()
+        extents = {extent for view in views for extent in (*view.shape, *view.strides)}
+        return extents | {v for _, v in self._deployed.scalars.values() if isinstance(v, int)}
 
     def _listed_freedom(self, name: str, value: Any, listed: Sequence[ParameterValue]) -> Freedom:
         values = tuple(listed)
@@ -209,7 +219,7 @@ class _Probe:
                     if self._may_follow(name, smallest := min(map(int, others))):
                         self._follow(name, smallest)
                     break
-        return Freedom(name, value, values, self._why("listed by the autotuner", name))
+        return Freedom(name, value, values, "listed by the autotuner; " + self._grid_text(name))
 
     def _widened(self, listed: Freedom) -> Freedom:
         """What the autotuner lists, and what else a block may be."""
@@ -238,8 +248,8 @@ class _Probe:
         if count == 1:
             why = f"other outputs with {value // 2}, and larger ones cover no more"
             return Freedom(name, value, values, why)
-        what = "varies" if below else f"at least {value}: other outputs with {value // 2}"
-        return Freedom(name, value, values, self._why(what, name))
+        what = "" if below else f"other outputs with {value // 2}; "
+        return Freedom(name, value, values, what + self._grid_text(name))
 
     def _most(self, name: str, value: int) -> int:
         """The smallest power of two that covers all that the block divides."""
@@ -248,9 +258,9 @@ class _Probe:
         largest = max(sizes or dims or [value])
         return max(value, 1 << (largest - 1).bit_length())
 
-    def _why(self, what: str, name: str) -> str:
+    def _grid_text(self, name: str) -> str:
         followed = self._rule.text(name)
-        return f"{what}; the grid is {followed}" if followed else f"{what}; the grid stays"
+        return f"the grid is {followed}" if followed else "the grid stays"
 
     def _follow(self, name: str, value: int) -> bool:
         """Whether another value gives the right outputs, with the grid as it is or following it.

@@ -8,6 +8,7 @@ from dataclasses import replace
 from foundation.config import Config, ParameterValue
 from foundation.gpu_limits import GpuLimits
 from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
+from kernels.captured.freedom_text import freedom_texts
 from kernels.captured.probe import Freedom, Probed
 from search_spaces.gpu.options import launch_options
 from search_spaces.space import Parameter, SearchSpace
@@ -103,7 +104,8 @@ def _notes(probed: Probed, parameters: int) -> tuple[str, ...]:
     """Sentences for the user."""
     notes = []
     if not parameters:
-        reasons = "; ".join(f"{f.name}={f.deployed}: {f.why}" for f in probed.freedoms)
+        texts = freedom_texts(probed.freedoms)
+        reasons = "; ".join(f"{text.subject}: {text.why}" for text in texts)
         notes.append(f"no parameter may vary ({reasons or 'the kernel has no constexpr'})")
     if probed.varying:
         notes.append(

@@ -34,7 +34,7 @@ def test_a_block_that_the_grid_follows_varies() -> None:
     found = probe(*add())
     block = freedom(found, "BLOCK")
     assert block.values == (32, 64, 128, 256, 512, 1024)
-    assert block.why == "varies; the grid is cdiv(n, BLOCK)"
+    assert block.why == "the grid is cdiv(n, BLOCK)"
     assert found.rule.grid({"BLOCK": 32}) == (32, 1, 1)
 
 
@@ -43,7 +43,7 @@ def test_a_block_that_one_program_covers_varies_with_its_grid() -> None:
     found = probe(deployed, memory_of(x=normal(100), y=normal(100), out=torch.zeros(100)))
     block = freedom(found, "BLOCK")
     assert block.values == (32, 64, 128, 256)
-    assert block.why == "varies; the grid is cdiv(n, BLOCK)"
+    assert block.why == "the grid is cdiv(n, BLOCK)"
     assert found.rule.grid({"BLOCK": 32}) == (4, 1, 1)
 
 
