@@ -36,7 +36,8 @@ main() {
 # Two set-ups of one folder must not overlap. The lock ends with the process, even if it is killed.
 lock() {
     command -v flock >/dev/null || stop "flock is missing: install the package util-linux"
-    mkdir -p .build
+    why=$({ mkdir -p .build && : >>.build/setup.lock; } 2>&1) ||
+        stop "$PWD/.build cannot be written to (${why##*: }): copy this folder to one of your own, and run make there"
     exec 9>.build/setup.lock
     flock -n 9 || { say "waiting for another set-up of this folder" && flock 9; }
 }

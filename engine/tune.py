@@ -25,7 +25,7 @@ from engine.arguments.problem import (
     add_problem_arguments,
     add_space_argument,
 )
-from engine.arguments.program import check_program_options
+from engine.arguments.program import check_program_options, only_group
 from engine.from_python import CallableModule
 from engine.run.request import StudyOptions, TuningRequest
 from engine.study.objectives import CODE_BYTES, TIME_S
@@ -95,10 +95,10 @@ def _tune_program(arguments: argparse.Namespace) -> bool:
     """Tune the tasks of a capture; return whether any has a winner.
 
     Raises:
-        UserError: for options that are about a single study.
+        UserError: for options that are about a single study, or devices whose times differ.
     """
     check_program_options(arguments)
-    (devices,) = _groups(arguments)
+    devices = only_group(_groups(arguments))
     request = dataclasses.replace(_request(arguments), devices=devices)
     from engine.programs.command import tune_capture
     from engine.programs.tuning import ProgramBudget

@@ -18,7 +18,8 @@ struct write {
     uint32_t program; /* of number 0: NOBODY */
     uint32_t epoch;   /* how many releases its program had made */
     uint32_t before;  /* the number of the write before it */
-    uint16_t order;   /* of an atomic operation; 0: it was a store */
+    uint8_t order;    /* of an atomic operation; 0: it was a store */
+    bool may_be_first; /* it and the one before are stores, and its program knows nothing of that one */
 };
 
 /* An array, and the number of the last write to each of its elements. */
@@ -153,7 +154,10 @@ static void learn(const struct write *write) {
 static void add(uint32_t *last, uint64_t value, uint32_t program, uint32_t order) {
     if (write_count == MOST_WRITES)
         undecided();
-    writes[write_count] = (struct write){value, program, epochs[program], *last, (uint16_t)order};
+    const struct write *before = &writes[*last];
+    bool may_be_first = order == 0 && before->order == 0 && !knows(before);
+    writes[write_count] =
+        (struct write){value, program, epochs[program], *last, (uint8_t)order, may_be_first};
     *last = write_count++;
 }
 
@@ -273,4 +277,16 @@ void history_after_atomic(const void *at, uint32_t size_bytes, uint32_t order, u
     add(last, value, own, order);
     if (RELEASES(order))
         epochs[own]++;
+}
+
+void history_settle(void) {
+    for (const struct array *array = arrays; array < arrays + array_count; array++) {
+        uint64_t count = (array->end - array->start) >> array->shift;
+        for (uint64_t i = 0; array->before != NULL && i < count; i++) {
+            const struct write *write = &writes[array->last[i]];
+            if (write->may_be_first)
+                copy((char *)array->start + (i << array->shift), &writes[write->before].value,
+                     array->element_bytes);
+        }
+    }
 }

@@ -4,7 +4,7 @@
  *   races.elf DATA_FILE X Y Z
  *
  * Programs take turns, and a load reads what its program may count on: not what another wrote unless an
- * atomic operation ordered the two. Wrong outputs are the kernel's fault only where it is right with its
+ * atomic operation ordered the two; and of two stores in no order, either may be the last. Wrong outputs are the kernel's fault only where it is right with its
  * programs one after another. docs/reference/launcher.md describes what it prints and returns. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -51,6 +51,8 @@ static struct check_result run(enum history_mode mode, bool in_turns) {
         interleaved_run_in_order(grid);
     else if (!interleaved_run(grid))
         exit(EXIT_UNDECIDED);
+    if (mode == HISTORY_KNOWN)
+        history_settle();
     return check_outputs(&data, DATA_CHECK, arena_args());
 }
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from engine.workers.devices import (
     board_names,
     check_device_name,
+    cores_of,
     every_device,
     on_cores,
     timed,
@@ -147,8 +148,24 @@ def _apply_usage(arguments: argparse.Namespace) -> None:
     if arguments.timing is not None:
         names = tuple(timed(name, arguments.timing) for name in names)
     if arguments.cores:
+        for name in names:
+            _check_cores_in(name, arguments.cores)
         names = tuple(on_cores(name, count) for count in arguments.cores for name in names)
     arguments.device = names[0] if isinstance(given, str) else names
+
+
+def _check_cores_in(name: str, counts: Sequence[int]) -> None:
+    """Refuse --cores beside a device's name that says another number.
+
+    Raises:
+        UserError: naming both.
+    """
+    said = cores_of(name)
+    if said not in (None, 1) and counts != (said,):
+        given = ",".join(map(str, counts))
+        raise UserError(
+            f"{name} is on {said} cores and --cores says {given}: leave out one of them"
+        )
 
 
 def add_space_argument(parser: ArgumentParser) -> None:

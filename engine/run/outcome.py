@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from engine.run.estimates import measurement_text
 from engine.workers.artifacts import BuildFailure
+from engine.workers.devices import machine_of
 from engine.workers.joint import JointArtifact, JointMeasurement
 from engine.workers.spans import Span
 from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.usage import split_usage
 
 __all__ = ["Outcome", "failed_build"]
 
@@ -45,8 +48,7 @@ class Outcome:
             estimated = f" ({text})" if text else ""
             parts.append(f"{measurement.time_s:.6g} s{estimated} on {measurement.board}")
         parts += [f"{time_s:.6g} s at {shape}" for shape, time_s in self._times_s().items()]
-        command = self.artifact.record.get("run_command") if self.artifact else None
-        if command:
+        if command := self._record().get("run_command"):
             parts.append(f"```sh\n{command}\n```")
         if measurement.counters:
             rows = [f"| {name} | {_count(value)} |" for name, value in measurement.counters.items()]
@@ -68,8 +70,7 @@ class Outcome:
             "wall_s": self.wall_s,
             "spans": [list(span) for span in self.spans],
         }
-        if artifact is not None:
-            attributes.update(artifact.record)
+        attributes.update(self._record())
         if isinstance(artifact, JointArtifact):
             attributes["shapes"] = self._at_each_shape(artifact)
         elif artifact is not None:
@@ -90,6 +91,17 @@ class Outcome:
             }
             for shape, part in parts.items()
         }
+
+    def _record(self) -> Mapping[str, object]:
+        """What the artifact says of itself; the command to run it takes as many cores as here."""
+        if self.artifact is None:
+            return {}
+        record = dict(self.artifact.record)
+        _, usage = split_usage(machine_of(self.measurement.board)[0])
+        if (command := record.get("run_command")) and usage.launcher_options:
+            more = f" {shlex.join(usage.launcher_options)}"
+            record["run_command"] = f"{command}{more}".replace(" && ", f"{more} && ")
+        return record
 
     def _times_s(self) -> dict[str, float]:
         """The time at each shape, if there are several."""

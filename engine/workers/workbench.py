@@ -40,6 +40,7 @@ from triton_rvv.targets.target import Backend
 __all__ = [
     "Workbench",
     "boards_at_once",
+    "build_limit_s",
     "check_fits",
     "seats",
     "shared_workbench",
@@ -123,7 +124,7 @@ def shared_workbench(
     Raises:
         UserError, BoardError: like `workbench`.
     """
-    limit_s = BUILD_LIMIT_S + problem.spec.arguments_limit_s
+    limit_s = build_limit_s(problem, info)
     with ray_session(jobs, ray_address):
         if ray_address is not None:
             jobs = min(jobs, cluster_cpus())
@@ -187,7 +188,7 @@ def workbench(
         each = {shape_text(one.shape): _builder_of(one, info) for one in problems}
         make_builder = functools.partial(JointBuilder, each)
         load = functools.partial(joint_board, load)
-    build_limit_s = len(problems) * (BUILD_LIMIT_S + problem.spec.arguments_limit_s)
+    limit_s = len(problems) * build_limit_s(problem, info)
     if info.backend in ("rvv", "host") and problem.spec.callable_file is None:
         _prepare_links(info.backend, tell)
     tell("starting Ray" if ray_address is None else f"joining the Ray cluster at {ray_address}")
@@ -196,9 +197,7 @@ def workbench(
         tell(f"opening the board{'s' if len(names) > 1 else ''} {', '.join(names)}")
         if ray_address is not None:
             jobs = min(jobs, cluster_cpus())
-        builders = BuilderPool(
-            make_builder, jobs, build_limit_s, _kernel_files(problem), info.backend
-        )
+        builders = BuilderPool(make_builder, jobs, limit_s, _kernel_files(problem), info.backend)
         pool = BoardPool([_source_of(name, load, problem, info) for name in devices])
         try:
             pool.wait_open()
@@ -217,6 +216,11 @@ def _prepare_links(backend: Backend, tell: Callable[[str], None]) -> None:
     tell("building the C library for static links, once per machine: this takes minutes")
     with contextlib.suppress(LinkError, ZigError):  # the builders say what is wrong
         warm_up(backend)
+
+
+def build_limit_s(problem: Problem, info: BoardInfo) -> float:
+    """Seconds that a build may take; for a GPU, it makes no contents of arguments."""
+    return BUILD_LIMIT_S + (0.0 if info.gpu else problem.spec.arguments_limit_s)
 
 
 def _builder_of(problem: Problem, info: BoardInfo) -> Callable[[], Builder]:

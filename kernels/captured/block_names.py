@@ -6,7 +6,7 @@ import ast
 import textwrap
 from collections.abc import Iterator
 
-__all__ = ["block_names", "compared_names", "used_names"]
+__all__ = ["block_names", "compared_names", "program_axes", "used_names"]
 
 # Functions of Triton's language whose arguments are sizes of blocks.
 _SHAPED = frozenset(
@@ -65,6 +65,30 @@ def block_names(source: str) -> frozenset[str]:
         if more <= found:
             return frozenset(found)
         found |= more
+
+
+def program_axes(source: str) -> frozenset[int]:
+    """The axes of the grid by which a function tells programs apart.
+
+    All three where it asks for another axis than a number, or where only functions that it calls
+    may ask.
+    """
+    every = frozenset({0, 1, 2})
+    asked = [call for call in _every_call(_function(source)) if _called(call) == "program_id"]
+    given = [node for call in asked for node in [*call.args, *_keywords(call)]]
+    constants = [node.value for node in given if isinstance(node, ast.Constant)]
+    axes = {axis for axis in constants if isinstance(axis, int)}
+    is_known = bool(asked) and len(asked) == len(constants) == len(given)
+    return frozenset(axes) if is_known else every
+
+
+def _called(call: ast.Call) -> str:
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _every_call(function: ast.FunctionDef) -> list[ast.Call]:
+    return [node for node in ast.walk(function) if isinstance(node, ast.Call)]
 
 
 def _function(source: str) -> ast.FunctionDef:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,29 +89,36 @@ class GridRule:
 
 
 def possible_factors(
-    rule: GridRule, parameter: str, deployed: Mapping[str, Any], sizes: Mapping[str, int]
+    rule: GridRule,
+    parameter: str,
+    deployed: Mapping[str, Any],
+    sizes: Mapping[str, int],
+    axes: Collection[int] = (0, 1, 2),
 ) -> list[Factor]:
     """The ways in which an axis may follow a parameter, as far as they give the deployed grid.
+
+    An axis of one program may follow any size that one block covers: smaller blocks do not.
 
     Args:
         rule: what other parameters explain already.
         parameter: a constexpr that is an integer above 1.
         deployed: the values of the constexprs.
         sizes: integers of the launch by where they were found, the likeliest first.
+        axes: those by which the kernel tells its programs apart; others follow nothing.
     """
     value = int(deployed[parameter])
     found: dict[tuple[int, int | None], Factor] = {}
     words = set(parameter.upper().split("_"))
-    # BLOCK_N divides N rather than an M of the same size.
+    # BLOCK_N divides N rather than an M of the same size, and a size rather than a stride.
     same: dict[int, list[str]] = {}
-    for of in sorted(sizes, key=lambda of: of.upper() not in words):
+    for of in sorted(sizes, key=lambda of: (of.upper() not in words, "stride" in of)):
         same.setdefault(sizes[of], []).append(of)
     for axis, programs in enumerate(rule.rest):
-        if programs == 1:
+        if axis not in axes:
             continue
         for size, (of, *others) in same.items():
             parts = math.ceil(size / value)
-            if parts > 1 and programs % parts == 0:
+            if (parts > 1 or programs == 1) and programs % parts == 0:
                 found[axis, size] = Factor(axis, parameter, size, of, tuple(others))
         if programs % value == 0:
             found[axis, None] = Factor(axis, parameter, None)

@@ -14,7 +14,7 @@ from typing import Any
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
-from kernels.captured.block_names import block_names, compared_names, used_names
+from kernels.captured.block_names import block_names, compared_names, program_axes, used_names
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.changed_memory import telling_changes
 from kernels.captured.deployed import Deployed
@@ -152,6 +152,7 @@ class _Probe:
         self._used = used_names(deployed.function.src)
         self._compared = compared_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
+        self._axes = program_axes(deployed.function.src)
 
     def run(self) -> Probed:
         names = [p.name for p in self._deployed.function.params if p.is_constexpr]
@@ -205,6 +206,8 @@ class _Probe:
             smaller_first = sorted(map(int, others), key=lambda v: (v > value, abs(v - value)))
             for other in smaller_first[:2]:
                 if self._follow(name, other):
+                    if self._may_follow(name, smallest := min(map(int, others))):
+                        self._follow(name, smallest)
                     break
         return Freedom(name, value, values, self._why("listed by the autotuner", name))
 
@@ -219,12 +222,15 @@ class _Probe:
         return Freedom(listed.name, value, tuple(values), f"listed by the autotuner; {found.why}")
 
     def _block_freedom(self, name: str, value: int) -> Freedom:
-        below, above = self._follow(name, value // 2), self._follow(name, 2 * value)
+        below = self._follow(name, value // 2)
+        lowest = max(1, value >> _DOUBLINGS) if below else value
+        if below and self._may_follow(name, lowest) and not self._follow(name, lowest):
+            lowest = value // 2
+        most = self._most(name, value)
+        above = value >= most or self._follow(name, 2 * value)
         if not below and not above:
             why = f"other outputs with {value // 2} and with {2 * value}"
             return Freedom(name, value, (value,), why)
-        most = self._most(name, value)
-        lowest = max(1, value >> _DOUBLINGS) if below else value
         doublings = _DOUBLINGS if below else int(name in self._blocks)
         highest = min(most, value << doublings) if above else value
         count = int(math.log2(highest // lowest)) + 1
@@ -266,9 +272,15 @@ class _Probe:
         if any(factor.parameter == name for factor in self._rule.factors):
             return []
         deployed = self._deployed.constants
-        factors = possible_factors(self._rule, name, deployed, self._sizes)
+        factors = possible_factors(self._rule, name, deployed, self._sizes, self._axes)
         found = [self._rule.following(factor, deployed) for factor in factors]
         return [rule for rule in found if rule is not None]
+
+    def _may_follow(self, name: str, value: int) -> bool:
+        """Whether the grid may follow a parameter at a value, though so far it stayed."""
+        constants = {**self._deployed.constants, name: value}
+        stays = self._rule.grid(constants)
+        return any(rule.grid(constants) != stays for rule in self._ways(name))
 
     def _sampled_rules(self, name: str) -> list[GridRule]:
         """The rules that give what the program's own function did for other values of a name.

@@ -31,6 +31,8 @@ class Change:
         zeros: whether one element of eight becomes zero, of integers.
         extremes: whether one element of eight becomes the largest of its type, and one the
             smallest, of integers.
+        full_rows: whether one row of eight is all of the largest, and one all of the smallest, of
+            integers.
     """
 
     row_scale: float = 1.0
@@ -40,6 +42,7 @@ class Change:
     ties: bool = False
     zeros: bool = False
     extremes: bool = False
+    full_rows: bool = False
 
 
 def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -55,23 +58,29 @@ def _piece(elements: int) -> int:
     return elements // _ROWS if elements % _ROWS == 0 and elements >= _ROWS**2 else elements
 
 
-def _changed_integers(memory: torch.Tensor, change: Change) -> torch.Tensor:
+def _columns(tensor: torch.Tensor, memory: torch.Tensor) -> int:
+    """The length of a row of the tensor's memory."""
+    columns = tensor.shape[-1] if tensor.dim() > 1 else _piece(memory.numel())
+    return columns if memory.numel() % columns == 0 else memory.numel()
+
+
+def _changed_integers(tensor: torch.Tensor, memory: torch.Tensor, change: Change) -> torch.Tensor:
     elements, limits = memory.flatten().clone(), torch.iinfo(memory.dtype)
     if change.zeros:
         elements[::_ROWS] = 0
     if change.extremes:
         elements[1::_ROWS], elements[2::_ROWS] = limits.max, limits.min
+    if change.full_rows:
+        rows = elements.reshape(-1, _columns(tensor, memory))
+        rows[1::_ROWS], rows[2::_ROWS] = limits.max, limits.min
     return elements.reshape(memory.shape)
 
 
 def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
     memory = memory_of(tensor)
     if not tensor.is_floating_point():
-        return view_of(_changed_integers(memory, change), tensor)
-    columns = tensor.shape[-1] if tensor.dim() > 1 else _piece(memory.numel())
-    rows = memory.to(torch.float64, copy=True).reshape(
-        -1, columns if memory.numel() % columns == 0 else memory.numel()
-    )
+        return view_of(_changed_integers(tensor, memory, change), tensor)
+    rows = memory.to(torch.float64, copy=True).reshape(-1, _columns(tensor, memory))
     count, length = rows.shape
     generator = torch.Generator(memory.device).manual_seed(seed)
 

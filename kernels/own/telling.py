@@ -56,6 +56,7 @@ _ZEROS = Change(zeros=True)
 # Of types in which sums overflow soon. Wider ones are places and lengths more often than not, and
 # an extreme of those takes memory and time without bound.
 _EXTREMES = Change(zeros=True, extremes=True)
+_FULL_ROWS = Change(zeros=True, extremes=True, full_rows=True)
 _NARROW_INTEGERS = (torch.int16, torch.int8, torch.uint8)
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 _INTEGERS = (torch.int32, torch.int64, torch.int16, torch.int8, torch.uint8)
@@ -129,7 +130,7 @@ def telling_changes(
         found = _most_telling(names, lambda tried: next(right(tried), {})) if names else {}
         for name in integers:
             narrow = values[name].dtype in _NARROW_INTEGERS
-            tried = (_EXTREMES, _ZEROS) if narrow else (_ZEROS,)
+            tried = (_FULL_ROWS, _EXTREMES, _ZEROS) if narrow else (_ZEROS,)
             if alone := next(right({name: change} for change in tried), {}):
                 found = next(right([{**found, **alone}]), found) if found else alone
     return Telling(found, _on_refused(refused))
@@ -156,7 +157,7 @@ def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
 
     Not with extremes of integers, which few kernels mean to take: flags and labels are bytes, too.
     """
-    refused = [each for each in refused if _EXTREMES not in each[0].values()]
+    refused = [each for each in refused if not any(c.extremes for c in each[0].values())]
     if not refused:
         return ""
     changes, mismatch = min(refused, key=lambda each: len(each[0]))

@@ -51,6 +51,7 @@ class Shell:
         self._channel = channel
         self._token = ""
         self._received = bytearray()
+        self._has_answered = False
         self.is_busy = False
         channel.set_combine_stderr(True)
         channel.exec_command("sh")
@@ -80,6 +81,7 @@ class Shell:
             result = self._result()
             if result is not None:
                 self.is_busy = False
+                self._has_answered = True
                 return result
             self._channel.settimeout(max(deadline - time.monotonic(), 0))
             try:
@@ -87,10 +89,20 @@ class Shell:
             except TimeoutError:
                 return None
             if not data:
-                raise LinkLost("the connection was lost (the shell on the board ended)")
+                raise LinkLost(f"the connection was lost ({self._why_it_ended()})")
             self._received += data
             if len(self._received) > _OUTPUT_LIMIT_BYTES:
                 raise LinkLost("the connection was closed (a command printed without end)")
+
+    def _why_it_ended(self) -> str:
+        if self._has_answered:
+            return "the shell on the board ended"
+        lines = self._received.decode(errors="replace").strip().splitlines()
+        said = f" with {lines[-1][:200]!r}" if lines else ""
+        return (
+            f"the user's shell on the board ended{said} before it ran a command: if that always "
+            "happens, set another there with `chsh -s /bin/sh`"
+        )
 
     def _result(self) -> CommandResult | None:
         output, found, rest = self._received.partition(f"\n{self._token} ".encode())

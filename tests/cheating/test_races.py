@@ -28,6 +28,7 @@ FILE = Path(__file__).parent / "written_with_races.py"
 ORDER = "with its programs at once: the result depends on the order of programs"
 UNORDERED = ", and no atomic operation orders the two"
 RACES = [
+    ("blended", f"{ORDER}: program 1 reads y_ptr[2], which program 0 writes{UNORDERED}"),
     ("beside", f"{ORDER}: program 1 reads y_ptr[0], which program 0 writes{UNORDERED}"),
     ("unlocked", ORDER),
     ("two_locks", f"{ORDER}: program 1 reads y_ptr[0], which program 0 writes{UNORDERED}"),
@@ -35,7 +36,7 @@ RACES = [
     ("counted_early", f"{ORDER}: program 15 reads y_ptr[1], which program 0 writes{UNORDERED}"),
     ("checked", ORDER),
 ]
-RIGHT = ["released", "accumulated", "stolen", "overlapping"]
+RIGHT = ["released", "rewritten", "accumulated", "stolen", "overlapping"]
 
 
 def built(
@@ -48,7 +49,7 @@ def built(
     return KernelBuilder(request).build(problem.default_config)
 
 
-@pytest.mark.parametrize(("name", "reason"), in_turn(RACES, turns=3))
+@pytest.mark.parametrize(("name", "reason"), in_turn(RACES, turns=4))
 def test_a_race_is_named(name, reason, folder):
     failure = built(f"{FILE}:{name}_kernel", folder)
     assert isinstance(failure, BuildFailure)
@@ -56,7 +57,7 @@ def test_a_race_is_named(name, reason, folder):
     assert failure.reason.endswith(reason)
 
 
-@pytest.mark.parametrize("name", in_turn(RIGHT, turns=2))
+@pytest.mark.parametrize("name", in_turn(RIGHT, turns=3))
 def test_what_atomic_operations_order_is_built(name, folder):
     artifact = built(f"{FILE}:{name}_kernel", folder)
     assert isinstance(artifact, ElfArtifact), artifact.reason

@@ -129,6 +129,17 @@ def overflow_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(y_ptr + at, tl.zeros((BLOCK,), tl.int32) + (total.to(tl.int16) if FAST else total))
 
 
+@triton.jit
+def short_kernel(x_ptr, y_ptr, N, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Sums bytes in 16 bits, which overflow where nearly all bytes of a row are large."""
+    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.int32)
+    for start in range(0, N, BLOCK):
+        total += tl.load(x_ptr + row * N + start + at)
+    whole = tl.sum(total, 0)
+    tl.store(y_ptr + row, whole.to(tl.int16) if FAST else whole)
+
+
 def arguments(M=16, N=64):
     x = torch.rand(M, N) + 0.125
     return {"x_ptr": x, "w_ptr": torch.zeros(M, N), "y_ptr": torch.empty(M, N)}
@@ -176,13 +187,18 @@ def overflow_arguments(M=16, N=64):
     return {"x_ptr": x, "y_ptr": torch.empty(M, N, dtype=torch.int32)}
 
 
+def short_arguments(M=16, N=512):
+    x = torch.randint(0, 8, (M, N), dtype=torch.int8)
+    return {"x_ptr": x, "y_ptr": torch.empty(M, dtype=torch.int32), "N": N}
+
+
 def grid(meta):
     return (meta["M"],)
 
 
-weight_grid = mean_grid = nan_grid = zeros_grid = length_grid = overflow_grid = described_grid = (
-    grid
-)
+short_grid = weight_grid = mean_grid = nan_grid = zeros_grid = length_grid = overflow_grid = (
+    described_grid
+) = grid
 
 
 def bias_reference(x_ptr, w_ptr):
@@ -254,6 +270,10 @@ def overflow_reference(x_ptr):
     return {"y_ptr": (x_ptr.long() ** 3).sum(1, keepdim=True).expand(x_ptr.shape)}
 
 
+def short_reference(x_ptr):
+    return {"y_ptr": x_ptr.int().sum(1).int()}
+
+
 def root_reference(x_ptr, w_ptr):
     return {"y_ptr": x_ptr.double().sqrt() + w_ptr}
 
@@ -265,7 +285,7 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-_OWN = ("weight", "mean", "nan", "zeros", "length", "near", "overflow", "described")
+_OWN = ("weight", "mean", "nan", "zeros", "length", "near", "overflow", "described", "short")
 _SHARED = ("bias", "magnitude", "power", "root", "place", "rim")
 for _name in (*_OWN, *_SHARED):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations

@@ -116,6 +116,30 @@ def overlapping_kernel(x_ptr, y_ptr, state_ptr, BLOCK: tl.constexpr):
     tl.atomic_add(y_ptr, part)
 
 
+@triton.jit
+def blended_kernel(x_ptr, y_ptr, state_ptr, BLOCK: tl.constexpr):
+    """Stores what it found in its neighbour's element, in place of a mask."""
+    program, at = tl.program_id(0), tl.arange(0, 2)
+    part = tl.sum(tl.load(x_ptr + program * BLOCK + tl.arange(0, BLOCK)), 0)
+    tl.atomic_add(y_ptr, part)
+    mine = tl.where(at == 0, part, tl.load(y_ptr + 1 + program + at, mask=program + at < 16))
+    tl.store(y_ptr + 1 + program + at, mine, mask=program + at < 16)
+
+
+@triton.jit
+def rewritten_kernel(x_ptr, y_ptr, state_ptr, BLOCK: tl.constexpr):
+    """Right: neighbours store the same number, made of what neither of them wrote."""
+    program, at = tl.program_id(0), tl.arange(0, 2)
+    rows = tl.load(
+        x_ptr + (program + at[:, None]) * BLOCK + tl.arange(0, BLOCK)[None, :],
+        mask=program + at[:, None] < 16,
+        other=0.0,
+    )
+    parts = tl.sum(rows, 1)
+    tl.atomic_add(y_ptr, tl.sum(tl.where(at == 0, parts, 0.0), 0))
+    tl.store(y_ptr + 1 + program + at, parts, mask=program + at < 16)
+
+
 def arguments(N=1024):
     state = torch.zeros(2, dtype=torch.int32)
     return {"x_ptr": torch.rand(N) + 0.5, "y_ptr": torch.zeros(17), "state_ptr": state}
@@ -138,7 +162,8 @@ def _reference_parts(x_ptr):
 
 relaxed_reference = counted_early_reference = _reference_parts
 released_reference = overlapping_reference = _reference_parts
-for _name in ("relaxed", "counted_early", "released", "overlapping"):
+blended_reference = rewritten_reference = _reference_parts
+for _name in (*("relaxed", "counted_early", "released", "overlapping", "blended", "rewritten"),):
     globals().update({f"{_name}_arguments": arguments, f"{_name}_grid": grid})
 
 

@@ -8,19 +8,22 @@ from pathlib import Path
 import pytest
 
 import engine
-from engine.arguments.problem import core_counts
+from engine.arguments.problem import add_device_argument, core_counts
 from engine.run.identity import identity_of
+from engine.run.outcome import Outcome
 from engine.study.history import history_of
 from engine.study.storage import StudyIdentity, open_study
 from engine.winners.lookup import Found
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.devices import board_info, cores_of, load_board, machine_of, on_cores, timed
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.command_line import ArgumentParser
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner import BoardInfo
+from rvv_runner.measurement import ElfArtifact, Measurement
 from search_spaces.space import Parameter, SearchSpace
 
 BLOCKS = (16, 32, 64, 128, 512, 8192, 32768)
@@ -57,6 +60,30 @@ def test_a_devices_name_says_on_how_many_cores() -> None:
 def test_what_has_no_cores_to_choose_is_told(name: str) -> None:
     with pytest.raises(UserError, match=f"--cores is for boards with cores, which {name} is not"):
         on_cores(name, 4)
+
+
+def test_a_number_of_cores_beside_a_name_that_says_another_is_refused() -> None:
+    parser = ArgumentParser("tune", "")
+    add_device_argument(parser, several=True)
+    same = parser.parse(["--device", "emulated@2cores", "--cores", "2"])
+    assert same.device == ("emulated@2cores",)
+    message = "emulated@2cores is on 2 cores and --cores says 1,4: leave out one of them"
+    with pytest.raises(UserError, match=message):
+        parser.parse(["--device", "emulated@2cores", "--cores", "1,4"])
+
+
+@pytest.mark.parametrize(
+    ("board", "options"),
+    [("emulated", ""), ("desk@4cores", " --cores 4"), ("desk@2cores@attic", " --cores 2")],
+)
+def test_the_command_to_run_a_configuration_by_hand_takes_as_many_cores(
+    board: str, options: str
+) -> None:
+    artifact = ElfArtifact(Path("k.elf"), "0", Path("k.data"), (8, 1, 1), 256)
+    outcome = Outcome(Measurement("correct", (1e-3,), board=board), artifact)
+    command = outcome.attributes()["run_command"]
+    assert str(command).endswith(f"k.data --grid 8,1,1{options}")
+    assert f"\n{command}\n" in outcome.note()
 
 
 def test_a_study_is_of_a_number_of_cores() -> None:

@@ -353,3 +353,10 @@ def test_a_budget_is_for_trials_and_for_the_comparison(
     }
     assert compared.get("x_i65536", False) is False
     assert light["time_s"] > 0 or light["tried"] == 0
+
+
+def test_several_numbers_of_cores_are_refused_in_a_sentence(capture: CaptureFile) -> None:
+    add_to(capture)
+    message = "one number of cores at a time, not for emulated, emulated@4cores: run the command"
+    with pytest.raises(UserError, match=message):
+        tune_command.main([str(capture.path), "--device", "emulated", "--cores", "1,4"])

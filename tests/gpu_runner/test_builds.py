@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from gpus import H200, MI300X
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.gpu_board import loading_gpu
 from engine.workers.gpu_builder import GpuBuildRequest, GpuKernelBuilder
+from engine.workers.workbench import build_limit_s
 from foundation.config import Config
 from gpu_runner.artifact import GpuArtifact
 from kernels.on_device import ProblemArguments
@@ -129,3 +131,12 @@ def test_multiples_of_8_are_loaded_16_bytes_at_a_time(
     request = GpuBuildRequest(ProblemArguments.of(problem), H200, ArtifactStore(tmp_path))
     artifact = built(GpuKernelBuilder(request).build(default))
     assert loads in artifact.path.with_suffix(".ptx").read_text()
+
+
+def test_a_build_does_not_get_the_time_that_its_arguments_would_take() -> None:
+    """A program's argument takes minutes to make; a build for a GPU needs its type alone."""
+    problem = make_problem(load_kernel("vector_add"), {})
+    slow = replace(problem, spec=replace(problem.spec, arguments_limit_s=240.0))
+    assert build_limit_s(slow, H200) == build_limit_s(problem, H200)
+    processor = replace(H200, gpu=None)
+    assert build_limit_s(slow, processor) == build_limit_s(problem, processor) + 240

@@ -159,6 +159,12 @@ def total_of_block_kernel(x, out, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def total_of_row_kernel(x, out, n, BLOCK: tl.constexpr):
+    row, places = tl.program_id(0), tl.arange(0, BLOCK)
+    tl.store(out + row, tl.sum(tl.load(x + row * n + places, mask=places < n, other=0.0)))
+
+
+@triton.jit
 def halves_kernel(x, left, right, step, columns, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     places = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)

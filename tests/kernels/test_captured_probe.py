@@ -8,6 +8,7 @@ import captured_kernels as kernels
 import torch
 from captured_launches import add, freedom, launch, matmul, memory_of, normal, probe, softmax
 
+from kernels.captured.block_names import program_axes
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.probe import probed
@@ -35,6 +36,35 @@ def test_a_block_that_the_grid_follows_varies() -> None:
     assert block.values == (32, 64, 128, 256, 512, 1024)
     assert block.why == "varies; the grid is cdiv(n, BLOCK)"
     assert found.rule.grid({"BLOCK": 32}) == (32, 1, 1)
+
+
+def test_a_block_that_one_program_covers_varies_with_its_grid() -> None:
+    deployed = launch(kernels.add_kernel, 1, {"BLOCK": 256}, n=100)
+    found = probe(deployed, memory_of(x=normal(100), y=normal(100), out=torch.zeros(100)))
+    block = freedom(found, "BLOCK")
+    assert block.values == (32, 64, 128, 256)
+    assert block.why == "varies; the grid is cdiv(n, BLOCK)"
+    assert found.rule.grid({"BLOCK": 32}) == (4, 1, 1)
+
+
+def test_the_smallest_listed_block_shows_how_the_grid_of_one_program_follows() -> None:
+    deployed = launch(kernels.add_kernel, 1, {"BLOCK": 256}, n=100)
+    memory = memory_of(x=normal(100), y=normal(100), out=torch.zeros(100))
+    found = probe(deployed, memory, BLOCK=[16, 128, 256])
+    assert found.rule.grid({"BLOCK": 16}) == (7, 1, 1)
+
+
+def test_a_block_that_covers_all_and_must_does_not_shrink_to_a_quarter() -> None:
+    deployed = launch(kernels.total_of_row_kernel, 1, {"BLOCK": 128}, n=60)
+    found = probe(deployed, memory_of(x=normal(60), out=torch.zeros(1)))
+    assert freedom(found, "BLOCK").values == (64, 128)
+
+
+def test_axes_are_those_that_a_kernel_asks_for() -> None:
+    body = "def kernel(x, axis):\n    {}\n"
+    assert program_axes(body.format("tl.program_id(0) + tl.program_id(axis=2)")) == {0, 2}
+    assert program_axes(body.format("tl.program_id(axis)")) == {0, 1, 2}
+    assert program_axes(body.format("helper(x)")) == {0, 1, 2}
 
 
 def test_a_block_that_must_cover_a_row_does_not_shrink() -> None:
@@ -74,6 +104,12 @@ def test_sizes_with_the_same_quotient_are_one_possibility_each() -> None:
     rule = GridRule((4, 1, 1))
     found = possible_factors(rule, "B", {"B": 256}, {"n": 1000, "x.shape[0]": 1000, "m": 1024})
     assert [str(factor) for factor in found] == ["cdiv(n, B)", "cdiv(m, B)"]
+
+
+def test_a_grid_follows_a_size_rather_than_a_stride() -> None:
+    sizes = {"stride_x": 1000, "x.shape[0]": 1000}
+    (found,) = possible_factors(GridRule((4, 1, 1)), "B", {"B": 256}, sizes)
+    assert (str(found), found.others) == ("cdiv(x.shape[0], B)", ("stride_x",))
 
 
 def test_what_an_autotuner_does_not_list_stays() -> None:

@@ -2,208 +2,18 @@
 
 from __future__ import annotations
 
-import linecache
-import sys
-from types import ModuleType
-
 import numpy as np
 import pytest
 import torch
 import triton
 from kernel_runs import run_kernel
+from own_kernel_files import DECORATED, OPTIONAL, PADDED, PRODUCT, TWICE, WITH_SPEC
 
 from foundation.errors import UserError
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
-from kernels.registry import load_kernel, make_problem
+from kernels.registry import load_kernel
 from kernels.spec import Problem
 from rvv_runner.devices import load_board
-
-HEAD = """import torch
-import triton
-import triton.language as tl
-"""
-# Twice x; with PLUS, wrongly, one more.
-TWICE = (
-    HEAD
-    + """
-@triton.jit
-def twice_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, PLUS: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + at, mask=at < n)
-    tl.store(out_ptr + at, 2 * x + (1 if PLUS else 0), mask=at < n)
-
-def get_twice_kernel_autotune_config():
-    return [triton.Config({"BLOCK": 64, "PLUS": False}), triton.Config({"BLOCK": 64, "PLUS": True})]
-
-def arguments(N=200):
-    return {"x_ptr": torch.randn(N), "out_ptr": torch.empty(N), "n": N}
-
-def grid(meta):
-    return triton.cdiv(meta["N"], meta["BLOCK"]), 1
-"""
-)
-# As the source documents write kernels: no decorator, and triton-cpu's num_threads.
-PRODUCT = (
-    HEAD
-    + """
-GROUP_SIZE_M = 2
-
-def product_kernel(a_ptr, b_ptr, c_ptr, M, N, K,
-                   BLOCK_SIZE_M: tl.constexpr, BLOCK_SIZE_N: tl.constexpr,
-                   BLOCK_SIZE_K: tl.constexpr, GROUP_SIZE_M: tl.constexpr, FLAG: tl.constexpr):
-    m = tl.program_id(0) * BLOCK_SIZE_M + tl.arange(0, BLOCK_SIZE_M)
-    n = tl.program_id(1) * BLOCK_SIZE_N + tl.arange(0, BLOCK_SIZE_N)
-    total = tl.zeros((BLOCK_SIZE_M, BLOCK_SIZE_N), tl.float32)
-    for first in range(0, K, BLOCK_SIZE_K):
-        k = first + tl.arange(0, BLOCK_SIZE_K)
-        a = tl.load(a_ptr + m[:, None] * K + k, mask=(m[:, None] < M) & (k < K), other=0.0)
-        b = tl.load(b_ptr + k[:, None] * N + n, mask=(k[:, None] < K) & (n < N), other=0.0)
-        total = tl.dot(a, b, total)
-    tl.store(c_ptr + m[:, None] * N + n, total, mask=(m[:, None] < M) & (n < N))
-
-def get_product_kernel_autotune_config(num_threads=0):
-    blocks = [(8, 16), (4, 8), (8, 16)]
-    return [triton.Config({"BLOCK_SIZE_M": m, "BLOCK_SIZE_N": n, "BLOCK_SIZE_K": 8,
-                           "GROUP_SIZE_M": GROUP_SIZE_M, "FLAG": False}, num_threads=num_threads)
-            for m, n in blocks]
-
-def arguments(M, N, K):
-    return {"a_ptr": torch.randn(M, K), "b_ptr": torch.randn(K, N), "c_ptr": torch.empty(M, N),
-            "M": M, "N": N, "K": K}
-
-def grid(meta):
-    return [triton.cdiv(meta[name], meta[f"BLOCK_SIZE_{name}"]) for name in "MN"]
-
-def reference(a_ptr, b_ptr):
-    return {"c_ptr": a_ptr @ b_ptr}
-"""
-)
-# As Triton's users write them: decorated, pruned, with a heuristic, adding to what is there.
-DECORATED = (
-    HEAD
-    + """
-def prune(configs, named_args, **kwargs):
-    return [config for config in configs if config.kwargs["BLOCK"] <= named_args["n"]]
-
-@triton.autotune(
-    configs=[triton.Config({"BLOCK": block}, num_warps=4) for block in (32, 64, 128, 1024)],
-    key=["n"],
-    prune_configs_by={"early_config_prune": prune},
-)
-@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
-@triton.jit
-def sum_into(x_ptr, total_ptr, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    if EVEN:
-        x = tl.load(x_ptr + at)
-    else:
-        x = tl.load(x_ptr + at, mask=at < n, other=0.0)
-    tl.atomic_add(total_ptr, tl.sum(x))
-
-def arguments(N=160, dtype=torch.float32):
-    return {"x_ptr": torch.rand(N), "total_ptr": torch.ones(1), "n": N}
-
-grid = lambda meta: (triton.cdiv(meta["n"], meta["BLOCK"]),)
-
-def reference(x_ptr, total_ptr):
-    return {"total_ptr": total_ptr + x_ptr.sum()}
-
-def flops(N):
-    return N
-"""
-)
-# Padding that follows the configuration, so there is an expected output for each.
-PADDED = (
-    HEAD
-    + """
-@triton.jit
-def padded_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out_ptr + at, tl.load(x_ptr + at) + 1)
-
-def get_padded_kernel_autotune_config():
-    return [triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 64})]
-
-def arguments(config, N=70):
-    rows = triton.cdiv(N, config.get("BLOCK", 1))
-    x = torch.zeros(rows * config.get("BLOCK", 1))
-    x[:N] = torch.randn(N)
-    return {"x_ptr": x, "out_ptr": torch.empty_like(x)}
-
-def grid(meta):
-    return meta["x_ptr"].numel() // meta["BLOCK"]
-
-def reference(x_ptr):
-    return {"out_ptr": x_ptr + 1}
-"""
-)
-
-WITH_SPEC = (
-    HEAD
-    + """
-from dataclasses import replace
-from kernels.spec import KernelSpec
-from kernels.values import input_array, output_array, seeded_normal
-from foundation.config import Config
-from search_spaces.space import SearchSpace
-
-@triton.jit
-def twofold_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at))
-
-def _arguments(problem, config):
-    x = seeded_normal((64,), 0)
-    return input_array("x_ptr", x), output_array("out_ptr", 2 * x)
-
-SPEC = KernelSpec(
-    name="twofold", kernel=twofold_kernel, default_shape={}, default_config=Config({"BLOCK": 16}),
-    dtypes=("fp32",), arguments=_arguments, grid=lambda p, config: (64 // config["BLOCK"], 1, 1),
-    traffic_bytes=lambda problem: 512,
-)
-
-def space(problem, board):
-    configs = [{"BLOCK": block} for block in (8, 16, 32)]
-    return replace(SearchSpace.from_configs(configs), default=problem.default_config)
-"""
-)
-
-# As real projects pass what may be missing: a pointer that is None, and a heuristic that asks.
-OPTIONAL = (
-    HEAD
-    + """
-@triton.autotune([triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 16})], key=["n"])
-@triton.heuristics({"HAS_BIAS": lambda args: args["bias_ptr"] is not None})
-@triton.jit
-def plus_bias_kernel(x_ptr, bias_ptr, out_ptr, n, HAS_BIAS: tl.constexpr, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    x = tl.load(x_ptr + at, mask=at < n)
-    if HAS_BIAS:
-        x += tl.load(bias_ptr + at, mask=at < n)
-    if bias_ptr is None:
-        x = 2 * x
-    tl.store(out_ptr + at, x, mask=at < n)
-
-def arguments(N=200):
-    return {"x_ptr": torch.randn(N), "bias_ptr": GIVEN, "out_ptr": torch.empty(N), "n": N}
-
-def grid(meta):
-    return (triton.cdiv(meta["n"], meta["BLOCK"]),)
-
-def reference(x_ptr, bias_ptr):
-    return {"out_ptr": 2 * x_ptr if bias_ptr is None else x_ptr + bias_ptr}
-"""
-)
-
-
-@pytest.fixture
-def problem_of(tmp_path):
-    def make(text: str, name: str = "twice", shape: dict | None = None, dtype=None) -> Problem:
-        path = tmp_path / f"{name}.py"
-        path.write_text(text)
-        return make_problem(load_kernel(str(path)), shape or {}, dtype)
-
-    return make
 
 
 def configs_of(problem: Problem) -> list:
@@ -308,21 +118,6 @@ def test_an_optional_pointer_may_be_none(problem_of, tmp_path):
         run_kernel(problem, problem.default_config, tmp_path)
 
 
-def test_what_makes_earlier_times_worthless(problem_of):
-    """More configurations do not; other arguments, another grid or another reference do."""
-    digest = problem_of(TWICE).spec.source_digest
-    last = 'triton.Config({"BLOCK": 64, "PLUS": True})'
-    more = TWICE.replace(last, f"{last}, triton.Config({{'BLOCK': 8, 'PLUS': False}})")
-    assert len(configs_of(problem_of(more))) == 3
-    assert problem_of(more).spec.source_digest == digest
-    assert problem_of(TWICE.replace("torch.randn", "torch.rand")).spec.source_digest != digest
-    assert problem_of(TWICE.replace('"BLOCK"]), 1', '"BLOCK"]), 1, 1')).spec.source_digest != digest
-    assert problem_of(TWICE.replace("2 * x", "x + x")).spec.source_digest != digest
-    checked = TWICE + "def reference(x_ptr):\n    return {'out_ptr': 2 * x_ptr}\n"
-    wrong = problem_of(checked).spec.source_digest
-    assert problem_of(checked.replace("2 * x_ptr", "3 * x_ptr")).spec.source_digest != wrong
-
-
 def test_a_file_may_import_its_neighbours(problem_of, tmp_path):
     (tmp_path / "lengths_of_mine.py").write_text("LENGTH = 48")
     lazily = "def arguments():\n    from lengths_of_mine import LENGTH as N"
@@ -330,87 +125,6 @@ def test_a_file_may_import_its_neighbours(problem_of, tmp_path):
     problem = problem_of("from lengths_of_mine import LENGTH\n" + text)
     (x, *_) = problem.spec.arguments(problem, problem.default_config)
     assert x.value.shape == (48,)
-
-
-# What a reference reaches, in its own file and beside it.
-HELPED = (
-    TWICE
-    + """
-import helpers_of_mine
-from helpers_of_mine import half
-
-FACTOR = 2
-SHIFTS = {"none": [0.0]}
-
-class Scale:
-    def of(self, x):
-        return FACTOR * x
-
-def unused(x):
-    return 7 * x
-
-def scaled(x):
-    return Scale().of(x) + SHIFTS["none"][0]
-
-def reference(x_ptr):
-    # A comment.
-    return {"out_ptr": helpers_of_mine.double(half(scaled(x_ptr)))}
-"""
-)
-HELPERS = """
-WEIGHT = 2
-
-def double(x):
-    return WEIGHT * x
-
-def half(x):
-    return x / 2
-
-def other(x):
-    return x / 3
-"""
-
-
-@pytest.fixture
-def digest_of(problem_of, tmp_path, monkeypatch):
-    """The digest of a file and of the one beside it."""
-
-    def digest(text: str, helpers: str = HELPERS) -> str:
-        linecache.clearcache()
-        path = tmp_path / "helpers_of_mine.py"
-        path.write_text(helpers)
-        module = ModuleType("helpers_of_mine")
-        module.__file__ = str(path)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-        exec(compile(helpers, str(path), "exec"), vars(module))
-        return problem_of(text).spec.source_digest
-
-    return digest
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [("FACTOR = 2", "FACTOR = 3"), ("FACTOR * x", "FACTOR + x"), ("[0.0]", "[1.0]")],
-)
-def test_what_a_reference_reaches_makes_earlier_outcomes_worthless(digest_of, before, after):
-    assert digest_of(HELPED.replace(before, after)) != digest_of(HELPED)
-
-
-@pytest.mark.parametrize(("before", "after"), [("WEIGHT = 2", "WEIGHT = 4"), ("x / 2", "x / 4")])
-def test_so_does_a_change_in_a_file_that_it_imports(digest_of, before, after):
-    assert digest_of(HELPED, HELPERS.replace(before, after)) != digest_of(HELPED)
-
-
-def test_nothing_else_in_the_files_does(digest_of):
-    before = digest_of(HELPED)
-    moved = HELPED.replace("# A comment.", '"""Says more."""').replace("7 * x", "8 * x")
-    assert digest_of("# Further down.\n" + moved, HELPERS.replace("x / 3", "x / 5")) == before
-
-
-def test_a_mended_reference_of_a_kernel_with_a_spec_counts_too(problem_of):
-    digest = problem_of(WITH_SPEC, "twofold").spec.source_digest
-    mended = WITH_SPEC.replace('output_array("out_ptr", 2 * x)', 'output_array("out_ptr", 3 * x)')
-    assert problem_of(mended, "twofold").spec.source_digest != digest
 
 
 def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):

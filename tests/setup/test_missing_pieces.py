@@ -186,3 +186,19 @@ def test_no_flock_names_the_package(machine: Machine) -> None:
     machine.remove_tool("flock")
     status, said = machine.set_up()
     assert (status, said) == (1, "setup: flock is missing: install the package util-linux")
+
+
+@pytest.mark.parametrize(("what", "why"), [("", "File exists"), ("setup.lock", "Is a directory")])
+def test_a_folder_that_cannot_be_written_to_is_named(machine: Machine, what: str, why: str) -> None:
+    build = machine.project / ".build"
+    if what:
+        (build / what).mkdir(parents=True)
+    else:
+        build.touch()
+    status, said = machine.set_up()
+    assert status == 1
+    assert said == (
+        f"setup: {build} cannot be written to ({why}): "
+        "copy this folder to one of your own, and run make there"
+    )
+    assert machine.calls() == []

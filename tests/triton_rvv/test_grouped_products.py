@@ -18,8 +18,8 @@ import triton_rvv
 from triton_rvv import compile_kernel
 from triton_rvv.lowering.control.grid_loop import CALL_HEADER
 from triton_rvv.runtime.host_loader import load_object
-from triton_rvv.targets.host_target import host_target
-from triton_rvv.targets.target import HostTarget, RVVTarget
+from triton_rvv.targets.host_target import HostTarget, host_target
+from triton_rvv.targets.target import RVVTarget
 
 pytestmark = pytest.mark.usefixtures("on_host")
 

@@ -17,9 +17,9 @@ from triton_rvv.targets.matrix_unit import MatrixUnit, matrix_unit_of
 __all__ = [
     "SUPPORTED_VLEN_BITS",
     "Backend",
-    "HostTarget",
     "RVVTarget",
     "Target",
+    "digest",
     "with_prefetch",
 ]
 
@@ -269,8 +269,8 @@ class RVVTarget:
     def __str__(self) -> str:
         name = f"{self.cpu}-vlen{self.vlen_bits}"
         if self.extensions != DEFAULT_EXTENSIONS:
-            name += f"-{_digest(','.join(self.extensions))}"
-        return name if self.machine == X60 else f"{name}-{_digest(repr(self.machine))}"
+            name += f"-{digest(','.join(self.extensions))}"
+        return name if self.machine == X60 else f"{name}-{digest(repr(self.machine))}"
 
 
 def with_prefetch(target: Target, prefetch: Prefetch | None) -> Target:
@@ -284,101 +284,6 @@ def with_prefetch(target: Target, prefetch: Prefetch | None) -> Target:
     return replace(target, machine=target.machine.with_prefetch(prefetch))
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """A few letters that tell texts apart."""
     return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-# By the type of the operands and the bits of a register: steps along K that are taken at once, and
-# the features that the instruction comes with, of which one is enough.
-_STEPS_TOGETHER = {
-    ("bf16", 512): (2, frozenset(["+avx512bf16"])),
-    ("i8", 512): (4, frozenset(["+avx512vnni"])),
-    ("i8", 256): (4, frozenset(["+avxvnni"])),
-}
-
-
-@dataclass(frozen=True)
-class HostTarget:
-    """A processor with vector registers of a fixed length, as this machine's.
-
-    `triton_rvv.targets.host_target.host_target` describes the machine it runs on.
-
-    Args:
-        triple: LLVM's name of the platform.
-        cpu: LLVM's name of the core.
-        features: LLVM's feature string.
-        vector_bits: bits in one vector register.
-        vector_registers: how many there are.
-    """
-
-    triple: str
-    cpu: str
-    features: str
-    vector_bits: int
-    vector_registers: int
-
-    @property
-    def backend(self) -> Literal["host"]:
-        return "host"
-
-    @property
-    def run_registers(self) -> int:
-        return 2
-
-    @property
-    def long_run_registers(self) -> int:
-        return self.run_registers
-
-    @property
-    def tile_rows(self) -> int:
-        """As many accumulators of one run as leave half of the registers to the operands."""
-        return self.vector_registers // (2 * self.run_registers)
-
-    @property
-    def machine(self) -> Machine:
-        """The X60's, which no other measured better here."""
-        return X60
-
-    @property
-    def matrix_unit(self) -> None:
-        return None
-
-    @property
-    def converts_bf16(self) -> bool:
-        """Never: LLVM's own rounding to bf16 differs between processors in what it calls NaN."""
-        return False
-
-    @property
-    def has_float_extremes(self) -> bool:
-        return False
-
-    @property
-    def scales_floats(self) -> bool:
-        return self.vector_bits == 512 and "+avx512f" in self.features.split(",")
-
-    @property
-    def transposes_registers(self) -> bool:
-        return True
-
-    @property
-    def masks_are_slow(self) -> bool:
-        """A softmax over 1000 of 1024 columns takes a quarter less time without them."""
-        return True
-
-    def steps_together(self, element: str) -> int:
-        """AVX512-BF16 has an instruction for bf16, and VNNI one for 8-bit integers."""
-        together, features = _STEPS_TOGETHER.get((element, self.vector_bits), (1, frozenset()))
-        return together if features & frozenset(self.features.split(",")) else 1
-
-    @property
-    def sums_bytes_in_16_bits(self) -> bool:
-        return False
-
-    def widened_by_product(self, element: str) -> str | None:
-        return None
-
-    def lanes(self, element_bits: int) -> int:
-        return self.vector_bits // element_bits
-
-    def __str__(self) -> str:
-        return f"host-{self.cpu}-{_digest(self.features)}-vector{self.vector_bits}"

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
-from threadpoolctl import ThreadpoolController
 
+from engine.search.model.blas_threads import one_blas_thread
 from engine.search.model.gaussian_process import MAX_ROWS, Hyperparameters, Kernel
 from engine.search.model.levels import Levels
 from engine.search.model.milestones import milestone
@@ -46,7 +46,6 @@ class Failures:
 
     def __init__(self) -> None:
         self._decided: tuple[tuple[int, int], bool] | None = None
-        self._threads = ThreadpoolController()
 
     def _follow_a_pattern(self, state: SearchState) -> bool:
         """Whether they may follow one: not if they are far more probable without."""
@@ -58,7 +57,7 @@ class Failures:
         key = len(known), known[-1]
         if self._decided is None or self._decided[0] != key:
             rows = state.candidates.indicators(known)
-            with self._threads.limit(limits=1, user_api="blas"):
+            with one_blas_thread():
                 evidence = pattern_evidence(state.candidates.levels, rows, failed)
             self._decided = key, evidence > -_RANDOM
         return self._decided[1]

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import ThreadpoolController
 
+from engine.search.model.blas_threads import one_blas_thread
 from engine.search.model.fit import MAX_FITTED_ROWS, fit
 from engine.search.model.gaussian_process import GaussianProcess, Hyperparameters, Inputs
 from engine.search.model.milestones import milestone
@@ -57,8 +57,6 @@ class Surrogate:
         self._bowl = bowl
         self._fitted: tuple[list[int], Hyperparameters] | None = None
         self._predicted: _Predicted | None = None
-        # The matrices are small, and more threads would compete with builds and boards.
-        self._threads = ThreadpoolController()
 
     def __call__(
         self,
@@ -75,7 +73,7 @@ class Surrogate:
             values: gives the standardised objective of candidates in it.
             choice: the candidates to predict.
         """
-        with self._threads.limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             prediction = self._predict(state, values, choice)
             return prediction.mean, prediction.deviation
 
@@ -92,7 +90,7 @@ class Surrogate:
             state, values, choice: as of a call.
             score: given the means, what gives scores; see `Score`.
         """
-        with self._threads.limit(limits=1, user_api="blas"):
+        with one_blas_thread():
             prediction = self._predict(state, values, choice)
             return prediction.scores(score(prediction.mean))
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from threadpoolctl import threadpool_limits
 
+from engine.search.model.blas_threads import one_blas_thread
 from engine.search.model.candidates import Candidates
 from engine.search.model.fit import MAX_FITTED_ROWS, fit
 from engine.search.model.gaussian_process import MAX_ROWS, GaussianProcess, Inputs
@@ -73,7 +73,7 @@ def _expected(candidates: Candidates, numbers: npt.NDArray[np.int64], values: Fl
     """The mean of a process through these values at each candidate."""
     levels, rows = candidates.levels, candidates.indicators(numbers.tolist())
     starts = range(0, len(candidates), _CANDIDATES_AT_ONCE)
-    with threadpool_limits(limits=1, user_api="blas"):
+    with one_blas_thread():
         fitted = Inputs(rows[:MAX_FITTED_ROWS])
         hyperparameters = fit(levels, fitted, values[:MAX_FITTED_ROWS])
         process = GaussianProcess(levels, Inputs(rows), values, hyperparameters)

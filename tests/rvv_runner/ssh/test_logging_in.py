@@ -60,6 +60,15 @@ def test_a_user_without_a_key_is_told_to_make_one(open_board, server, home):
         open_board()
 
 
+def test_a_user_whose_shell_runs_nothing_is_told_to_set_another(open_board, server):
+    server.stop()
+    config = server.folder / "sshd_config"
+    config.write_text(f"{config.read_text()}ForceCommand echo This account is not available.\n")
+    server.start()
+    with pytest.raises(BoardError, match=r"with 'This account is not available.' before .* `chsh"):
+        open_board()
+
+
 def test_a_key_with_a_passphrase_asks_for_an_agent(open_board, server, home):
     key = str(home / ".ssh" / "id_ed25519")
     subprocess.run(["ssh-keygen", "-q", "-p", "-N", "secret", "-f", key], check=True, timeout=200)

@@ -6,7 +6,8 @@ pass of a layer normalisation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import TensorType
@@ -32,6 +33,7 @@ def join_reductions(kernel: Kernel) -> int:
 
 def _join_one(block: Block, rewriter: Rewriter) -> bool:
     """Join the first two reductions of a block that may be; whether there were any."""
+    loads = functools.cache(functools.partial(_loads, makers=rewriter.makers))
     for place, first in enumerate(block.operations):
         if not _may_join(first):
             continue
@@ -39,12 +41,13 @@ def _join_one(block: Block, rewriter: Rewriter) -> bool:
             second = block.operations[second_place]
             if not second.name.startswith(_BETWEEN):
                 break
-            if _may_join(second) and _read_the_same(first, second, rewriter.makers):
+            if _may_join(second) and _read_the_same(first, second, loads):
                 between = block.operations[place + 1 : second_place]
                 after = _that_need(first, between)
-                if not _uses_results_of([first, *after], second):
+                if _used(second).isdisjoint(_results([first, *after])):
                     joint = _joined(first, second, rewriter)
-                    before = [operation for operation in between if operation not in after]
+                    is_after = set(map(id, after))
+                    before = [operation for operation in between if id(operation) not in is_after]
                     block.operations[place : second_place + 1] = [*before, joint, *after]
                     return True
     return False
@@ -54,14 +57,21 @@ def _may_join(operation: Operation) -> bool:
     return operation.name == "tt.reduce" and bool(operation_of_each(operation))
 
 
-def _read_the_same(first: Operation, second: Operation, makers: Mapping[Value, Operation]) -> bool:
-    """Whether two reductions are along one dimension, and of what is loaded once for both."""
+def _read_the_same(
+    first: Operation, second: Operation, loads: Callable[[Operation], set[Value]]
+) -> bool:
+    """Whether two reductions are along one dimension, and of what is loaded once for both.
+
+    Args:
+        first, second: the reductions.
+        loads: what `_loads` gives for a reduction.
+    """
     ours, theirs = first.operands[0].type, second.operands[0].type
     assert isinstance(ours, TensorType)
     assert isinstance(theirs, TensorType)
     if ours.shape != theirs.shape or first.integer("axis") != second.integer("axis"):
         return False
-    return bool(_loads(first, makers) & _loads(second, makers))
+    return bool(loads(first) & loads(second))
 
 
 def _loads(reduction: Operation, makers: Mapping[Value, Operation]) -> set[Value]:
@@ -86,17 +96,20 @@ def _elements(value: Value) -> int:
 
 def _that_need(first: Operation, between: Sequence[Operation]) -> list[Operation]:
     """The operations that need what comes out of the first one."""
-    after: list[Operation] = []
+    after, needed = [], _results([first])
     for operation in between:
-        if _uses_results_of([first, *after], operation):
+        if not needed.isdisjoint(_used(operation)):
             after.append(operation)
+            needed |= _results([operation])
     return after
 
 
-def _uses_results_of(operations: Sequence[Operation], user: Operation) -> bool:
-    results = {result for operation in operations for result in operation.results}
-    used = {operand for operation in user.walk() for operand in operation.operands}
-    return not results.isdisjoint(used)
+def _results(operations: Sequence[Operation]) -> set[Value]:
+    return {result for operation in operations for result in operation.results}
+
+
+def _used(user: Operation) -> set[Value]:
+    return {operand for operation in user.walk() for operand in operation.operands}
 
 
 def _joined(first: Operation, second: Operation, rewriter: Rewriter) -> Operation:
