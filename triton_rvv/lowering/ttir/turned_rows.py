@@ -52,9 +52,9 @@ def turn_short_rows(kernel: Kernel) -> int:
         if user.name in ("tt.reduce", "tt.expand_dims"):
             user.attributes["axis"] = 1 - user.integer("axis")
         elif user.name == "arith.constant":
-            value = user.attributes["value"]
-            assert isinstance(value, DenseAttribute)
-            user.attributes["value"] = DenseAttribute(user.result.type, value.elements)
+            value, type_ = user.attributes["value"], user.result.type
+            assert isinstance(value, DenseAttribute) and isinstance(type_, TensorType)
+            user.attributes["value"] = DenseAttribute(type_, value.elements)
     return len(reductions)
 
 
