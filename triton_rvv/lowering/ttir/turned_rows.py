@@ -53,7 +53,8 @@ def turn_short_rows(kernel: Kernel) -> int:
             user.attributes["axis"] = 1 - user.integer("axis")
         elif user.name == "arith.constant":
             value, type_ = user.attributes["value"], user.result.type
-            assert isinstance(value, DenseAttribute) and isinstance(type_, TensorType)
+            assert isinstance(value, DenseAttribute)
+            assert isinstance(type_, TensorType)
             user.attributes["value"] = DenseAttribute(type_, value.elements)
     return len(reductions)
 
