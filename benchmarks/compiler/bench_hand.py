@@ -140,7 +140,8 @@ def check_chosen(
 ) -> None:
     """End the script with a sentence if there is no kernel of a name."""
     if unknown := set(chosen) - set(names):
-        parser.error(f"there is no kernel {min(unknown)}: {nearest(min(unknown), sorted(set(names)))}")
+        word = min(unknown)
+        parser.error(f"there is no kernel {word}: {nearest(word, dict.fromkeys(names))}")
 
 
 def _print_draw(board: Board, draw: Path, kernels: Sequence[str]) -> None:
