@@ -143,9 +143,10 @@ def _arguments(
     call: ast.Call, places: Mapping[str, tuple[slice, tuple[str, ...]]]
 ) -> Iterator[ast.expr]:
     """The arguments of a call in certain places and under certain keywords."""
-    here, keywords = places.get(called(call), (slice(0), ()))
-    yield from call.args[here]
-    yield from (word.value for word in call.keywords if word.arg in keywords)
+    if (name := called(call)) in places:
+        here, keywords = places[name]
+        yield from call.args[here]
+        yield from (word.value for word in call.keywords if word.arg in keywords)
 
 
 def _index_arguments(call: ast.Call) -> Iterator[ast.expr]:
