@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Links to the files conftest.py under other names: mypy takes no two modules of one name.
 CONFTESTS := .build/conftests
 
-.PHONY: tune tune-all qemu docs check lint test test-long soak test-triton-versions test-real test-upstream fuzz bench demo gpu setup clean
+.PHONY: tune tune-all qemu docs check lint test rewritten test-long soak test-triton-versions test-real test-upstream fuzz bench demo gpu setup clean
 
 # The main job on the emulated board; ARGS="--trials 20" adds arguments.
 tune: setup
@@ -55,8 +55,15 @@ lint:
 	done
 	$(LIMIT) 900 $(PYTHON) -m mypy $(CONFTESTS)
 
-test: lint
+# mypy leaves a core idle. Meanwhile pytest makes of each test file what each of its processes would
+# make; errors in one are the tests' to report.
+test:
+	@./setup.sh test
+	@$(MAKE) --no-print-directory --jobs 2 lint rewritten
 	$(PYTEST)
+
+rewritten:
+	@$(LIMIT) 900 $(PYTHON) -m pytest --collect-only -qq > /dev/null || true
 
 # What takes long: whole cross products, every cheating kernel on every sort of board, links that
 # are cut for a minute, and 10 minutes of random kernels. What needs packages or a checkout, and

@@ -19,7 +19,8 @@ struct write {
     uint32_t epoch;   /* how many releases its program had made */
     uint32_t before;  /* the number of the write before it */
     uint8_t order;    /* of an atomic operation; 0: it was a store */
-    bool may_be_first; /* it and the one before are stores, and its program knows nothing of that one */
+    /* It and the one before are stores, and its program knows nothing of that one. */
+    bool may_be_first;
 };
 
 /* An array, and the number of the last write to each of its elements. */

@@ -36,8 +36,8 @@ bool history_begin(const struct data *data, const uint64_t *args, uint32_t progr
 /* Says which program runs from now on. */
 void history_program(uint32_t program);
 
-/* After the run: where two programs stored to an element in no order, the value of the other one, which
- * may as well be the last. */
+/* After the run: gives an element to which two programs stored in no order the value of the earlier
+ * store, which may as well be the last. */
 void history_settle(void);
 
 /* The first race of the run. */

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bench_hand import DRAWS
+from bench_hand import DRAWS, check_chosen
 from code_bounds import bound_cycles
 from plain_c import FLAG_SETS, PLAIN_KERNELS, build_plain_kernel
 
@@ -180,6 +180,7 @@ def main() -> None:
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
     rows = read_rows()
     if chosen := parser.parse_args().kernels:
+        check_chosen(parser, chosen, [row.kernel for row in rows])
         rows = [row for row in rows if row.kernel in chosen]
     print("thousand cycles on one emulated X60 core, all of them estimates")
     print(_HEADER, flush=True)

@@ -20,6 +20,7 @@ from pathlib import Path
 import launchers
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.errors import nearest
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from launchers.data_file import write_data_file
@@ -32,7 +33,7 @@ from triton_rvv.codegen.link import link_elf
 from triton_rvv.codegen.zig import run_zig_cc
 from triton_rvv.targets.target import RVVTarget
 
-__all__ = ["DRAWS", "drawn_kernels", "measured"]
+__all__ = ["DRAWS", "check_chosen", "drawn_kernels", "measured"]
 
 # Files of kernels that were drawn together; each has the intrinsics beside it, in C.
 _NAMES = (
@@ -134,6 +135,15 @@ def drawn_kernels(draw: Path) -> list[str]:
     ]
 
 
+def check_chosen(
+    parser: argparse.ArgumentParser, chosen: Sequence[str], names: Sequence[str]
+) -> None:
+    """End the script with a sentence if there is no kernel of a name."""
+    if unknown := set(chosen) - set(names):
+        word = min(unknown)
+        parser.error(f"there is no kernel {word}: {nearest(word, dict.fromkeys(names))}")
+
+
 def _print_draw(board: Board, draw: Path, kernels: Sequence[str]) -> None:
     """Print a line for each kernel, and the mean of all."""
     ratios = []
@@ -153,6 +163,7 @@ def main() -> None:
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
     arguments = parser.parse_args()
     device, chosen = arguments.device, arguments.kernels
+    check_chosen(parser, chosen, [name for draw in DRAWS for name in drawn_kernels(draw)])
     print(f"thousand cycles on one core of {device}, all of them estimates")
     print("| kernel | ours | by hand | ours / hand | the same without prefetches |")
     print("|---|---|---|---|---|", flush=True)

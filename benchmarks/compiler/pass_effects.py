@@ -23,7 +23,7 @@ from typing import Any
 from unittest import mock
 
 from bench_code_speed import LIMIT_S, Row, read_rows
-from bench_hand import DRAWS, drawn_kernels
+from bench_hand import DRAWS, check_chosen, drawn_kernels
 from compiler_rules import RULES, without_rule
 
 from engine.workers import kernel_builder
@@ -187,6 +187,7 @@ def main() -> None:
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
     chosen = parser.parse_args().kernels
     every = [*read_rows(), *_drawn_rows()]
+    check_chosen(parser, chosen, [row.kernel for row in every])
     rows = [row for row in every if not chosen or row.kernel in chosen]
     effects = []
     print("cycles without a pass or rule over cycles with all, all estimates of the emulated X60")

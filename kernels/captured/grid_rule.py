@@ -104,7 +104,8 @@ def possible_factors(
         parameter: a constexpr that is an integer above 1.
         deployed: the values of the constexprs.
         sizes: integers of the launch by where they were found, the likeliest first.
-        axes: those by which the kernel tells its programs apart; others follow nothing.
+        axes: those of which an axis of one program may follow: by the others, the kernel does not
+            tell its programs apart.
     """
     value = int(deployed[parameter])
     found: dict[tuple[int, int | None], Factor] = {}
@@ -114,7 +115,7 @@ def possible_factors(
     for of in sorted(sizes, key=lambda of: (of.upper() not in words, "stride" in of)):
         same.setdefault(sizes[of], []).append(of)
     for axis, programs in enumerate(rule.rest):
-        if axis not in axes:
+        if programs == 1 and axis not in axes:
             continue
         for size, (of, *others) in same.items():
             parts = math.ceil(size / value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 from rvv_runner.cores.class_rows import ARITHMETIC, MEMORY, OF_ONE_REGISTER, SCALAR, ClassRows
@@ -159,12 +160,13 @@ def _latencies(
 
 
 def _without_occupancy(base: Mapping[str, Any]) -> list[float]:
-    """A core's latencies, that of one register where its unit takes longer for a group."""
+    """A core's latencies, that of a smaller group where its unit takes longer for a group."""
     latencies, occupancies = base["latency"], base["occupancy"]
-    return [
+    known = [
         latency if latency > occupancy else latencies[min(index, _M1)]
         for index, (latency, occupancy) in enumerate(zip(latencies, occupancies, strict=True))
     ]
+    return list(accumulate(known, max))
 
 
 def _column(cells: Mapping[Key, float], sew: int) -> list[float]:

@@ -13,6 +13,7 @@ from rvv_runner.ssh.errors import LinkLost
 __all__ = ["CommandResult", "Shell"]
 
 _OUTPUT_LIMIT_BYTES = 4 << 20
+_STATUS_LIMIT_S = 2.0  # an exit status may come after the end of the output
 
 
 class CommandResult:
@@ -95,7 +96,9 @@ class Shell:
                 raise LinkLost("the connection was closed (a command printed without end)")
 
     def _why_it_ended(self) -> str:
-        if self._has_answered:
+        self._channel.status_event.wait(_STATUS_LIMIT_S)
+        is_broken = self._channel.exit_status < 0  # there is none of a shell whose link broke
+        if self._has_answered or is_broken:
             return "the shell on the board ended"
         lines = self._received.decode(errors="replace").strip().splitlines()
         said = f" with {lines[-1][:200]!r}" if lines else ""

@@ -163,7 +163,7 @@ def _reference_parts(x_ptr):
 relaxed_reference = counted_early_reference = _reference_parts
 released_reference = overlapping_reference = _reference_parts
 blended_reference = rewritten_reference = _reference_parts
-for _name in (*("relaxed", "counted_early", "released", "overlapping", "blended", "rewritten"),):
+for _name in ("relaxed", "counted_early", "released", "overlapping", "blended", "rewritten"):
     globals().update({f"{_name}_arguments": arguments, f"{_name}_grid": grid})
 
 

@@ -106,6 +106,13 @@ def test_sizes_with_the_same_quotient_are_one_possibility_each() -> None:
     assert [str(factor) for factor in found] == ["cdiv(n, B)", "cdiv(m, B)"]
 
 
+def test_one_program_follows_nothing_on_an_axis_that_the_kernel_does_not_ask_for() -> None:
+    # Several may: a function that the kernel calls asks for them.
+    for programs, count in ((1, 0), (4, 1)):
+        rule = GridRule((programs, 1, 1))
+        assert len(possible_factors(rule, "B", {"B": 256}, {"n": 256 * programs}, ())) == count
+
+
 def test_a_grid_follows_a_size_rather_than_a_stride() -> None:
     sizes = {"stride_x": 1000, "x.shape[0]": 1000}
     (found,) = possible_factors(GridRule((4, 1, 1)), "B", {"B": 256}, sizes)

@@ -14,7 +14,7 @@ from foundation.errors import CommandError
 from rvv_runner.__main__ import main
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import read_board_file
-from rvv_runner.cores.fit_table import class_throughputs
+from rvv_runner.cores.fit_table import ClassThroughput, class_throughputs, entries_of
 from rvv_runner.cores.results_page import read_instructions
 from rvv_runner.devices import board_names, load_board
 from rvv_runner.emulated.costs import read_cost_table
@@ -88,6 +88,14 @@ def test_a_page_gives_each_instruction_from_the_table_that_has_it(tmp_path):
     assert classes["v_fp"].cycles == {(32, "m1"): 3, (32, "m8"): 24}
     assert classes["v_fp"].masked == {}
     assert classes["v_scalar_move"].cycles == {(32, "m1"): 1, (32, "m8"): 1}
+
+
+def test_a_larger_group_is_not_assumed_to_have_its_first_register_sooner():
+    base = {"unit": "vfp", "latency": [4, 4, 4, 4, 4, 5, 8], "occupancy": [1, 1, 1, 1, 2, 4, 8]}
+    fast = ClassThroughput({(32, f"m{group}"): group / 2 for group in (1, 2, 4, 8)}, {})
+    table = {"vector": {"v_int": base}, "vector_memory": {}}
+    entry = entries_of({"v_int": fast}, table, "measured", "another")["vector"]["v_int"]
+    assert entry["latency"] == [4, 4, 4, 4, 4, 5, 5]
 
 
 @pytest.mark.parametrize("factors", ["[1, 1, 2]", "[1, 1, 1, 1, 1, 1, 0.5]"])

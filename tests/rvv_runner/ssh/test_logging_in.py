@@ -221,6 +221,16 @@ def test_a_silent_board_is_a_lost_link(proxy, server):
     session.close()
 
 
+def test_a_link_that_ends_during_the_first_command_is_no_shell_that_runs_nothing(proxy, server):
+    session = Session(find_route(Address("127.0.0.1", server.user, proxy.port)))
+    session.start("sleep 20")
+    proxy.close()
+    with pytest.raises(LinkLost) as raised:
+        session.wait(20)
+    assert "chsh" not in str(raised.value)
+    session.close()
+
+
 def test_a_commands_outputs_and_status_come_back(server):
     session = Session(find_route(Address("127.0.0.1", server.user, server.port)))
     result = session.run("echo out; echo err >&2; cat; exit 3")

@@ -31,6 +31,7 @@ from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
 from triton_rvv.lowering.ttir.shared_rows import share_rows
 from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.lowering.ttir.store_sinking import mark_sinkable_stores
+from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
 from triton_rvv.lowering.ttir.unfilled import mark_unfilled
 
 __all__ = ["PARSED", "PASSES", "Fired", "Pass", "Watch", "run_passes"]
@@ -76,6 +77,11 @@ PASSES: Sequence[Pass] = (
         "mark-bounded-powers",
         mark_bounded_powers,
         "Finds exponentials that cannot overflow, which take fewer instructions.",
+    ),
+    Pass(
+        "turn-short-rows",
+        turn_short_rows,
+        "Turns blocks around whose short rows are reduced, so that their rows are lanes.",
     ),
     Pass(
         "split-blocks",
