@@ -11,6 +11,7 @@ from rvv_runner.devices import load_board
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "compiler"))
 
+from bench_stored_columns import product_time_s
 from matrix_loops import Loop, artifact_of, one_by_one, pipelined, tiles
 
 LIMIT_S = 100.0
@@ -38,3 +39,14 @@ def test_a_board_without_the_unit_does_not_run_it(tmp_path: Path) -> None:
     measurement = board.measure(artifact_of(pipelined(), tmp_path), 1, LIMIT_S)
     assert measurement.status == "runtime"
     assert "SIGILL" in measurement.reason or "illegal" in measurement.reason
+
+
+@pytest.mark.parametrize("depth", [256, 251])
+def test_b_by_columns_takes_about_as_long_as_by_rows(depth: int) -> None:
+    board = load_board("emulated:x60-ime")
+    board.open()
+    by_row, by_column = (
+        product_time_s(board, (64, 128, depth), (64, 128, 256), by_column)
+        for by_column in (False, True)
+    )
+    assert by_column < 1.15 * by_row

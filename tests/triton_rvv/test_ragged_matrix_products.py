@@ -19,19 +19,23 @@ TARGET = RVVTarget.named("x60-ime")
 # Operands have 4 x 8 elements, tiles 12 x 16: rows in two tiles of 8; in two of 12 and one of 8. In
 # the last block, what nobody wants is left out, and complete tiles are stored in the loop, which
 # takes arguments that are known to be disjoint. Rows of the second are longer than a cache
-# line.
+# line. B lies by row or by column.
 BLOCKS = [
-    ((16, 32, 8), False),
-    ((16, 16, 128), False),
-    pytest.param((32, 64, 32), True, marks=pytest.mark.long),
+    ((16, 32, 8), False, False),
+    ((16, 16, 128), False, False),
+    ((16, 32, 64), False, True),
+    pytest.param((16, 4, 128), False, True, marks=pytest.mark.long),
+    pytest.param((32, 64, 32), True, False, marks=pytest.mark.long),
+    pytest.param((32, 64, 32), True, True, marks=pytest.mark.long),
 ]
 SIGNATURE = {"sizes_ptr": "*i32", "a_ptr": "*i8", "b_ptr": "*i8", "c_ptr": "*i32"}
 
 
 @triton.jit
 def many_products_kernel(
-    sizes_ptr, a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
-):
+    sizes_ptr, a_ptr, b_ptr, c_ptr,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, BY_COLUMN: tl.constexpr,
+):  # fmt: skip
     """A product for each program; sizes: rows, columns, depth and where A, B and C begin."""
     sizes_ptr += tl.program_id(0) * 6
     m, n, k = tl.load(sizes_ptr), tl.load(sizes_ptr + 1), tl.load(sizes_ptr + 2)
@@ -48,6 +52,8 @@ def many_products_kernel(
                 in_k = first + depth < k
                 a_ptrs = a_ptr + (row + rows)[:, None] * k + (first + depth)[None, :]
                 b_ptrs = b_ptr + (first + depth)[:, None] * n + (column + columns)[None, :]
+                if BY_COLUMN:
+                    b_ptrs = b_ptr + (first + depth)[:, None] + (column + columns)[None, :] * k
                 a = tl.load(a_ptrs, mask=in_m[:, None] & in_k[None, :], other=0)
                 b = tl.load(b_ptrs, mask=in_k[:, None] & in_n[None, :], other=0)
                 total = tl.dot(a, b, total, out_dtype=tl.int32)
@@ -68,10 +74,11 @@ def ragged_sizes(blocks: tuple[int, int, int]) -> list[tuple[int, int, int]]:
     return found
 
 
-@pytest.mark.parametrize(("blocks", "disjoint"), BLOCKS)
+@pytest.mark.parametrize(("blocks", "disjoint", "by_column"), BLOCKS)
 def test_every_remainder_is_exact(
-    run: KernelRunner, tmp_path: Path, blocks: tuple[int, int, int], disjoint: bool
-) -> None:
+    run: KernelRunner, tmp_path: Path,
+    blocks: tuple[int, int, int], disjoint: bool, by_column: bool,
+) -> None:  # fmt: skip
     random = np.random.default_rng(20261127)
     table = []
     factors: tuple[list[np.ndarray], ...] = ([], [], [])
@@ -79,11 +86,12 @@ def test_every_remainder_is_exact(
     for m, n, k in ragged_sizes(blocks):
         a, b = (random.integers(-128, 128, shape, dtype=np.int8) for shape in ((m, k), (k, n)))
         table.append((m, n, k, *starts))
-        for kept, array in zip(factors, (a, b, a.astype(np.int32) @ b), strict=True):
+        stored = b.T if by_column else b
+        for kept, array in zip(factors, (a, stored, a.astype(np.int32) @ b), strict=True):
             kept.append(array.reshape(-1))
         starts = [start + kept[-1].size for start, kept in zip(starts, factors, strict=True)]
     a, b, c = map(np.concatenate, factors)
-    constants = dict(zip("MNK", blocks, strict=True))
+    constants = {**dict(zip("MNK", blocks, strict=True)), "BY_COLUMN": by_column}
     kernel = compile_kernel(
         many_products_kernel, SIGNATURE, constants, TARGET, disjoint_arguments=disjoint
     )
@@ -100,9 +108,12 @@ def test_every_remainder_is_exact(
     run.run_elf(tmp_path / "kernel.elf", arguments, (len(table),), TARGET)
 
 
-def test_nothing_behind_the_operands_is_read(run: KernelRunner, tmp_path: Path) -> None:
+@pytest.mark.parametrize("by_column", [False, True])
+def test_nothing_behind_the_operands_is_read(
+    run: KernelRunner, tmp_path: Path, by_column: bool
+) -> None:
     """Behind each array lies memory that ends the program when it is touched."""
-    constants = {"M": 32, "N": 32, "K": 32}
+    constants = {"M": 32, "N": 32, "K": 32, "BY_COLUMN": by_column}
     kernel = compile_kernel(many_products_kernel, SIGNATURE, constants, TARGET)
     assert "smt.vmadot" in kernel.assembly
     (tmp_path / "kernel.o").write_bytes(kernel.object)
@@ -113,7 +124,7 @@ def test_nothing_behind_the_operands_is_read(run: KernelRunner, tmp_path: Path) 
         values = {
             "sizes_ptr": np.array([[m, n, k, 0, 0, 0]], np.int32),
             "a_ptr": a.reshape(-1),
-            "b_ptr": b.reshape(-1),
+            "b_ptr": (b.T if by_column else b).reshape(-1),
             "c_ptr": Expected((a.astype(np.int32) @ b).reshape(-1)),
         }
         arguments = [as_argument(name, value) for name, value in values.items()]

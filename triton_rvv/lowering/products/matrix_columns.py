@@ -16,8 +16,10 @@ from triton_rvv.lowering.llvm.vectors import in_turn
 from triton_rvv.lowering.llvm.vp_memory import load_first
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
+from triton_rvv.lowering.memory.permute import swapped
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.matrix_panels import MatrixOperand, operand_room
+from triton_rvv.lowering.products.matrix_rows import RowsFromAnyByte
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import MatrixUnit
 
@@ -128,6 +130,8 @@ def with_columns(
             in_rows = right.guards_in_place(builder, [live.depth, live.columns])
             if all(guard.truth is not False for guard in in_rows):
                 source, guards = _InRows(right, live.depth), in_rows
+            elif (columns := _in_columns(context, unit, right, live)) is not None:
+                source, guards = columns
     if guards is None:
         by_a_copy()
         return
@@ -231,6 +235,41 @@ class _InRows:
         with builder.loop(integer(0), area.columns, integer(line)) as column:
             ask(column)
         ask(builder.add(area.columns, integer(-1)))
+
+
+def _in_columns(
+    context: Context, unit: MatrixUnit, right: Load, live: DotExtents
+) -> tuple[_InColumns, list[Val]] | None:
+    """B with each column in one piece, and the guards under which it is; None for others."""
+    transpose, depth = swapped(right), right.shape[-2]
+    # A column of one word is no vector.
+    if not isinstance(transpose, Load) or depth == unit.depth:
+        return None
+    guards = transpose.guards_in_place(context.builder, [live.columns, live.depth])
+    if any(guard.truth is False for guard in guards):
+        return None
+    return _InColumns(RowsFromAnyByte(context, unit, transpose, depth, live)), guards
+
+
+@dataclass(frozen=True)
+class _InColumns:
+    """B in memory, a column in one piece each.
+
+    Args:
+        columns: the rows of its transpose.
+    """
+
+    columns: RowsFromAnyByte
+
+    def pack(self, context: Context, panels: ColumnPanels, area: Area) -> None:
+        builder, depth = context.builder, panels.unit.depth
+        with builder.loop(integer(0), area.columns, integer(panels.panel)) as begin:
+            to = panels.packed.panel(builder, begin)
+            end = builder.smin(area.columns, builder.add(begin, integer(panels.panel)))
+            with builder.loop(begin, end, integer(1)) as column:
+                within = builder.mul(builder.binary("sub", column, begin), integer(depth))
+                place = builder.element_pointer("i8", to, within)
+                self.columns.pack(builder.add(area.first, column), place, panels.panel)
 
 
 def _row_of_bytes(builder: Builder, address: Val, width: int, count: Val | None) -> Val:

@@ -20,7 +20,7 @@ from triton_rvv.lowering.llvm.vp_memory import load_first_by_stride
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import DotExtents
-from triton_rvv.lowering.products.matrix_rows import UnalignedRows
+from triton_rvv.lowering.products.matrix_rows import RowsFromAnyByte
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
@@ -121,7 +121,7 @@ def packed_rows(
 
     def from_any_byte() -> None:
         with context.region():
-            unaligned = UnalignedRows(context, unit, left, depth, live)
+            unaligned = RowsFromAnyByte(context, unit, left, depth, live)
             for tiles in row_tiles(unit, rows):
                 _pack_unaligned(builder, unit, unaligned, packed, tiles, live)
 
@@ -221,8 +221,8 @@ def _pack_tiles(
 
 
 def _pack_unaligned(
-    builder: Builder, unit: MatrixUnit, rows: UnalignedRows, packed: MatrixOperand, tiles: RowTiles,
-    live: DotExtents,
+    builder: Builder, unit: MatrixUnit, rows: RowsFromAnyByte, packed: MatrixOperand,
+    tiles: RowTiles, live: DotExtents,
 ) -> None:  # fmt: skip
     """The operands of some tiles, row by row."""
     height, pairs = tiles.operands * unit.side, min(tiles.operands, 2) * unit.side

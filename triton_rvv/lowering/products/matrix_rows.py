@@ -3,6 +3,9 @@
 An operand's rows are words of eight bytes. Rows of a matrix with an odd number of columns begin at
 no multiple of eight, where words cannot be loaded: each row is loaded by bytes, a cache line at a
 time, and its words go to their places in the panel one by one.
+
+Columns of B are rows of its transpose, and take this way wherever they begin: words of 16 columns,
+loaded by stride, take longer.
 """
 
 from __future__ import annotations
@@ -14,27 +17,27 @@ from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.targets.matrix_unit import MatrixUnit
 
-__all__ = ["UnalignedRows"]
+__all__ = ["RowsFromAnyByte"]
 
 # Rows from one that is read to one that is asked for.
 _ROWS_AHEAD = 4
 
 
-class UnalignedRows:
-    """Puts rows of A into panels.
+class RowsFromAnyByte:
+    """Puts rows of an operand into panels.
 
     Args:
         context: where the code goes.
         unit: whose operands they are.
-        left: A.
+        source: A, or the transpose of B.
         depth: of its block.
         live: what of it counts.
     """
 
     def __init__(
-        self, context: Context, unit: MatrixUnit, left: Load, depth: int, live: DotExtents
+        self, context: Context, unit: MatrixUnit, source: Load, depth: int, live: DotExtents
     ) -> None:
-        self._builder, self._unit, self._left = context.builder, unit, left
+        self._builder, self._unit, self._source = context.builder, unit, source
         self._depth = integer(depth) if live.depth is None else live.depth
         padded = live.padded_depth(context.builder, unit.turn_depth)
         self._padded = integer(depth) if padded is None else padded
@@ -43,7 +46,7 @@ class UnalignedRows:
     def pack(self, row: Val, to: Val, rows: int) -> None:
         """Put a row into a panel of so many, where its first word goes `to`."""
         builder = self._builder
-        start, stride = self._left.rows_in_place(builder, row)
+        start, stride = self._source.rows_in_place(builder, row)
         stride_bytes = builder.resize(stride, "i64")
         ahead = builder.element_pointer(
             "i8", start, builder.mul(stride_bytes, integer(_ROWS_AHEAD))
