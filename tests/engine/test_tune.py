@@ -204,13 +204,21 @@ def started(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def wait_for_trials(process: subprocess.Popen[str], count: int) -> list[dict[str, str]]:
-    assert process.stdout is not None
     lines: list[dict[str, str]] = []
     while len(lines) < count:
-        line = process.stdout.readline()
+        line = next_line(process)
         assert line, "the run ended early"
         lines += trial_lines(line)
     return lines
+
+
+def next_line(process: subprocess.Popen[str]) -> str:
+    """Of its output. `communicate` passes over what `readline` would read ahead, this does not."""
+    assert process.stdout is not None
+    line = b""
+    while not line.endswith(b"\n") and (byte := os.read(process.stdout.fileno(), 1)):
+        line += byte
+    return line.decode()
 
 
 def wait_until_empty(session: int) -> None:
