@@ -26,19 +26,18 @@ _FETCHED_FONT = re.compile(r"@font-face\s*{[^}]*}\s*")
 
 
 def picture(title: str, typed: str, until: str = "", columns: int = _COLUMNS) -> str:
-    """An SVG of what stands on a terminal after the last live display.
+    """An SVG of what stands on a terminal after a live display.
 
     Args:
         title: of the terminal's window.
         typed: what `script` wrote, with escape sequences.
-        until: the last line that is drawn is the last with this text; "" draws all lines.
+        until: the last line that is drawn is the last with this text, and the first one follows the
+            live display before it; "" draws all lines after the last display.
         columns: of the terminal.
     """
-    printed = typed.rpartition(_CURSOR_SHOWN)[2].replace("\r\n", "\n")
-    printed = re.sub(r"\nScript done on .*", "", printed).strip("\n")
-    if until:
-        first, _, rest = printed.rpartition(until)
-        printed = first + until + rest.partition("\n")[0]
+    first, _, rest = typed.replace("\r\n", "\n").rpartition(until) if until else (typed, "", "")
+    printed = (first + until + rest.partition("\n")[0]).rpartition(_CURSOR_SHOWN)[2]
+    printed = re.sub(r"\nScript done on .*", "", printed.replace("\r\n", "\n")).strip("\n")
     console = EscapingConsole(record=True, width=columns, file=io.StringIO())
     console.print(Text.from_ansi(printed))
     return _FETCHED_FONT.sub("", console.export_svg(title=title))

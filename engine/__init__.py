@@ -20,7 +20,7 @@ __all__ = ["apply", "capture", "lookup", "ops", "tune", "tuned"]
 
 expect_interrupts("engine")
 
-# An interrupt may come here.
+# Imported only now, since an interrupt may come while it loads.
 from foundation.foreign_kernels import check_kernels  # noqa: E402
 
 check_kernels(Path(__file__).resolve().parents[1])

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
+from engine.results.atomic_file import write_text_file
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -15,7 +16,6 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
-from foundation.errors import UserError
 from foundation.printing import say
 
 __all__ = ["main"]
@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None) -> int:
     captured = read_capture(arguments.file)
     rows = task_rows(captured, spaces_in(arguments.file))
     if arguments.html is not None:
-        _write(arguments.html, task_page(captured, rows))
+        write_text_file(arguments.html, task_page(captured, rows))
         say(str(arguments.html))
     else:
         console = EscapingConsole(width=None if sys.stdout.isatty() else _WIDTH_OF_PIPES)
@@ -71,20 +71,6 @@ def _wrapped(line: str) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-
-
-def _write(path: Path, page: str) -> None:
-    """Write a page.
-
-    Raises:
-        UserError: if that is not possible.
-    """
-    try:
-        path.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise UserError(
-            f"{path} cannot be written ({error.strerror}): give another with --html"
-        ) from error
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -4,7 +4,7 @@ from foundation.interrupts import expect_interrupts
 
 expect_interrupts("rvv_runner")
 
-# An interrupt may come here.
+# Imported only now, since an interrupt may come while they load.
 from rvv_runner.board import Board, BoardError, BoardInfo  # noqa: E402
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement, Status  # noqa: E402
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from engine.run.estimates import measurement_text
 from engine.workers.artifacts import BuildFailure
 from engine.workers.devices import machine_of
-from engine.workers.joint import JointArtifact, JointMeasurement
+from engine.workers.joint import JointArtifact, JointMeasurement, run_command
 from engine.workers.spans import Span
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.usage import split_usage
@@ -98,9 +97,8 @@ class Outcome:
             return {}
         record = dict(self.artifact.record)
         _, usage = split_usage(machine_of(self.measurement.board)[0])
-        if (command := record.get("run_command")) and usage.launcher_options:
-            more = f" {shlex.join(usage.launcher_options)}"
-            record["run_command"] = f"{command}{more}".replace(" && ", f"{more} && ")
+        if "run_command" in record:
+            record["run_command"] = run_command(self.artifact, usage.launcher_options)
         return record
 
     def _times_s(self) -> dict[str, float]:

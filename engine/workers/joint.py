@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import geometric_mean
@@ -21,6 +22,7 @@ __all__ = [
     "JointMeasurement",
     "joined",
     "joint_board",
+    "run_command",
 ]
 
 _LEAST_LIMIT_S = 1.0  # the rest of a limit may be 0, which boards do not accept
@@ -54,8 +56,8 @@ class JointArtifact:
     @property
     def record(self) -> Mapping[str, object]:
         """How to run all of them by hand, one after another, if they can be."""
-        commands = [part.record.get("run_command") for part in self.parts.values()]
-        return {"run_command": " && ".join(map(str, commands))} if all(commands) else {}
+        command = run_command(self)
+        return {"run_command": command} if command else {}
 
     def texts(self) -> list[Path]:
         """The files of all of them."""
@@ -64,6 +66,20 @@ class JointArtifact:
     @property
     def _first(self) -> Artifact:
         return next(iter(self.parts.values()))
+
+
+def run_command(artifact: Artifact, options: Sequence[str] = ()) -> str:
+    """The command that runs an artifact by hand, or its parts one after another; "" without one.
+
+    Args:
+        artifact: what was built.
+        options: of its launcher, such as a number of cores.
+    """
+    if isinstance(artifact, JointArtifact):
+        commands = [run_command(part, options) for part in artifact.parts.values()]
+        return " && ".join(commands) if all(commands) else ""
+    command = str(artifact.record.get("run_command", ""))
+    return " ".join([command, *map(shlex.quote, options)]) if command else ""
 
 
 @dataclass(frozen=True)

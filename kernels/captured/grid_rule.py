@@ -104,8 +104,8 @@ def possible_factors(
         parameter: a constexpr that is an integer above 1.
         deployed: the values of the constexprs.
         sizes: integers of the launch by where they were found, the likeliest first.
-        axes: those of which an axis of one program may follow: by the others, the kernel does not
-            tell its programs apart.
+        axes: which may follow though they have one program; by the others, the kernel does not tell
+            its programs apart.
     """
     value = int(deployed[parameter])
     found: dict[tuple[int, int | None], Factor] = {}

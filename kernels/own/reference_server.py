@@ -60,7 +60,7 @@ def _forked(interprets: str) -> socket.socket:
         here.close()
         _end_with(parent)
         os.environ["TRITON_INTERPRET"] = interprets
-        # What every run of this fork has.
+        # What every run of this fork has: imported for that alone.
 
         import kernels.own.reference_job  # noqa: F401
 

@@ -324,7 +324,7 @@ def test_tasks_are_listed(plain, tmp_path):
     assert any("BLOCK varies: " in note for note in notes)
     assert max(map(len, notes)) <= 80
     assert re.search(r"Of the time of these kernels: in [\d.]+% there is something to try", listed)
-    page = tmp_path / "no folder" / "page.html"
+    page = plain / "page.html"  # a file is no folder
     refused = run_here(tmp_path, "tasks", str(plain), "--html", str(page))
     assert refused.returncode == 2
     assert f"{page} cannot be written" in refused.stderr

@@ -16,6 +16,7 @@ from engine.study.storage import StudyIdentity, open_study
 from engine.winners.lookup import Found
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.devices import board_info, cores_of, load_board, machine_of, on_cores, timed
+from engine.workers.joint import JointArtifact
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.command_line import ArgumentParser
 from foundation.config import Config
@@ -84,6 +85,9 @@ def test_the_command_to_run_a_configuration_by_hand_takes_as_many_cores(
     command = outcome.attributes()["run_command"]
     assert str(command).endswith(f"k.data --grid 8,1,1{options}")
     assert f"\n{command}\n" in outcome.note()
+    joint = JointArtifact({"N=1": artifact, "N=2": artifact})
+    outcome = Outcome(Measurement("correct", (1e-3,), board=board), joint)
+    assert outcome.attributes()["run_command"] == f"{command} && {command}"
 
 
 def test_a_study_is_of_a_number_of_cores() -> None:
