@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import getpass
 import os
 import secrets
@@ -94,6 +95,10 @@ class SshServer:
         sshd = shutil.which("sshd") or "/usr/sbin/sshd"
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(exist_ok=True)
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while self._is_taken():
+            assert time.monotonic() < deadline, f"something else listens on {self.port}"
+            time.sleep(0.02)
         log = (self.folder / "log").open("ab")
         self._process = subprocess.Popen(
             [*self._before, sshd, "-D", "-e", "-f", str(self.folder / "sshd_config")],
@@ -103,7 +108,6 @@ class SshServer:
             start_new_session=True,
         )
         log.close()
-        deadline = time.monotonic() + START_TIMEOUT_S
         while time.monotonic() < deadline:
             with contextlib.suppress(OSError):
                 socket.create_connection((self._address, self.port), timeout=1).close()
@@ -111,6 +115,14 @@ class SshServer:
             assert self._process.poll() is None, (self.folder / "log").read_text()
             time.sleep(0.02)
         raise AssertionError("sshd does not answer")
+
+    def _is_taken(self) -> bool:
+        """Whether the port has a listener: a child of a killed sshd may have it for a moment."""
+        try:
+            socket.create_server((self._address, self.port)).close()
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+        return False
 
     def sessions(self) -> list[int]:
         """Its processes for logins."""
