@@ -5,7 +5,8 @@
  *
  * Programs take turns, and a load reads what its program may count on: not what another wrote unless an
  * atomic operation ordered the two; and of two stores in no order, either may be the last. Wrong outputs
- * are the kernel's fault only where it is right with its programs one after another. docs/reference/launcher.md describes what it prints and returns. */
+ * are the kernel's fault only where it is right with its programs one after another.
+ * docs/reference/launcher.md describes what it prints and returns. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

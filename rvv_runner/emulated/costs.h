@@ -25,9 +25,9 @@ enum { LMUL_1 = 3 };
     X(v_fp) X(v_fma) X(v_fp_slow) X(v_fp_compare) X(v_fp_divide) X(v_fp_sqrt) X(v_reduce) \
     X(v_fp_reduce) X(v_fp_reduce_ordered) X(v_slide_up) X(v_slide_down) X(v_gather) \
     X(v_gather_wide_index) X(v_compress) X(v_mask) X(v_mask_set) X(v_mask_count) \
-    X(v_to_scalar) X(v_scalar_move) X(v_move_whole) X(v_load) X(v_store) X(v_load_first_fault) X(v_load_mask) \
-    X(v_store_mask) X(v_load_strided) X(v_store_strided) X(v_load_indexed) \
-    X(v_store_indexed) X(v_load_segment2) X(v_load_segment3) X(v_load_segment4) \
+    X(v_to_scalar) X(v_scalar_move) X(v_move_whole) X(v_load) X(v_store) \
+    X(v_load_first_fault) X(v_load_mask) X(v_store_mask) X(v_load_strided) \
+    X(v_store_strided) X(v_load_indexed) X(v_store_indexed) X(v_load_segment2) X(v_load_segment3) X(v_load_segment4) \
     X(v_load_segment_many) X(v_store_segment2) X(v_store_segment3) X(v_store_segment4) \
     X(v_store_segment_many) X(v_load_strided_segment2) X(v_load_strided_segment3) \
     X(v_load_strided_segment4) X(v_store_strided_segment2) X(v_store_strided_segment3) \
