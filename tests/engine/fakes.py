@@ -78,12 +78,14 @@ class FakeBoard:
     noise: float = 0.0  # standard deviation of the logarithm of a run
     notes: tuple[str, ...] = ()
     bug: Exception | None = None  # what opening raises
+    opening_s: float = 0.0
     closing_s: float = 0.0
     gone: Path | None = None  # while this file exists, the board is out of order
     conditions: dict[str, float | str] = field(default_factory=dict)  # of every measurement
 
     def open(self) -> None:
         note(self.log, f"open {os.getpid()}")
+        time.sleep(self.opening_s)
         if self.bug is not None:
             raise self.bug
         if self.log is not None and self.log.read_text().count("open ") <= self.deaths:

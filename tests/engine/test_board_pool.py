@@ -163,7 +163,7 @@ def test_a_job_waits_for_the_only_board_to_come_back(tmp_path: Path) -> None:
 def test_a_head_that_is_lost_while_the_only_board_opens_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with pool_of(a=FakeBoard()) as pool, monkeypatch.context() as patch:
+    with pool_of(a=FakeBoard(opening_s=1)) as pool, monkeypatch.context() as patch:
         patch.setitem(ray_nodes._watched, "127.0.0.1:1", "it is gone")  # where nobody answers
         with pytest.raises(ClusterLost, match="it is gone"):
             pool.wait_open()

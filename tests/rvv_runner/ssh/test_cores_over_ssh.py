@@ -72,7 +72,10 @@ def test_all_threads_are_ended_with_the_time(
     two_cores: SshBoard, build_kernel: Callable[..., ElfArtifact]
 ) -> None:
     artifact = build_kernel(ENDLESS, there(), GRID)
-    measurement = two_cores.measure(artifact, 1, 2)
+    for _ in range(5):
+        measurement = two_cores.measure(artifact, 1, 2)
+        if measurement.status != "board":  # it got too little of a processor: tuners measure again
+            break
     assert measurement.status == "timeout"
     assert not processes_with("--cores")
 
