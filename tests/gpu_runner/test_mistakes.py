@@ -13,7 +13,6 @@ from foundation.errors import UserError
 from gpu_runner import measuring
 from gpu_runner.protocol import Report, Request
 
-
 GIB = 1 << 30
 
 
