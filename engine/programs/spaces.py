@@ -37,6 +37,8 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
         why = _refusal(capture, task) if found is None else found.refusal
         if found is None or found.probed is None:
             return TaskSpace(0, (ParameterNote("", "is not tuned", why),))
+        if found.probed.unseen:
+            return TaskSpace(0, (ParameterNote("", "is tuned on a GPU only", found.probed.unseen),))
         options, listed = task.options, task.listed
         space = captured_space(found.probed, options, listed, None, is_wide=found.is_wide)
         return TaskSpace(

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from foundation.config import ParameterValue
 from foundation.errors import UserError
 from foundation.printing import say
 from foundation.processors import cores
@@ -27,6 +26,7 @@ from kernels.captured.examined import (
 )
 from kernels.captured.probe import probed
 from kernels.captured.recorded import RecordedTask, load_task
+from kernels.captured.unexamined import unexamined
 from kernels.source_digest import source_digest
 
 __all__ = [
@@ -165,7 +165,7 @@ class Examiner:
             except _EndedError as error:
                 is_cut_off = time.monotonic() >= end_s and not finishes
                 if not is_cut_off and key not in read_examined(self._capture):
-                    _refuse(self._capture, key, str(error))
+                    _note_end(self._capture, key, str(error))
 
     def _examine_in_child(self, key: str, end_s: float) -> None:
         """Examine one task.
@@ -222,11 +222,22 @@ def _how_it_ended(status: int) -> str:
     return f"ended the process with status {status}"
 
 
-def _refuse(capture: Path, key: str, how: str) -> None:
+def _note_end(capture: Path, key: str, how: str) -> None:
     """Note that the process did not survive a task."""
     task = load_task(capture, key)
     reason = f"{task.task.kernel.name} {how} when it was run on its captured arguments"
-    keep_examined(capture, {key: Examined(digest_of(task), None, reason)})
+    _keep_unexamined(capture, task, reason)
+
+
+def _keep_unexamined(capture: Path, task: RecordedTask, why: str) -> None:
+    """Note that this machine's processor cannot tell what may vary of a task.
+
+    Where arguments share memory, it cannot tell either whether they may be apart.
+    """
+    probed = None if task.shares_memory else unexamined(task, why)
+    keep_examined(
+        capture, {task.task.key: Examined(digest_of(task), probed, "" if probed else why)}
+    )
 
 
 def examine_here(capture: Path, keys: Iterable[str], *, widens: bool) -> None:
@@ -237,7 +248,7 @@ def examine_here(capture: Path, keys: Iterable[str], *, widens: bool) -> None:
         try:
             task = load_task(capture, key)
             digest = digest_of(task)
-            listed = _listed_values(task)
+            listed = task.listed_values if task.listed else None
             found = probed(
                 task.deployed,
                 task.memory(0),
@@ -249,13 +260,15 @@ def examine_here(capture: Path, keys: Iterable[str], *, widens: bool) -> None:
         except UserError as error:
             keep_examined(capture, {key: Examined(digest, None, str(error))})
         except Exception as error:  # whatever a kernel's launch raises
-            keep_examined(capture, {key: Examined(digest, None, _failure(task, error))})
+            if task is None:
+                keep_examined(capture, {key: Examined(digest, None, _failure("the kernel", error))})
+            else:
+                _keep_unexamined(capture, task, _failure(task.task.kernel.name, error))
         say(key, flush=True)
 
 
-def _failure(task: RecordedTask | None, error: Exception) -> str:
+def _failure(name: str, error: Exception) -> str:
     """What a kernel fails with, in one line: the last, which in errors of compilers says why."""
-    name = "the kernel" if task is None else task.task.kernel.name
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{name} fails on its captured arguments: {type(error).__name__}: {(lines or [''])[-1]}"
 
@@ -267,15 +280,3 @@ def _limit_processor_time() -> None:
     _, hard_s = resource.getrlimit(resource.RLIMIT_CPU)
     if hard_s == resource.RLIM_INFINITY or limit_s <= hard_s:
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, hard_s))
-
-
-def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]] | None:
-    if not task.listed:
-        return None
-    constants = task.deployed.constants
-    values: dict[str, list[ParameterValue]] = {}
-    for entry in task.listed:
-        for name, value in entry.items():
-            if name in constants and value not in values.setdefault(name, []):
-                values[name].append(value)
-    return values

@@ -19,9 +19,10 @@ from kernels.captured.block_rule import BlockRule
 from kernels.captured.changed_memory import telling_changes
 from kernels.captured.data_sizes import data_size_names
 from kernels.captured.deployed import Deployed
-from kernels.captured.grid_rule import GridRule, possible_factors
+from kernels.captured.grid_rule import GridRule
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
+from kernels.captured.sampled_grid import SampledGrid
 from kernels.captured.sharing import agrees_in_shared_memory
 from kernels.captured.tail import needed_surroundings
 from kernels.own.changed_inputs import Change
@@ -67,6 +68,7 @@ class Probed:
         tail: how many elements lie behind each storage that the kernel reads and does not need.
         fronts: whether the kernel reads what its storages hold in front of its tensors.
         changes: how inputs of the check differ from the captured ones; see `telling_changes`.
+        unseen: why nothing was found out by runs, in one sentence; "" if they showed the above.
     """
 
     rule: GridRule
@@ -77,6 +79,7 @@ class Probed:
     tail: int = 0
     fronts: bool = False
     changes: Mapping[str, Change] = field(default_factory=dict)
+    unseen: str = ""
 
 
 Constants = Mapping[str, Any]
@@ -149,12 +152,12 @@ class _Probe:
         self._derived = derived
         self._rule = GridRule(deployed.grid)
         self._loads = deployed.blocks
-        self._sizes = _sizes(deployed, checked.given)
         self._used = used_names(deployed.function.src)
         self._compared = compared_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
         self._data_sizes = data_size_names(deployed.function.src)
-        self._axes = program_axes(deployed.function.src)
+        axes = program_axes(deployed.function.src)
+        self._grid = SampledGrid(deployed, checked.given, axes)
 
     def run(self) -> Probed:
         names = [p.name for p in self._deployed.function.params if p.is_constexpr]
@@ -208,7 +211,7 @@ class _Probe:
         values = tuple(listed)
         others = [other for other in values if other != value]
         whole = isinstance(value, int) and not isinstance(value, bool) and value > 0
-        sampled = self._sampled_rules(name) if whole else []
+        sampled = self._grid.rules(self._rule, name) if whole else []
         if sampled:
             self._rule = sampled[0]
         has_descriptors = bool(self._loads.sizes)
@@ -268,7 +271,10 @@ class _Probe:
         The way with the fewest programs that does is kept: more of them may do no harm.
         """
         constants = {**self._deployed.constants, name: value}
-        rules = self._sampled_rules(name) or [self._rule, *self._ways(name)]
+        rules = self._grid.rules(self._rule, name) or [
+            self._rule,
+            *self._grid.ways(self._rule, name),
+        ]
         rules.sort(key=lambda rule: math.prod(rule.grid(constants)))
         blocks = list(self._loads.following(name, self._deployed.constants[name]))
         for one, rule in itertools.product(blocks, rules):
@@ -277,32 +283,11 @@ class _Probe:
                 return True
         return False
 
-    def _ways(self, name: str) -> list[GridRule]:
-        """The rules by which the grid may follow a parameter, if none is known."""
-        if any(factor.parameter == name for factor in self._rule.factors):
-            return []
-        deployed = self._deployed.constants
-        factors = possible_factors(self._rule, name, deployed, self._sizes, self._axes)
-        found = [self._rule.following(factor, deployed) for factor in factors]
-        return [rule for rule in found if rule is not None]
-
     def _may_follow(self, name: str, value: int) -> bool:
         """Whether the grid may follow a parameter at a value, though so far it stayed."""
         constants = {**self._deployed.constants, name: value}
         stays = self._rule.grid(constants)
-        return any(rule.grid(constants) != stays for rule in self._ways(name))
-
-    def _sampled_rules(self, name: str) -> list[GridRule]:
-        """The rules that give what the program's own function did for other values of a name.
-
-        None where there is no such function, or no rule is like it.
-        """
-        deployed, samples = self._deployed.constants, self._deployed.grid_samples
-        own = [({**deployed, **changed}, grid) for changed, grid in samples if [*changed] == [name]]
-        if not own:
-            return []
-        rules = [self._rule, *self._ways(name)]
-        return [rule for rule in rules if all(rule.grid(one) == grid for one, grid in own)]
+        return any(rule.grid(constants) != stays for rule in self._grid.ways(self._rule, name))
 
     def _is_right(self, rule: GridRule, constants: Constants, blocks: BlockRule) -> bool:
         constants = {**constants, **self._derived(constants)}
@@ -326,13 +311,3 @@ def _is_block(value: object) -> bool:
 
 def _magnitude(value: object) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _sizes(deployed: Deployed, given: Memory) -> dict[str, int]:
-    """The integers that a wrapper may have divided by a block, the likeliest first."""
-    sizes = {n: v for n, (_, v) in deployed.scalars.items() if isinstance(v, int) and v > 1}
-    for name, view in given.views.items():
-        sizes |= {f"{name}.shape[{axis}]": size for axis, size in enumerate(view.shape) if size > 1}
-        elements = math.prod(view.shape)
-        sizes[str(elements)] = elements
-    return sizes

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import torch
 
 from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
 from kernels.captured.changed_memory import changed_memory
 from kernels.captured.deployed import Deployed
 from kernels.captured.examination import current_examined
@@ -149,7 +150,13 @@ class _CapturedKernel:
         )
 
     def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
-        """The configurations to try."""
+        """The configurations to try.
+
+        Raises:
+            UserError: if it was not found out what may vary, which a GPU alone can do without.
+        """
+        if self._probed.unseen and board.gpu is None:
+            raise UserError(self._probed.unseen)
         listed, options = self._task.listed, self._deployed.options
         return captured_space(self._probed, options, listed, board.gpu, is_wide=self._is_wide)
 

@@ -103,6 +103,22 @@ class RecordedTask:
                 parts.update(repr(contents).encode())
         return parts.hexdigest()[:16]
 
+    @property
+    def shares_memory(self) -> bool:
+        """Whether two of its tensors lie in one storage."""
+        storages = [view.storage for view in self._views.values()]
+        return len(set(storages)) < len(storages)
+
+    @property
+    def listed_values(self) -> dict[str, list[ParameterValue]]:
+        """The values of each constexpr that its autotuner lists; empty without one."""
+        values: dict[str, list[ParameterValue]] = {}
+        for entry in self.listed:
+            for name, value in entry.items():
+                if name in self.deployed.constants and value not in values.setdefault(name, []):
+                    values[name].append(value)
+        return values
+
     def derived(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
         """The constexprs that `@triton.heuristics` derives from others."""
         if not self._kernel.heuristics:

@@ -103,6 +103,8 @@ def _options(gpu: GpuLimits, default: Config) -> list[Parameter]:
 def _notes(probed: Probed, parameters: int) -> tuple[str, ...]:
     """Sentences for the user."""
     notes = []
+    if probed.unseen:
+        notes.append(f"its blocks vary as its autotuner lists, if it has one: {probed.unseen}")
     if not parameters:
         texts = freedom_texts(probed.freedoms)
         reasons = "; ".join(f"{text.subject}: {text.why}" for text in texts)

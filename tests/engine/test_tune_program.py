@@ -238,12 +238,13 @@ def test_a_kernel_that_crashes_is_refused(
     good = add_to(capture, n=128)
     monkeypatch.setattr("kernels.captured.examination.EXAMINATION_LIMIT_S", 0.01)
     examine(capture.path, [key])
-    assert "ran longer than 0.05 s or took" in read_examined(capture.path)[key].refusal
+    assert "ran longer than 0.05 s or took" in read_examined(capture.path)[key].required().unseen
     monkeypatch.undo()
     values = {"x": normal(9), "y": normal(9), "out": torch.zeros(9), "n": 9, "BLOCK": 3}
     bad = capture.launch(kernels.add_kernel, [3], values)
     examine(capture.path, [key, good, bad])
-    refusals = {one: entry.refusal for one, entry in read_examined(capture.path).items()}
+    examined = read_examined(capture.path)
+    refusals = {one: entry.required().unseen for one, entry in examined.items()}
     assert not refusals[key]
     assert not refusals[good]
     assert refusals[bad].startswith("add_kernel fails on its captured arguments: ")
@@ -261,7 +262,8 @@ def test_only_what_a_task_does_to_the_process_is_kept(
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(python))
     assert examine_new(capture.path, lambda task: None) == ([] if said else [key])
-    assert all(said in entry.refusal for entry in read_examined(capture.path).values())
+    examined = read_examined(capture.path).values()
+    assert all(said in entry.required().unseen for entry in examined)
 
 
 @pytest.mark.long

@@ -48,6 +48,7 @@ class CaptureFile:
         launches: int = 1,
         time_s: float | None = 1e-5,
         options: Mapping[str, Any] | None = None,
+        grid_samples: Sequence[Mapping[str, Any]] = (),
         **kernel_fields: Any,
     ) -> str:
         """Add a task, and return its key.
@@ -59,6 +60,7 @@ class CaptureFile:
             launches: how often it was launched.
             time_s: of one launch; None if it was not timed.
             options: of the compiler.
+            grid_samples: what the program's function gives for other constants.
             kernel_fields: other values of `kernels.captured.task.Kernel`.
         """
         configurations, function = None, kernel
@@ -90,7 +92,7 @@ class CaptureFile:
             "storages": storages,
             "grid": [*grid, 1, 1][:3],
             "is_grid_callable": False,
-            "grid_samples": [],
+            "grid_samples": [*grid_samples],
             "configurations": configurations,
             "autotune_key": [],
             "heuristics": [],
