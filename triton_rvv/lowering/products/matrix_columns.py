@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from triton_rvv.lowering.blocks.buffer import Buffer
@@ -154,8 +155,14 @@ class _Computed:
             for column in index_loops.steps(context, area.columns, width, unrolled=False):
                 at = builder.add(area.first, column)
                 steps = [builder.add(k, integer(step)) for step in range(unit.depth)]
-                points = [VectorIndex((*panels.plane, s), at, width, version) for s in steps]
-                panels.store(builder, [tensor.at(builder, point) for point in points], k, column)
+                points = [
+                    VectorIndex((*panels.plane, step), at, width, version, rows_ahead=unit.depth)
+                    for step in steps
+                ]
+                # Side by side, since an in-order core waits for each result that it needs at once;
+                # so what a row asks for ahead is for the next rows.
+                rows = builder.interleave([partial(tensor.at, builder, each) for each in points])
+                panels.store(builder, rows, k, column)
 
 
 @dataclass(frozen=True)
