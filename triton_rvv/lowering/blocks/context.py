@@ -139,7 +139,11 @@ class Context:
         """Lower an operation further down in this block, whose operands are known, here."""
         if self._early.get(operation) not in self._around:
             self.lower_operation(operation)
-            self._early[operation] = self._region
+            self.done_ahead(operation)
+
+    def done_ahead(self, operation: Operation) -> None:
+        """An operation further down in this block is lowered here, as a part of another one."""
+        self._early[operation] = self._region
 
     def lower_operation(self, operation: Operation) -> None:
         """Lower one operation.
