@@ -26,6 +26,7 @@ from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
+from triton_rvv.lowering.products.loop_updates import LoopUpdate, plan_loop_update
 from triton_rvv.lowering.products.matrix_columns import (
     ColumnPanels,
     ColumnSource,
@@ -72,6 +73,7 @@ class _Product:
         result: the sums after; it may be the array that `start` reads.
         store: what to do with complete tiles in the last turn of a loop.
         in_parts: whether the mask of that store may cut tiles.
+        update: what to do with tiles in every turn, in place of writing them to `result`.
     """
 
     unit: MatrixUnit
@@ -83,6 +85,7 @@ class _Product:
     result: Buffer
     store: EpilogueStore | None
     in_parts: bool = False
+    update: LoopUpdate | None = None
 
     def plane(self, builder: Builder, position: Val, rows: int) -> _Product:
         """That of one position in a batch, whose A has so many rows."""
@@ -114,7 +117,8 @@ def multiply_int8(
     """
     builder, unit = context.builder, context.target.matrix_unit
     assert unit is not None
-    materialise.prepare(context, [start])
+    update = plan_loop_update(context, operation, result)
+    materialise.prepare(context, [start, *([update.value] if update else [])])
     lefts, rights = [left for left, _ in operands], [right for _, right in operands]
     rows, columns = lefts[0].shape[-2], rights[0].shape[-1]
     most, fewest = unit.tile[1] * unit.side, unit.rows_per_register * unit.side
@@ -127,7 +131,7 @@ def multiply_int8(
     def by(sources: Sequence[ColumnSource]) -> None:
         parts = [(each, right.shape[-2]) for each, right in zip(sources, rights, strict=True)]
         b = column_panels(context, unit, parts, columns, live, tile_columns)
-        product = _Product(unit, live, a, b, tile_columns, before, result, store)
+        product = _Product(unit, live, a, b, tile_columns, before, result, store, update=update)
         if store is not None:
             store.takes_part = store.part is not None and _is_in_place(product)
         for plane in index_loops.positions(context, lefts[0].shape[:-2], unrolled=False):
@@ -202,7 +206,7 @@ def _tile(
     panels = [product.left.panel(builder, top) for top in (row, below)]
     panels.append(product.right.packed.panel(builder, column))
     call = _Call(builder, product, tiles.operands, panels)
-    if not _is_in_place(product):
+    if product.update is not None or not _is_in_place(product):
         _by_an_array(context, product, call, point, height)
         return
     before, start = TilePlace.of_array(builder, product.result, point), product.start
@@ -282,4 +286,5 @@ def _by_an_array(
             sums.append(tile.at(builder, here))
     totals = product.start.read(builder, points)
     sums = [builder.add(total.read(), each) for total, each in zip(totals, sums, strict=True)]
-    write_sums(builder, product.store, points, sums, product.result.write_each)
+    write = product.result.write_each if product.update is None else product.update.write
+    write_sums(builder, product.store, points, sums, write)
