@@ -33,6 +33,7 @@ from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.lowering.ttir.store_sinking import mark_sinkable_stores
 from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
 from triton_rvv.lowering.ttir.unfilled import mark_unfilled
+from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops
 
 __all__ = ["PARSED", "PASSES", "Fired", "Pass", "Watch", "run_passes"]
 
@@ -82,6 +83,11 @@ PASSES: Sequence[Pass] = (
         "turn-short-rows",
         turn_short_rows,
         "Turns blocks around whose short rows are reduced, so that their rows are lanes.",
+    ),
+    Pass(
+        "unroll-loops",
+        unroll_loops,
+        "Writes out short loops that only compute the blocks which they carry.",
     ),
     Pass(
         "split-blocks",

@@ -94,7 +94,7 @@ def _are_short_rows(blocks: Iterable[Value], kernel: Kernel) -> bool:
 
 def _lie_in_turn(loads: Iterable[Operation], kernel: Kernel) -> bool:
     """Whether each row in memory begins right behind the one before, as in an array of its own."""
-    sums = AccessFunctions(kernel.function, kernel.known_integers)
+    sums = AccessFunctions(kernel.function, kernel.integers_so_far())
     for load in loads:
         stride = sums.of(load.operands[0]).stride(0)
         distance = None if stride is None else sums.number(stride)
