@@ -32,7 +32,7 @@ def named(elements: Iterable[Any], fields: Sequence[str]) -> tuple[Any, ...]:
     """A tuple of elements, whose fields have names if any are given."""
     if not fields:
         return tuple(elements)
-    made: tuple[Any, ...] = collections.namedtuple("Parts", fields, rename=True)(*elements)  # type: ignore[misc]
+    made: tuple[Any, ...] = collections.namedtuple("Parts", fields, rename=True)(*elements)
     return made
 
 
