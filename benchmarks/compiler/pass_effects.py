@@ -28,7 +28,7 @@ from foundation.config import Config
 from foundation.shapes import shape_text
 from rvv_runner import ElfArtifact
 from rvv_runner.devices import load_board
-from triton_rvv.lowering import PASSES, RULES
+from triton_rvv.pass_printer import skipped_names
 from triton_rvv.pipeline import CompiledKernel
 
 __all__ = ["RowEffects", "effects_of"]
@@ -182,7 +182,7 @@ def main() -> None:
             shape = shape_text(each.row.problem.shape)
             print(f"{each.row.kernel} {each.row.dtype} {shape}: {', '.join(parts)}", flush=True)
     print(f"\n{len(rows)} rows, cycles without a pass or rule over cycles with all\n\n{_HEADER}")
-    for name in (each.name for each in (*PASSES, *RULES)):
+    for name in skipped_names():
         for kind, ratios in (
             ("default", [each.default for each in effects]),
             ("fastest", [each.fastest for each in effects]),

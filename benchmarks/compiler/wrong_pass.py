@@ -8,7 +8,6 @@ the emulated X60. KERNEL is one of the project's, or FILE.py:KERNEL.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
@@ -68,4 +67,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
