@@ -83,10 +83,12 @@ def multiply(
     result = _destination(context, operation, start)
     context.bind(operation.result, result)
     if fits_matrix_unit(context.target, left, right, sum_type):
+        context.choices.note("tiles", "by the matrix unit")
         multiply_int8(context, operation, (left, right), start, result)
         return
     start = converted(start, sum_type)
     if is_grouped(context.target, left, right, sum_type):
+        context.choices.note("tiles", "of words")
         rounded = _rounding(sum_type, result)
         multiply_in_groups(context, operation, left, right, start, result, rounded)
         return
