@@ -196,6 +196,8 @@ class Kernel:
         captured: assignments of what it takes from the function that made it, a line each.
         global_values: the same of what it reads of its module.
         package: of its module, which relative imports begin with; "" for none.
+        definition: of `triton_rvv.launches.definition`, which makes it again; "" where its file
+            has it.
     """
 
     module: str
@@ -209,6 +211,7 @@ class Kernel:
     captured: str = ""
     global_values: str = ""
     package: str = ""
+    definition: str = field(repr=False, default="")
 
     @property
     def name(self) -> str:
