@@ -2,10 +2,10 @@
 python benchmarks/compiler/pass_effects.py [KERNEL ...]
 
 Every row of `code_speed.toml`, every kernel of bench_hand.py, `common_sums.py` and
-`common_edges.py`, and a product with 4-bit weights on the emulated X60, so all cycles are estimates: with all passes, and without
-each of those that changed something, and each of the rules by which code was written. Of a row's
-configurations, the default and the one that is fastest with all are measured. It takes an hour on
-two cores.
+`common_edges.py`, and a product with 4-bit weights on the emulated X60, so all cycles are
+estimates: with all passes, and without each of those that changed something, and each of the rules
+by which code was written. Of a row's configurations, the default and the one that is fastest with
+all are measured. It takes an hour on two cores.
 """
 
 from __future__ import annotations
