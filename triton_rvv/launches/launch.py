@@ -70,6 +70,11 @@ class Launch:
         return bound_arguments(self.kernel, self.args, self.kwargs)
 
     @property
+    def names(self) -> set[str]:
+        """The parameters and options that the launch gives."""
+        return {*self.kernel.arg_names[: len(self.args)], *self.kwargs}
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options of the compiler that the launch gives."""
         return {n: v for n, v in self.kwargs.items() if n not in self.kernel.arg_names}
