@@ -187,9 +187,9 @@ def test_a_pass_that_is_left_out(file, capsys):
 
 
 def test_a_pass_that_is_not_there(file, capsys):
-    assert main([*arguments(file), "--print-after", "group-store"]) == 2
+    assert main([*arguments(file), "--print-after", "hoist-mask"]) == 2
     said = capsys.readouterr().err
-    assert said == "triton_rvv: there is no pass group-store: did you mean group-stores?\n"
+    assert said == "triton_rvv: there is no pass hoist-mask: did you mean hoist-masks?\n"
 
 
 def test_how_code_was_written(file, capsys):
