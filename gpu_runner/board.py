@@ -195,7 +195,7 @@ class _Process:
         if answer is None:
             reason = f"the arguments were not made within {_PREPARE_LIMIT_S:g} s"
             return Report("board", reason, ends=True)
-        if isinstance(answer, Prepared):
+        while isinstance(answer, Prepared):  # once more where it began anew with less in memory
             answer = self._answer(timeout_s)
         if answer is None:
             return Report("timeout", f"it did not finish within {timeout_s:g} s", ends=True)

@@ -46,6 +46,9 @@ _GPU_FAULTS = (
     "nvlink",
 )
 
+# What a process without arrays may hold of the GPU's memory, and what others hold without harm.
+_HARMLESS_BYTES, _HARMLESS_PART = 1 << 30, 1 / 16
+
 
 @dataclass(frozen=True)
 class _Arguments:
@@ -128,7 +131,7 @@ def _expect(context: _Context, expected: Expected) -> None:
 def _report(context: _Context, request: Request, connection: Connection) -> Report:
     """The outcome of a request; it does not raise."""
     try:
-        return _measured(context, request, connection)
+        return _with_room(context, request, connection)
     except DamagedMemory as wrong:
         context.arguments.clear()
         return Report("wrong", str(wrong))
@@ -136,15 +139,24 @@ def _report(context: _Context, request: Request, connection: Connection) -> Repo
         return Report("wrong", str(wrong), max_abs_error=wrong.max_abs_error)
     except OutOfResources as error:
         return Report("runtime", _first_line(error))
-    except torch.cuda.OutOfMemoryError as error:
-        context.arguments.clear()
-        return Report("runtime", f"the GPU's memory ran out: {_first_line(error)}", ends=True)
     except FileMistake as error:
         return Report("mistake", str(error))
     except RuntimeError as error:  # of CUDA, through torch or Triton
-        return _fault(error)
+        return _without_room(error) if _is_of_memory(error) else _fault(error)
     except Exception as error:  # a bug here says nothing about the configuration
         return Report("board", f"{type(error).__name__}: {_first_line(error)}", ends=True)
+
+
+def _with_room(context: _Context, request: Request, connection: Connection) -> Report:
+    """Measure; where the GPU's memory runs out, again without the arguments of other problems."""
+    try:
+        return _measured(context, request, connection)
+    except RuntimeError as error:
+        if not _is_of_memory(error):
+            raise
+    context.arguments.clear()
+    torch.cuda.empty_cache()
+    return _measured(context, request, connection)
 
 
 def _measured(context: _Context, request: Request, connection: Connection) -> Report:
@@ -204,7 +216,7 @@ def _made(source: ArgumentsSource, device: str, config: Config) -> _Arguments:
     except UserError as error:
         raise FileMistake(str(error)) from error
     except Exception as error:
-        if isinstance(error, torch.cuda.OutOfMemoryError) or _is_the_gpus(error):
+        if _is_of_memory(error) or _is_the_gpus(error):
             raise
         what = f"{type(error).__name__}: {_first_line(error)}"
         raise FileMistake(f"the arguments cannot be made: {what}") from error
@@ -218,6 +230,24 @@ def _made(source: ArgumentsSource, device: str, config: Config) -> _Arguments:
 def _fault(error: RuntimeError) -> Report:
     """The report of an error after which the context is of no use."""
     return Report("board" if _is_the_gpus(error) else "runtime", _first_line(error), ends=True)
+
+
+def _without_room(error: RuntimeError) -> Report:
+    """The report of a run for which the GPU's memory did not do: others may hold it for a while."""
+    reason = f"the GPU's memory ran out: {_first_line(error)}"
+    with contextlib.suppress(RuntimeError):  # a spoilt context does not tell
+        free_bytes, all_bytes = torch.cuda.mem_get_info()
+        others_bytes = all_bytes - free_bytes - torch.cuda.memory_reserved()
+        if others_bytes > max(_HARMLESS_BYTES, _HARMLESS_PART * all_bytes):
+            held = f"other programs hold {others_bytes / 2**30:.1f} GiB of it"
+            return Report("board", f"{reason}; {held}", ends=True)
+    return Report("runtime", reason, ends=True)
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Whether torch, Triton or CUDA itself got no memory on the GPU."""
+    is_cudas = isinstance(error, RuntimeError) and "out of memory" in _first_line(error).lower()
+    return is_cudas or isinstance(error, torch.cuda.OutOfMemoryError)
 
 
 def _is_the_gpus(error: Exception) -> bool:

@@ -50,7 +50,11 @@ class Opened:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Arguments and code are in the GPU's memory; from now on the time limit counts."""
+    """Arguments and code are in the GPU's memory; from now on the time limit counts.
+
+    It comes twice where the GPU's memory ran out, and the measurement is made without the arguments
+    of other problems.
+    """
 
 
 @dataclass(frozen=True)

@@ -175,17 +175,20 @@ class _ProgramRun:
         """Examine tasks if it is their turn; return whether any was examined.
 
         In a limited time, the first that has something to try gets trials before others are
-        examined. They get half of the time, and more where nothing else is left to do.
+        examined, unless an earlier command made some. They get half of the time, and more where
+        nothing else is left to do.
         """
         waiting = [number for number, standing in enumerate(self.standings) if standing.waits]
         if self._budget.time_s is None:
             return self._examine(waiting, 1.0)
         has_work = any(not one.is_done and one.size > 1 for one in self.standings)
-        if self._measured and self._budget.left_s(_EXAMINED_PART) != 0.0:
-            return self._examine(waiting, _EXAMINED_PART)
+        has_trials = any(standing.tried for standing in self.standings)
+        is_their_turn = has_trials and self._budget.left_s(_EXAMINED_PART) != 0.0
+        if is_their_turn and self._examine(waiting, _EXAMINED_PART):
+            return True
         if not has_work:
             return self._examine(waiting[:1], part)
-        if self._measured:
+        if has_trials:
             self._examiner.close()
         return False
 

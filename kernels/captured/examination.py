@@ -270,12 +270,14 @@ def _limit_processor_time() -> None:
 
 
 def _listed_values(task: RecordedTask) -> dict[str, list[ParameterValue]] | None:
-    if not task.listed:
-        return None
+    """The values of each constexpr that the autotuner lists; None if it leaves no choice of any.
+
+    So do lists that differ in options alone, such as num_warps.
+    """
     constants = task.deployed.constants
     values: dict[str, list[ParameterValue]] = {}
     for entry in task.listed:
         for name, value in entry.items():
             if name in constants and value not in values.setdefault(name, []):
                 values[name].append(value)
-    return values
+    return values if any(len(listed) > 1 for listed in values.values()) else None

@@ -95,10 +95,12 @@ def probed(
     Args:
         deployed: the launch.
         given: its tensors, on the processor.
-        listed: the values of each parameter that the kernel's autotuner lists; None without one.
+        listed: the values of each constexpr that the kernel's autotuner lists; None if it leaves
+            no choice of any, or there is no autotuner.
         derived: from the values of the constexprs, those that follow from others by
             `@triton.heuristics`.
-        widens: whether blocks that the autotuner lists may have other values besides.
+        widens: whether blocks that the autotuner lists may have other values besides, and those
+            that it leaves to the program may vary.
 
     Raises:
         UserError: as `checked_outputs`, if the launch has no programs, if it reaches outside of its
@@ -186,7 +188,7 @@ class _Probe:
             return "follows from other values by triton.heuristics"
         if name not in self._used:
             return "is not used by the kernel"
-        if self._listed is not None:
+        if self._listed is not None and not self._widens:
             return "is not listed by the autotuner"
         if name in self._compared:
             return "is only compared, as modes are"

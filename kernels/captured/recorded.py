@@ -36,7 +36,7 @@ from kernels.captured.task import (
 )
 from kernels.captured.task_file import Capture, read_capture
 from launchers.arguments import Described
-from triton_rvv.frontend.tuples import nested
+from triton_rvv.frontend.tuples import named, nested
 
 __all__ = ["RecordedTask", "load_task"]
 
@@ -125,7 +125,7 @@ class RecordedTask:
             UserError: for a function or a type that cannot be found.
         """
         if isinstance(value, tuple):
-            return tuple(map(self._constant, value))
+            return named(map(self._constant, value), getattr(value, "_fields", ()))
         if not isinstance(value, Named):
             return value
         return self._type(value.name) if value.kind == "dtype" else self._function(value.name)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +23,7 @@ from capture_files import CaptureFile
 
 import engine.find as find_command
 import engine.tune as tune_command
+from engine.programs import command as tune_program_command
 from engine.programs import tuning
 from engine.programs.captured_program import examine_new
 from engine.run.request import TuningRequest
@@ -330,10 +333,32 @@ def test_the_heaviest_task_gets_trials_before_others_are_examined(
     assert tuned["tried"] == 2
     assert left["not_reached"] == "the run ended before it was examined: run the command again"
     assert read_examined(capture.path).keys() == {heavy}
-    monkeypatch.undo()
-    _, (_, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "8")
-    assert tuned["tried"] >= 7
+    # The same command examines the others first.
+    monkeypatch.setattr(tuning, "_EXAMINED_PART", 0.5)
+    tune(capture, capsys, "--budget", "300s", "--trials", "3")
     assert read_examined(capture.path).keys() == {heavy, light}
+
+
+class CutOffAtHalf(Examiner):
+    """One whose tasks take longer than the half of a budget that examinations get."""
+
+    def examine(
+        self, keys: Sequence[str], end_s: float = math.inf, *, finishes: bool = False
+    ) -> list[str]:
+        is_half = end_s - time.monotonic() < 0.6 * 300.0
+        return [] if is_half and not finishes else super().examine(keys, end_s, finishes=finishes)
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_what_half_of_a_budget_left_is_examined_if_nothing_else_is_to_do(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"x": normal(2048), "out": torch.zeros(2048), "n": 2048, "BLOCK": 64}
+    capture.launch(kernels.listed_kernel, [32], values, launches=1000)  # of two configurations
+    add_to(capture, n=128)
+    monkeypatch.setattr(tune_program_command, "Examiner", CutOffAtHalf)
+    _, tasks = tune(capture, capsys, "--budget", "300s", "--trials", "3")
+    assert [task["tried"] for task in tasks] == [2, 1]
 
 
 @pytest.mark.long

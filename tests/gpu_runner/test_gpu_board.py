@@ -145,6 +145,27 @@ def test_more_shared_memory_than_there_is_is_the_configurations_fault(board, bui
     assert board.measure(artifact, 1, LIMIT_S).status == "correct"
 
 
+def test_memory_that_another_program_holds_is_no_fault_of_the_configuration(board, build):
+    artifact = build("vector_add", {"BLOCK_SIZE": 1024, "num_warps": 4}, "fp32", N=1 << 27)
+    free_bytes, _ = torch.cuda.mem_get_info()
+    held = torch.empty(free_bytes - (1 << 30), dtype=torch.uint8, device="cuda")
+    measurement = board.measure(artifact, 1, LIMIT_S)
+    assert measurement.status == "board"
+    assert re.search("memory ran out: .*; other programs hold .* GiB of it", measurement.reason)
+    del held
+    torch.cuda.empty_cache()
+    assert board.measure(artifact, 1, LIMIT_S).status == "correct"
+
+
+def test_memory_that_a_kernel_asks_for_and_does_not_get_is_its_fault(board, build):
+    artifact = doubled(build)
+    greedy = json.loads(artifact.metadata) | {"global_scratch_size": 1 << 32}
+    measurement = board.measure(replace(artifact, metadata=json.dumps(greedy)), 1, LIMIT_S)
+    assert measurement.status == "runtime"
+    assert "memory ran out" in measurement.reason
+    assert board.measure(artifact, 1, LIMIT_S).status == "correct"
+
+
 def test_code_for_another_gpu_is_refused(board, build):
     other = replace(doubled(build), target=GpuTarget("hip", "gfx942", 64))
     refused = board.measure(other, 1, LIMIT_S)

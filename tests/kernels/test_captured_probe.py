@@ -8,6 +8,7 @@ import captured_kernels as kernels
 import torch
 from captured_launches import add, freedom, launch, matmul, memory_of, normal, probe, softmax
 
+from foundation.gpu_limits import GpuLimits
 from kernels.captured.block_names import program_axes
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.grid_rule import GridRule, possible_factors
@@ -132,14 +133,32 @@ def test_widened_a_list_holds_what_its_blocks_allow_besides() -> None:
     listed = {"BLOCK_M": [32, 48]}
     found = probed(deployed, memory, listed=listed, derived=lambda constants: {}, widens=True)
     assert freedom(found, "BLOCK_M").values == (4, 8, 16, 32, 48, 64, 128)
-    assert freedom(found, "BLOCK_K").why == "is not listed by the autotuner"
+    assert freedom(found, "BLOCK_K").values == (2, 4, 8, 16, 32, 64, 128)  # left to the program
     rows = [{"BLOCK_M": 32, "num_warps": 4}, {"BLOCK_M": 48, "num_warps": 8}]
     space = captured_space(found, {"num_warps": 4}, rows, None, is_wide=True)
-    assert [p.name for p in space.parameters] == ["BLOCK_M"]
-    assert space.parameters[0].values == freedom(found, "BLOCK_M").values
-    assert space.default == {"BLOCK_M": 32}
+    values = {p.name: p.values for p in space.parameters}
+    assert values == {
+        name: freedom(found, name).values for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K")
+    }
+    assert space.default == {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
+    found = probe(deployed, memory, BLOCK_M=[32, 48])
     narrow = captured_space(found, {"num_warps": 4}, rows, None)
     assert [config["BLOCK_M"] for config in narrow.valid_configs()] == [32, 48]
+
+
+def test_a_list_of_options_alone_leaves_the_blocks_free() -> None:
+    found = probe(*add())
+    rows = [{"BLOCK": 256, "num_warps": warps} for warps in (4, 8)]
+    assert captured_space(found, {}, rows, None).default == {"BLOCK": 256}
+    assert captured_space(found, {}, rows, None).parameters[0].values[0] == 32
+    rows = [{"num_warps": 4}, {"num_warps": 8}]
+    on_processor = captured_space(found, {"num_warps": 4}, rows, None)
+    assert on_processor.default == {"BLOCK": 256}
+    assert on_processor.parameters[0].values == freedom(found, "BLOCK").values
+    gpu = GpuLimits("sm_90", "GPU", 132, 32, 1 << 17, 1 << 16, 255, 1024)
+    on_gpu = captured_space(found, {"num_warps": 4}, rows, gpu)
+    assert on_gpu.default == {"BLOCK": 256, "num_warps": 4}
+    assert [p.values for p in on_gpu.parameters] == [freedom(found, "BLOCK").values, (4, 8)]
 
 
 def test_blocks_of_descriptors_follow_the_constexprs() -> None:

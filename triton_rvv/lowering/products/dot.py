@@ -88,11 +88,13 @@ def multiply(
         operands = [(left, right), *((context.tensor(a), context.tensor(b)) for a, b, _ in values)]
         last = (behind or [operation])[-1]
         context.bind(last.result, result)
+        context.choices.note("tiles", "by the matrix unit")
         multiply_int8(context, last, operands, start, result)
         return
     context.bind(operation.result, result)
     start = converted(start, sum_type)
     if is_grouped(context.target, left, right, sum_type):
+        context.choices.note("tiles", "of words")
         rounded = _rounding(sum_type, result)
         multiply_in_groups(context, operation, left, right, start, result, rounded)
         return
