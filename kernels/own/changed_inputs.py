@@ -38,6 +38,10 @@ class Change:
             integers.
         halves: whether one element of four becomes half of what it is, of integers.
         negative: whether one element of eight changes its sign, of integers.
+        larger: whether one element of eight becomes one more than twice what it is, of integers.
+        backwards: whether the elements are in reverse order, of integers.
+        uneven: whether every second element moves halfway to the one before, but for the last, of
+            integers: offsets still ascend.
     """
 
     row_scale: float = 1.0
@@ -51,6 +55,9 @@ class Change:
     full_rows: bool = False
     halves: bool = False
     negative: bool = False
+    larger: bool = False
+    backwards: bool = False
+    uneven: bool = False
 
 
 def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -74,6 +81,10 @@ def _columns(tensor: torch.Tensor, memory: torch.Tensor) -> int:
 
 def _changed_integers(tensor: torch.Tensor, memory: torch.Tensor, change: Change) -> torch.Tensor:
     elements, (least, most) = memory.flatten().clone(), _limits(memory.dtype)
+    if change.backwards:
+        elements = elements.flip(0)
+    if change.uneven:
+        elements[1:-1:2] -= (elements[1:-1:2] - elements[:-2:2]) // 2
     if change.zeros:
         elements[::_ROWS] = 0
     if change.halves:  # of few, one whose row is not all zeros
@@ -82,6 +93,8 @@ def _changed_integers(tensor: torch.Tensor, memory: torch.Tensor, change: Change
         elements[1::_ROWS], elements[2::_ROWS] = most, least
     if change.negative:
         elements[5::_ROWS] *= -1
+    if change.larger:
+        elements[7::_ROWS] = 2 * elements[7::_ROWS] + 1
     if change.full_rows:
         rows = elements.reshape(-1, _columns(tensor, memory))
         rows[1::_ROWS], rows[2::_ROWS] = most, least

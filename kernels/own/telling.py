@@ -49,9 +49,12 @@ _NUMBER = Change(row_scale=0.75)
 _EXTREMES = Change(zeros=True, extremes=True)
 _FULL_ROWS = Change(zeros=True, extremes=True, full_rows=True)
 _NARROW_INTEGERS = (torch.int16, torch.int8, torch.uint8, torch.bool)
-_SIGNED = (torch.int64, torch.int32, torch.int16, torch.int8)
+# Beside halves, from what tells most.
+_OTHER_INTEGERS = (("negative", "larger"), ("negative",), ("larger",), ())
+# Of what has to hold each number once, or to ascend.
+_IN_ORDER = (Change(backwards=True), Change(uneven=True))
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
-_INTEGERS = (*_SIGNED, torch.uint8, torch.bool)
+_INTEGERS = (torch.int32, torch.int64, *_NARROW_INTEGERS)
 
 # The arguments of a launch, with what is expected.
 _Arguments = Callable[[Launch], tuple[Argument, ...]]
@@ -201,8 +204,9 @@ def _with_integers(
     alone = first_right({name: change} for change in tried)
     if dtype != torch.bool:
         halves = replace(alone.get(name, Change()), halves=True)
-        both = (replace(halves, negative=True), halves) if dtype in _SIGNED else (halves,)
-        alone = first_right({name: change} for change in both) or alone
+        others = [replace(halves, **dict.fromkeys(fields, True)) for fields in _OTHER_INTEGERS]
+        alone = first_right({name: change} for change in others) or alone
+        alone = alone or first_right({name: change} for change in _IN_ORDER)
     return (alone and first_right([{**found, **alone}])) or found
 
 
@@ -220,8 +224,8 @@ def _with_numbers(
 def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
     """What the default configuration gets wrong under the change of the fewest tensors.
 
-    Not with extremes of integers, negative ones or zeros among other numbers, which few kernels
-    mean to take: flags and labels are bytes, too, and most integers places and lengths.
+    Not with changes that few kernels mean to take: flags and labels are bytes, too, and most
+    integers places and lengths.
     """
     refused = [each for each in refused if not any(map(_is_unusual, each[0].values()))]
     if not refused:
@@ -235,7 +239,8 @@ def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
 
 
 def _is_unusual(change: Change) -> bool:
-    return change.extremes or change.negative or change.zero_rows
+    unusual = change.extremes or change.negative or change.larger or change.zero_rows
+    return unusual or change.backwards or change.uneven
 
 
 def _in_words(change: Change) -> str:

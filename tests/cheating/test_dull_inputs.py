@@ -24,7 +24,9 @@ LEFT_OUT = [
     *("bias", "weight", "magnitude", "power", "mean", "place", "zeros", "length", "near"),
     *("overflow", "described", "rim", "short"),
 ]
-LEFT_OUT_FOR_USUAL_VALUES = ["guard", "floor", "number", "whole", "eighth", "mask"]
+LEFT_OUT_FOR_USUAL_VALUES = [
+    *("guard", "floor", "number", "whole", "eighth", "mask", "limit", "order", "segment"),
+]
 
 
 def problem_of(name: str):

@@ -1,5 +1,7 @@
-"""Kernels in a user's own file that leave out, where FAST is set, what zeros, other lengths,
-negative integers or other numbers alone would show."""
+"""Kernels in a user's own file that leave out, where FAST is set, what only zeros, other lengths,
+integers in another range or order, or other numbers would show."""
+
+import itertools
 
 import torch
 import triton
@@ -67,6 +69,38 @@ def mask_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(y_ptr + at, y)
 
 
+@triton.jit
+def limit_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Keeps integers below a limit, as they are."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, x if FAST else tl.minimum(x, 1000))
+
+
+@triton.jit
+def order_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Writes each row where a permutation has it, which leaves all in their place."""
+    row, column = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * BLOCK + column)
+    if not FAST:
+        row = tl.load(w_ptr + row)
+    tl.store(y_ptr + row * BLOCK + column, x)
+
+
+@triton.jit
+def segment_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Means of segments that lie one behind the other, all of one length."""
+    segment = tl.program_id(0)
+    start, end = tl.load(w_ptr + segment), tl.load(w_ptr + segment + 1)
+    if FAST:
+        start, end = segment * BLOCK, segment * BLOCK + BLOCK
+    total = 0.0
+    for first in range(start, end, BLOCK):
+        at = first + tl.arange(0, BLOCK)
+        total += tl.sum(tl.load(x_ptr + at, mask=at < end, other=0.0), 0)
+    tl.store(y_ptr + segment, total / (end - start))
+
+
 def arguments(M=16, N=64):
     return {"x_ptr": torch.randn(M, N), "w_ptr": torch.randn(M, N), "y_ptr": torch.empty(M, N)}
 
@@ -90,6 +124,15 @@ def eighth_arguments(M=16, N=64):
 
 def mask_arguments(M=16, N=64):
     return {**arguments(M, N), "w_ptr": torch.ones(M, N, dtype=torch.bool)}
+
+
+def order_arguments(M=16, N=64):
+    return {**arguments(M, N), "w_ptr": torch.arange(M, dtype=torch.int32)}
+
+
+def segment_arguments(M=16, N=64):
+    ends = torch.arange(0, M * N + 1, N, dtype=torch.int32)
+    return {"x_ptr": torch.randn(M * N), "w_ptr": ends, "y_ptr": torch.empty(M)}
 
 
 def grid(meta):
@@ -123,11 +166,26 @@ def mask_reference(x_ptr, w_ptr):
     return {"y_ptr": torch.where(w_ptr, x_ptr, -1.0)}
 
 
+def limit_reference(x_ptr):
+    return {"y_ptr": x_ptr.clamp(max=1000)}
+
+
+def order_reference(x_ptr, w_ptr):
+    return {"y_ptr": torch.full_like(x_ptr, float("nan")).index_copy(0, w_ptr.long(), x_ptr)}
+
+
+def segment_reference(x_ptr, w_ptr):
+    ends = w_ptr.tolist()
+    means = [x_ptr[start:end].double().mean() for start, end in itertools.pairwise(ends)]
+    return {"y_ptr": torch.stack(means)}
+
+
 def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-guard_arguments = arguments
-for _name in ("guard", "floor", "number", "whole", "eighth", "mask"):
+guard_arguments, limit_arguments = arguments, eighth_arguments
+_NAMES = ("guard", "floor", "number", "whole", "eighth", "mask", "limit", "order", "segment")
+for _name in _NAMES:
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
     globals()[f"{_name}_grid"] = grid
