@@ -14,12 +14,18 @@ from typing import Any
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
-from kernels.captured.block_names import block_names, compared_names, program_axes, used_names
+from kernels.captured.block_names import (
+    block_names,
+    compared_names,
+    multiplied_names,
+    program_axes,
+    used_names,
+)
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.changed_memory import telling_changes
 from kernels.captured.data_sizes import data_size_names
 from kernels.captured.deployed import Deployed
-from kernels.captured.grid_rule import GridRule, possible_factors
+from kernels.captured.grid_rule import GridRule, divided_sizes, possible_factors
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.captured.sharing import agrees_in_shared_memory
@@ -151,12 +157,13 @@ class _Probe:
         self._derived = derived
         self._rule = GridRule(deployed.grid)
         self._loads = deployed.blocks
-        self._sizes = _sizes(deployed, checked.given)
+        self._sizes = divided_sizes(deployed.scalars, checked.given.views)
         self._used = used_names(deployed.function.src)
         self._compared = compared_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
         self._data_sizes = data_size_names(deployed.function.src)
         self._axes = program_axes(deployed.function.src)
+        self._products = multiplied_names(deployed.function.src)
 
     def run(self) -> Probed:
         names = [p.name for p in self._deployed.function.params if p.is_constexpr]
@@ -255,7 +262,12 @@ class _Probe:
 
     def _most(self, name: str, value: int) -> int:
         """The smallest power of two that covers all that the block divides."""
-        sizes = [f.size for f in self._rule.factors if f.parameter == name and f.size is not None]
+        deployed = self._deployed.constants
+        sizes = [
+            -(-f.size * value // math.prod(int(deployed[one]) for one in f.parameters))
+            for f in self._rule.factors
+            if name in f.parameters and f.size is not None
+        ]
         dims = [size for view in self._checked.given.views.values() for size in view.shape]
         largest = max(sizes or dims or [value])
         return max(value, 1 << (largest - 1).bit_length())
@@ -281,10 +293,12 @@ class _Probe:
 
     def _ways(self, name: str) -> list[GridRule]:
         """The rules by which the grid may follow a parameter, if none is known."""
-        if any(factor.parameter == name for factor in self._rule.factors):
+        if any(name in factor.parameters for factor in self._rule.factors):
             return []
         deployed = self._deployed.constants
-        factors = possible_factors(self._rule, name, deployed, self._sizes, self._axes)
+        factors = possible_factors(
+            self._rule, name, deployed, self._sizes, self._axes, self._products
+        )
         found = [self._rule.following(factor, deployed) for factor in factors]
         return [rule for rule in found if rule is not None]
 
@@ -328,13 +342,3 @@ def _is_block(value: object) -> bool:
 
 def _magnitude(value: object) -> int:
     return value if isinstance(value, int) else 0
-
-
-def _sizes(deployed: Deployed, given: Memory) -> dict[str, int]:
-    """The integers that a wrapper may have divided by a block, the likeliest first."""
-    sizes = {n: v for n, (_, v) in deployed.scalars.items() if isinstance(v, int) and v > 1}
-    for name, view in given.views.items():
-        sizes |= {f"{name}.shape[{axis}]": size for axis, size in enumerate(view.shape) if size > 1}
-        elements = math.prod(view.shape)
-        sizes[str(elements)] = elements
-    return sizes

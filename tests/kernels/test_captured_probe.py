@@ -15,6 +15,7 @@ from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.probe import probed
 from kernels.captured.space import captured_space
 from launchers.arguments import Described
+from triton_rvv.launches.grid_text import followed
 
 
 def test_a_block_that_is_wrong_in_shared_memory_stays() -> None:
@@ -66,6 +67,19 @@ def test_axes_are_those_that_a_kernel_asks_for() -> None:
     assert program_axes(body.format("tl.program_id(0) + tl.program_id(axis=2)")) == {0, 2}
     assert program_axes(body.format("tl.program_id(axis)")) == {0, 1, 2}
     assert program_axes(body.format("helper(x)")) == {0, 1, 2}
+
+
+def test_a_grid_that_follows_a_number_of_blocks_for_each_program() -> None:
+    deployed = launch(kernels.turns_kernel, 4, {"BLOCK": 64, "TURNS": 4}, n=1000)
+    found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
+    block, turns = freedom(found, "BLOCK"), freedom(found, "TURNS")
+    assert block.values == (8, 16, 32, 64, 128, 256)
+    assert turns.values == (1, 2, 4, 8, 16)
+    assert block.why == turns.why == "the grid is cdiv(n, BLOCK * TURNS)"
+    assert found.rule.grid({"BLOCK": 8, "TURNS": 1}) == (125, 1, 1)
+    formula, _, _ = found.rule.texts()
+    after = {"n": 1000, "BLOCK": 32, "TURNS": 2}
+    assert followed(formula, {"n": 1000, "BLOCK": 64, "TURNS": 4}, after, 4) == 16
 
 
 def test_a_block_that_must_cover_a_row_does_not_shrink() -> None:
