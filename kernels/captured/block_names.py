@@ -79,8 +79,10 @@ def block_names(source: str) -> frozenset[str]:
 def multiplied_names(source: str) -> list[frozenset[str]]:
     """Of each product in a function, the names in its factors."""
     parts = ast.walk(function_of(source))
-    products = [part for part in parts if isinstance(part, ast.BinOp)]
-    return [frozenset(_read([p])) for p in products if isinstance(p.op, ast.Mult)]
+    products: list[ast.expr] = [
+        part for part in parts if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult)
+    ]
+    return [frozenset(_read([product])) for product in products]
 
 
 def program_axes(source: str) -> frozenset[int]:
