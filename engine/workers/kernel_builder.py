@@ -160,9 +160,7 @@ class KernelBuilder:
             return launcher_object(self._target)
         except (LinkError, ZigError) as error:
             refusal = self._refusal_to_write()
-            advice = (
-                "make room there, or let yourself write" if refusal else "run the command again"
-            )
+            advice = "make room there, or get write access" if refusal else "run the command again"
             raise UserError(
                 f"this machine cannot link programs ({refusal or error}): {advice}"
             ) from error
