@@ -28,7 +28,12 @@ class Evaluation:
     """
 
     def __init__(
-        self, builders: Builders, boards: BoardPool, default: Config, limit: TimeLimit, race: Race
+        self,
+        builders: Builders,
+        boards: BoardPool,
+        default: Config | None,
+        limit: TimeLimit,
+        race: Race,
     ) -> None:
         self._builders = builders
         self._boards = boards
