@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import itertools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,8 +16,6 @@ from engine.arguments.options import (
     add_work_arguments,
     jobs_advice,
     objective_names,
-    search_options,
-    work_options,
 )
 from engine.arguments.problem import (
     add_device_argument,
@@ -26,10 +23,9 @@ from engine.arguments.problem import (
     add_space_argument,
 )
 from engine.arguments.program import check_program_options, only_group
+from engine.arguments.requests import groups_of, request_of, requests_of
 from engine.from_python import CallableModule
-from engine.run.request import StudyOptions, TuningRequest
 from engine.study.objectives import CODE_BYTES, TIME_S
-from engine.workers.devices import boards_by_kind, every_device
 from foundation.command_line import (
     EXIT_FOUND,
     EXIT_NOTHING_VALID,
@@ -40,12 +36,11 @@ from foundation.command_line import (
 )
 from foundation.errors import UserError
 from foundation.printing import say
-from foundation.shapes import Shape, shape_text
 from kernels.captured.names import is_capture
 from rvv_runner.board import BoardError
-from rvv_runner.usage import without_cores
 
 if TYPE_CHECKING:
+    from engine.run.request import TuningRequest
     from engine.run.tuning import TuningResult
 
 __all__ = ["main"]
@@ -81,7 +76,7 @@ def _tune_asked(arguments: argparse.Namespace) -> bool:
         raise UserError("--budget is for the file of a capture: give --timeout in its place")
     if arguments.widen:
         raise UserError("--widen is for the file of a capture: a kernel's file lists what to try")
-    requests = _requests(arguments)
+    requests = requests_of(arguments)
     results = _tune(
         requests,
         as_json=arguments.json,
@@ -98,8 +93,8 @@ def _tune_program(arguments: argparse.Namespace) -> bool:
         UserError: for options that are about a single study, or devices whose times differ.
     """
     check_program_options(arguments)
-    devices = only_group(_groups(arguments))
-    request = dataclasses.replace(_request(arguments), devices=devices)
+    devices = only_group(groups_of(arguments))
+    request = dataclasses.replace(request_of(arguments), devices=devices)
     from engine.programs.command import tune_capture
     from engine.programs.tuning import ProgramBudget
 
@@ -118,7 +113,7 @@ def _tune_missing(arguments: argparse.Namespace) -> bool:
             "--missing selects what to tune: leave out KERNEL, --shape, --together, --dtype and "
             "--study"
         )
-    request = _request(arguments)
+    request = request_of(arguments)
 
     def tune_one(entry: Missing) -> bool | None:
         of_entry = dataclasses.replace(
@@ -136,34 +131,6 @@ def _tune_missing(arguments: argparse.Namespace) -> bool:
         return result.summary.winner is not None
 
     return tune_missing(tune_one)
-
-
-def _requests(arguments: argparse.Namespace) -> list[TuningRequest]:
-    """One study for each kind of board and, without --together, for each shape."""
-    request = _request(arguments)
-    return [
-        dataclasses.replace(request, devices=devices, shapes=shapes)
-        for devices, shapes in itertools.product(_groups(arguments), _shapes_of_studies(arguments))
-    ]
-
-
-def _request(arguments: argparse.Namespace) -> TuningRequest:
-    """What all studies of the command have in common."""
-    study = StudyOptions(
-        arguments.storage,
-        arguments.study,
-        arguments.use_history,
-        _objectives(arguments),
-        arguments.robust,
-    )
-    return TuningRequest(
-        kernel=arguments.kernel,
-        dtype=arguments.dtype,
-        space=arguments.space,
-        search=search_options(arguments),
-        study=study,
-        work=work_options(arguments),
-    )
 
 
 def _tune(
@@ -202,77 +169,6 @@ def _tune(
     if failures:
         raise failures[0]
     return results
-
-
-def _shapes_of_studies(arguments: argparse.Namespace) -> list[tuple[Shape, ...]]:
-    """The shapes of each study.
-
-    Raises:
-        UserError: for a shape that is given twice, or --together with one.
-    """
-    shapes = arguments.shape or [{}]
-    for shape in shapes:
-        if shapes.count(shape) > 1:
-            raise UserError(f"the shape {shape_text(shape)} is given twice: give it once")
-    if not arguments.together:
-        return [(shape,) for shape in shapes]
-    if len(shapes) == 1:
-        raise UserError("--together is for several shapes: give --shape at least twice")
-    return [tuple(shapes)]
-
-
-def _objectives(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """The names of the objectives to minimise.
-
-    Raises:
-        UserError: for several of them with an option that minimises the time alone.
-    """
-    objectives: tuple[str, ...] = arguments.objective
-    if len(objectives) == 1:
-        return objectives
-    from engine.search.samplers.registry import sampler_named
-
-    sampler_named(arguments.sampler, len(objectives))
-    if arguments.until:
-        raise UserError(
-            f"--until {arguments.until} minimises the time alone: leave out --until or --objective"
-        )
-    if arguments.together:
-        raise UserError("--together minimises the time alone: leave out --together or --objective")
-    return objectives
-
-
-def _groups(arguments: argparse.Namespace) -> list[Sequence[str]]:
-    """The names of the boards of each study.
-
-    Raises:
-        UserError: for boards of several kinds without --mixed, and one name for several studies.
-        BoardError: for boards that cannot be used.
-    """
-    if arguments.mixed and arguments.study is not None:
-        raise UserError("--mixed makes a study for each kind of board: leave out --study")
-    if len(arguments.shape) > 1 and not arguments.together and arguments.study is not None:
-        raise UserError("there is a study for each --shape: leave out --study, or add --together")
-    if len(arguments.device) == 1:
-        return [arguments.device]
-    kinds = boards_by_kind(arguments.device, arguments.ray_address)
-    if len(kinds) > 1 and arguments.study is not None:
-        raise UserError(
-            f"there is a study for each of {', '.join(kinds)}: leave out --study, or name one"
-        )
-    is_one = len(set(map(without_cores, kinds))) == 1 or _is_one_board(arguments.device)
-    if len(kinds) > 1 and not arguments.mixed and not is_one:
-        listed = "; ".join(f"{kind}: {', '.join(names)}" for kind, names in kinds.items())
-        raise UserError(
-            f"the boards are of different kinds ({listed}), whose times cannot be compared: "
-            "name boards of one kind, or add --mixed for one result per kind"
-        )
-    return list(kinds.values())
-
-
-def _is_one_board(names: Sequence[str]) -> bool:
-    """Whether these are the kinds of core of a single board."""
-    return set(names) <= set(every_device(names[0].rpartition(":")[0]))
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

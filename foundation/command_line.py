@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import io
 import os
 import re
@@ -19,6 +18,7 @@ from foundation.completion import complete
 from foundation.errors import CommandError, UserError, nearest
 from foundation.printing import say
 from foundation.programs import python_command
+from foundation.refusals import refusal
 
 __all__ = [
     "EXIT_FOUND",
@@ -35,7 +35,6 @@ __all__ = [
     "percentage",
     "positive_integer",
     "positive_number",
-    "refusal",
     "run_command",
 ]
 
@@ -158,9 +157,10 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     except _Terminated:
         status = _end(f"{prog}: stopped by SIGTERM", _EXIT_TERMINATED)
     except OSError as error:
-        if error.errno not in _REFUSALS:
+        reason = refusal(error)
+        if reason is None:
             raise
-        status = _end(f"{prog}: {refusal(error)}", EXIT_MISTAKE)
+        status = _end(f"{prog}: {reason}", EXIT_MISTAKE)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # what packages do at the end of Python
     sys.exit(status)
@@ -176,30 +176,6 @@ def _check_current_folder() -> None:
 
 def _terminate(_number: int, _frame: object) -> NoReturn:
     raise _Terminated
-
-
-# What the system says where the machine, and not this program, is at fault.
-_REFUSALS = frozenset(
-    {
-        errno.EACCES,
-        errno.EDQUOT,
-        errno.EFBIG,
-        errno.EIO,
-        errno.EMFILE,
-        errno.ENAMETOOLONG,
-        errno.ENFILE,
-        errno.ENOMEM,
-        errno.ENOSPC,
-        errno.EPERM,
-        errno.EROFS,
-    }
-)
-
-
-def refusal(error: OSError) -> str:
-    """What this machine refuses, as a part of a sentence."""
-    what = "a file or the output" if error.filename is None else error.filename
-    return f"{what} cannot be used: {error.strerror}"
 
 
 def _mend_streams() -> None:

@@ -27,7 +27,7 @@ def check(device: str, new_name: str | None, say: Callable[[str], None]) -> bool
 
     Args:
         device: ssh://user@host, the name or path of a board file, or an emulated core.
-        new_name: write a board file of this name if no step failed.
+        new_name: write a board file of this name, also if a step failed that the file can mend.
         say: prints a line.
 
     Raises:
@@ -52,11 +52,21 @@ def _check(device: str, new_name: str | None, say: Callable[[str], None], *, sho
     for finding in preflight.findings():
         say(f"{finding.level:6}  {finding.step}: {finding.text}")
         well = well and finding.level != "failed"
-    if well and new_name is not None:
+    if not preflight.is_described:
+        return False
+    if new_name is not None:
         assert preflight.board_file is not None
         say(f"written: {write_board_file(new_name, preflight.board_file)}")
-        say(f"next: {python_command('engine.tune')} KERNEL --device {new_name}")
+        tune = f"{python_command('engine.tune')} KERNEL --device {new_name}"
+        again = f"mend what failed, there or in this file, then {_check_command(new_name)}"
+        say(f"next: {tune if well else again}")
+    elif not well and device.startswith(SSH_PREFIX):
+        say(f"for a board file to change: {_check_command(device)} --write NAME")
     return well
+
+
+def _check_command(device: str) -> str:
+    return f"{python_command('rvv_runner')} check {device}"
 
 
 def _check_emulated(device: str, new_name: str | None, say: Callable[[str], None]) -> bool:

@@ -141,8 +141,8 @@ def every_core_kind(name: str) -> list[str]:
     Raises:
         BoardError: if its board file is wrong.
     """
-    name, usage = split_usage(name)
-    return [f"{kind}{usage.suffix}" for kind in _core_kinds(name)]
+    board, _ = split_usage(name)
+    return [f"{kind}{name.removeprefix(board)}" for kind in _core_kinds(board)]
 
 
 def _core_kinds(name: str) -> list[str]:

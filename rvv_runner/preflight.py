@@ -13,6 +13,7 @@ from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings
 from rvv_runner.measurement import Measurement
 from rvv_runner.new_board_file import NEW_KIND, guessed_board_file
+from rvv_runner.perf_groups import Counting
 from rvv_runner.ssh.board import SshBoard
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace, free_disk_bytes
 from rvv_runner.ssh.counting import find_countable
@@ -28,6 +29,7 @@ from rvv_runner.ssh.identify import described_kinds
 from rvv_runner.ssh.job import JOB_SCRIPT, JobFailed, queue_at
 from rvv_runner.ssh.route import Address, find_route
 from rvv_runner.ssh.session import Session
+from triton_rvv.codegen.zig import has_libc
 
 __all__ = ["Finding", "Preflight"]
 
@@ -79,6 +81,7 @@ class Preflight:
 
     Attributes:
         board_file: what is known about the board; complete after the last finding.
+        is_described: whether that is a board for this code, so that its file can be written.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class Preflight:
         self._name = name
         self._settings = settings
         self.board_file = board_file
+        self.is_described = False
         self._accept_unknown = accept_unknown
         self._system = system
 
@@ -105,6 +109,7 @@ class Preflight:
             facts = self._facts(session)
             self.board_file = self._kind(facts)
             yield from self._processor(facts, self.board_file)
+            self.is_described = True
             yield self._disk(session)
             yield self._lock(session)
             yield self._governor(facts)
@@ -112,12 +117,18 @@ class Preflight:
         except _Stop as stop:
             yield stop.finding
             return
-        except (LinkLost, RemoteFileError) as error:
+        except RemoteFileError as error:
+            yield Finding("files", "failed", str(error))
+            return
+        except LinkLost as error:
             yield Finding("link", "failed", f"{error}: look at the cable or the network")
             return
         finally:
             if session is not None:
                 session.close()
+        if not has_libc("rvv"):
+            text = "this machine builds its C library first: that takes minutes, once"
+            yield Finding("linker", "note", text)
         yield from self._vector_add(self.board_file)
 
     def _log_in(self) -> Session:
@@ -195,7 +206,7 @@ class Preflight:
         try:
             RemoteCache(place, self._settings.cache_bytes).prepare(session)
         except CannotShip as error:
-            raise _Stop("disk", f"{error}: name another folder in the board file") from error
+            raise _Stop("disk", f"{error}: name another as `folder` in its board file") from error
         free_bytes = free_disk_bytes(session, place.folder)
         if free_bytes is not None and free_bytes < _FREE_BYTES:
             return Finding("disk", "failed", f"{free_bytes >> 20} MiB free: delete something there")
@@ -245,16 +256,7 @@ class Preflight:
             )
             yield Finding("perf", "note", f"{counting.problem}: {advice}; times are not affected")
             return
-        groups = len(counting.groups)
-        for name in board.events:
-            if name in counting.refused:
-                yield Finding(f"event {name}", "note", "its kernel or core does not count it")
-            else:
-                yield Finding(f"event {name}", "ok", "counted")
-        if groups == 0:
-            yield Finding("perf", "note", "it counts no event here; times are not affected")
-            return
-        yield Finding("perf", "ok", f"events in {groups} group{'' if groups == 1 else 's'}")
+        yield _counted(counting, len(board.events))
 
     def _vector_add(self, board_file: BoardFile) -> Iterator[Finding]:
         measurement = self._try(board_file)
@@ -287,6 +289,19 @@ class Preflight:
             return Measurement(status="board", reason=str(error))
         finally:
             board.close()
+
+
+def _counted(counting: Counting, asked: int) -> Finding:
+    """What perf counts of the events in a board file, `asked` in number."""
+    if not counting.groups:
+        none = "its kernel or core counts none" if asked else "there is none"
+        return Finding("perf", "note", f"{none} of the board file's events; times are not affected")
+    groups = len(counting.groups)
+    text = f"events in {groups} group{'' if groups == 1 else 's'}"
+    if not counting.refused:
+        return Finding("perf", "ok", text)
+    refused = ", ".join(counting.refused)
+    return Finding("perf", "note", f"{text}; its kernel or core does not count {refused}")
 
 
 def missing_extensions(isa: str) -> list[str]:

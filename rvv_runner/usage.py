@@ -13,7 +13,15 @@ from foundation.errors import UserError
 from rvv_runner.board import BoardInfo
 from rvv_runner.cold import COLD_SUFFIX, CacheTiming, split_timing
 
-__all__ = ["ONE_CORE", "Usage", "cores_in", "cores_text", "split_usage", "without_cores"]
+__all__ = [
+    "ONE_CORE",
+    "Usage",
+    "cores_in",
+    "cores_text",
+    "named_cores",
+    "split_usage",
+    "without_cores",
+]
 
 _CORES = re.compile(r"@([1-9]\d*)cores$")
 
@@ -77,8 +85,13 @@ def split_usage(name: str) -> tuple[str, Usage]:
 
 def cores_in(name: str) -> int:
     """The cores in a device's name or kind; one if it says nothing."""
+    return named_cores(name) or 1
+
+
+def named_cores(name: str) -> int | None:
+    """The cores in a device's name or kind; None if it says nothing."""
     found = _CORES.search(name)
-    return int(found[1]) if found else 1
+    return int(found[1]) if found else None
 
 
 def without_cores(name: str) -> str:

@@ -88,7 +88,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="PASS",
-        help="print the IR after a pass; parse is before all of them; may be given several times",
+        help="print the IR after a pass; parse is before all of them, and write-code behind them, "
+        "with how each operation's code was written; may be given several times",
     )
     compiler.add_argument(
         "--print-changed",
@@ -100,8 +101,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="PASS",
-        help="leave a pass out, to find the one that makes code wrong or slow; code is right "
-        "without any of them; may be given several times",
+        help="leave out a pass, or a rule by which code is written, to find the one that makes "
+        "code wrong or slow; code is right without any of them; may be given several times",
     )
     compiler.add_argument(
         "--out", type=Path, default=Path(), metavar="DIR", help="the current folder by default"

@@ -48,18 +48,19 @@ def compile_to_files(
         disjoint_arguments: as in `triton_rvv.compile_kernel`.
         print_after: passes after which the IR is printed.
         print_changed: whether what each pass changes is printed.
-        skipped_passes: passes that do not run.
+        skipped_passes: passes that do not run, and rules that are not followed.
 
     Raises:
         Mistake: where something in the command has to be changed.
         CompileError: where the kernel does not compile.
     """
-    from triton_rvv.pass_printer import PassPrinter, pass_names
+    from triton_rvv.pass_printer import PassPrinter, printed_names, skipped_names
     from triton_rvv.pipeline import compile_kernel
 
-    for name in (*print_after, *skipped_passes):
-        if name not in pass_names():
-            raise Mistake(f"there is no pass {name}: {_nearest(name, pass_names())}")
+    for names, valid in ((print_after, printed_names()), (skipped_passes, skipped_names())):
+        for name in names:
+            if name not in valid:
+                raise Mistake(f"there is no pass {name}: {_nearest(name, valid)}")
     printer = PassPrinter(print_after, print_changed, print)
     function = _find_kernel(file, kernel)
     defaults = {

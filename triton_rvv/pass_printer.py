@@ -7,16 +7,25 @@ from collections.abc import Callable, Collection
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.ttir_printer import print_ir
-from triton_rvv.lowering import PARSED, PASSES, Fired
+from triton_rvv.lowering import PARSED, PASSES, RULES, WRITTEN, Fired
 
-__all__ = ["PassPrinter", "pass_names"]
+__all__ = ["PassPrinter", "printed_names", "skipped_names"]
 
-_SAYS = {PARSED: "Reads Triton's IR.", **{each.name: each.says for each in PASSES}}
+_SAYS = {
+    PARSED: "Reads Triton's IR.",
+    **{each.name: each.says for each in PASSES},
+    WRITTEN: "Writes LLVM's IR, by rules that it notes beside each operation.",
+}
 
 
-def pass_names() -> tuple[str, ...]:
+def printed_names() -> tuple[str, ...]:
     """What `--print-after` takes, in the order of the passes."""
-    return (PARSED, *(each.name for each in PASSES))
+    return tuple(_SAYS)
+
+
+def skipped_names() -> tuple[str, ...]:
+    """What `--skip-pass` takes: passes in order, and then the rules by which code is written."""
+    return (*(each.name for each in PASSES), *(each.name for each in RULES))
 
 
 class PassPrinter:

@@ -36,7 +36,8 @@ class CompiledKernel:
         stages_s: seconds spent in each stage.
         lowered: LLVM's IR before optimisation.
         target: what code was made for.
-        passes: how many places each pass over the IR changed.
+        passes: how many places each pass over the IR changed, and for how many operations code was
+            written by each rule.
     """
 
     name: str
@@ -97,8 +98,8 @@ def compile_kernel(
         grid: programs along x, y and z where every run has these; as with `known`, what they rule
             out is left out.
         watch: told of each pass over the kernel's IR.
-        skipped_passes: names of passes that do not run, as where one is looked for that makes code
-            wrong or slow.
+        skipped_passes: names of passes that do not run, and of rules that are not followed, as
+            where one is looked for that makes code wrong or slow.
         counted_clock: whether the kernel reads the launcher's clock and core, which are the same on
             every machine, in place of the machine's (`launchers/clock.h`).
         watches_accesses: whether accesses to arrays that programs write go through functions of

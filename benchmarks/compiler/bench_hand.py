@@ -43,6 +43,8 @@ _NAMES = (
     "hand_fourth_draw",
     "hand_fifth_draw",
     "hand_fifth_held_out",
+    "hand_seventh_draw",
+    "hand_seventh_held_out",
 )
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
@@ -130,9 +132,10 @@ def _cycles(board: Board, built: ElfArtifact | BuildFailure) -> Mapping[str, flo
 def drawn_kernels(draw: Path) -> list[str]:
     """The names of the kernels in a file."""
     functions = ast.parse(draw.read_text(encoding="utf-8")).body
-    return [
+    kernels = [
         each.name for each in functions if isinstance(each, ast.FunctionDef) and each.decorator_list
     ]
+    return [name for name in kernels if not name.startswith("_")]
 
 
 def check_chosen(

@@ -1,17 +1,16 @@
 """What each pass and rule of the compiler is worth:
 python benchmarks/compiler/pass_effects.py [KERNEL ...]
 
-Every row of `code_speed.toml` and every kernel of bench_hand.py, `common_sums.py` and
-`common_edges.py` on the emulated X60, so all cycles are estimates: with all passes, and without
-each of those that changed something, and each of the rules in `compiler_rules.py` that changes the
-code. Of a row's configurations, the default and the one that is fastest with all are measured. It
-takes an hour on two cores.
+Every row of `code_speed.toml`, every kernel of bench_hand.py, `common_sums.py` and
+`common_edges.py`, and a product with 4-bit weights on the emulated X60, so all cycles are
+estimates: with all passes, and without each of those that changed something, and each of the rules
+by which code was written. Of a row's configurations, the default and the one that is fastest with
+all are measured. It takes an hour on two cores.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
 import os
 import statistics
 import tempfile
@@ -19,21 +18,18 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from unittest import mock
 
 from bench_code_speed import LIMIT_S, Row, read_rows
 from bench_hand import DRAWS, check_chosen, drawn_kernels
-from compiler_rules import RULES, without_rule
+from build_without import build_without
 
-from engine.workers import kernel_builder
-from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.artifacts import BuildFailure
 from foundation.config import Config
 from foundation.shapes import shape_text
 from rvv_runner import ElfArtifact
 from rvv_runner.devices import load_board
-from triton_rvv.lowering import PASSES
-from triton_rvv.pipeline import CompiledKernel, compile_kernel
+from triton_rvv.pass_printer import skipped_names
+from triton_rvv.pipeline import CompiledKernel
 
 __all__ = ["RowEffects", "effects_of"]
 
@@ -42,6 +38,9 @@ _Effects = tuple[Row, Mapping[str, float]]
 
 # Kernels that no table has, for passes that few others call for.
 OTHERS = [Path(__file__).with_name(name) for name in ("common_sums.py", "common_edges.py")]
+
+# A product whose weights have 4 bits, of which the tables have none.
+PRODUCTS = [Row("matmul_w4a8", {"M": 16, "N": 128, "K": 256}, blocks=[[8, 64], [16, 64]])]
 
 # A pass or rule is to pay so much on at least two kernels of different files.
 WORTH = 1.03
@@ -103,7 +102,7 @@ def _without_each(
     """For each pass or rule without which the code is another, the cycles over those with all."""
     fired = [each.name for each in every.compiled.passes if each.count]
     effects = {}
-    for number, name in enumerate((*fired, *RULES)):
+    for number, name in enumerate(fired):
         other = _build(row, config, name, folder / str(number))
         if other.compiled.object != every.compiled.object:
             effects[name] = _cycles(other) / cycles
@@ -112,26 +111,11 @@ def _without_each(
 
 def _build(row: Row, config: Config, without: str, folder: Path) -> _Build:
     """A configuration without a pass or rule; all of them where `without` is empty."""
-    problem, made = row.problem, list[CompiledKernel]()
-    compiling = functools.partial(compile_kernel, skipped_passes=[without])
-
-    def compiled(*arguments: Any, **options: Any) -> CompiledKernel:
-        made.append(compiling(*arguments, **options))
-        return made[-1]
-
-    with mock.patch.object(kernel_builder, "compile_kernel", compiled), without_rule(without):
-        request = kernel_builder.BuildRequest(
-            problem.spec.load_name,
-            problem.shape,
-            problem.dtype,
-            load_board("emulated").info.target,
-            ArtifactStore(folder),
-        )
-        built = kernel_builder.KernelBuilder(request).build(config)
+    built, compiled = build_without(row.problem, config, [without], folder)
     what = f"{row.kernel} without {without or 'nothing'}"
-    if isinstance(built, BuildFailure):
-        raise SystemExit(f"{what} does not build: {built.reason}")
-    return _Build(what, built, made[-1])
+    if isinstance(built, BuildFailure) or compiled is None:
+        raise SystemExit(f"{what} does not build: {getattr(built, 'reason', '')}")
+    return _Build(what, built, compiled)
 
 
 def _cycles(build: _Build) -> float:
@@ -186,7 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
     chosen = parser.parse_args().kernels
-    every = [*read_rows(), *_drawn_rows()]
+    every = [*read_rows(), *_drawn_rows(), *PRODUCTS]
     check_chosen(parser, chosen, [row.kernel for row in every])
     rows = [row for row in every if not chosen or row.kernel in chosen]
     effects = []
@@ -201,7 +185,7 @@ def main() -> None:
             shape = shape_text(each.row.problem.shape)
             print(f"{each.row.kernel} {each.row.dtype} {shape}: {', '.join(parts)}", flush=True)
     print(f"\n{len(rows)} rows, cycles without a pass or rule over cycles with all\n\n{_HEADER}")
-    for name in (*(each.name for each in PASSES), *RULES):
+    for name in skipped_names():
         for kind, ratios in (
             ("default", [each.default for each in effects]),
             ("fastest", [each.fastest for each in effects]),

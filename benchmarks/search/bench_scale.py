@@ -23,7 +23,8 @@ from unittest import mock
 
 import numpy as np
 
-from engine.run.loop import Budget, TuningLoop
+from engine.run.budget import Budget
+from engine.run.loop import TuningLoop
 from engine.search import Search
 from engine.study.history import history_of
 from engine.study.storage import StudyIdentity, open_study

@@ -10,8 +10,8 @@ from pathlib import Path
 from engine.workers.devices import (
     board_names,
     check_device_name,
-    cores_of,
     every_device,
+    machine_of,
     on_cores,
     timed,
 )
@@ -24,6 +24,7 @@ from kernels.captured.names import is_capture
 from kernels.registry import check_declared, is_captured_task, is_kernel_file, kernel_names
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE
+from rvv_runner.usage import cores_text, named_cores
 from search_spaces.registry import space_names
 from search_spaces.space import Parameter
 
@@ -151,6 +152,8 @@ def _apply_usage(arguments: argparse.Namespace) -> None:
         for name in names:
             _check_cores_in(name, arguments.cores)
         names = tuple(on_cores(name, count) for count in arguments.cores for name in names)
+    else:
+        names = tuple(on_cores(name, 1) if named_cores(name) == 1 else name for name in names)
     arguments.device = names[0] if isinstance(given, str) else names
 
 
@@ -160,11 +163,12 @@ def _check_cores_in(name: str, counts: Sequence[int]) -> None:
     Raises:
         UserError: naming both.
     """
-    said = cores_of(name)
-    if said not in (None, 1) and counts != (said,):
+    board, _ = machine_of(name)
+    said = named_cores(board)
+    if said is not None and counts != (said,):
         given = ",".join(map(str, counts))
         raise UserError(
-            f"{name} is on {said} cores and --cores says {given}: leave out one of them"
+            f"{name} is on {cores_text(said)} and --cores says {given}: leave out one of them"
         )
 
 

@@ -7,12 +7,12 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from typing import TypeVar
 
 from engine.repeats.comparison import compare, leaders
 from engine.repeats.racing import Race, noise_of
-from engine.repeats.rounds import ALL_ROUNDS, Rounds
+from engine.run.budget import Budget
+from engine.run.evaluation import Evaluation
 from engine.run.events import (
     EndReason,
     Event,
@@ -24,46 +24,20 @@ from engine.run.events import (
     TrialFinished,
 )
 from engine.run.leader_rounds import LeaderRounds
-from engine.run.outcome import Outcome, failed_build
-from engine.run.time_limit import DEFAULT_LIMIT_S, TimeLimit
+from engine.run.outcome import Outcome
+from engine.run.second_tries import SecondTries
+from engine.run.time_limit import TimeLimit
 from engine.search import Search
 from engine.search.convergence import Convergence
-from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
 from engine.workers.builders import Builders
-from engine.workers.spans import Span
 from engine.workers.waiting import Cause
 from foundation.config import Config
-from rvv_runner.board import BoardError
-from rvv_runner.measurement import Artifact
 
-__all__ = ["Budget", "TuningLoop"]
+__all__ = ["TuningLoop"]
 
 _POLL_S = 0.1  # how soon a stop is noticed
 _LOOK_S = 0.5  # how often others' trials are looked at, once no more are to be begun
-_FAULTS_IN_A_ROW = 3  # configurations that could not be built or measured here, before giving up
-
-
-@dataclass(frozen=True)
-class Budget:
-    """When to stop.
-
-    Args:
-        trials: distinct configurations to try in the study, earlier runs included.
-        timeout_s: start no new trials after this many seconds; None for no limit.
-        until_converged: start no new trials once the surrogate predicts no further improvement.
-        rounds: in which the leaders are measured in turns at the end, if times vary.
-    """
-
-    trials: int
-    timeout_s: float | None = None
-    until_converged: bool = False
-    rounds: Rounds = ALL_ROUNDS
-
-    def end_of(self, space_size: int) -> EndReason:
-        """Why the run ends at the number of trials; `space_size` counts valid configurations."""
-        return "exhausted" if space_size <= self.trials else "trials"
-
 
 _T = TypeVar("_T")
 
@@ -128,12 +102,11 @@ class TuningLoop:
         self._listeners = listeners
         self._stop = threading.Event()
         self._pending: deque[tuple[Config, Future[Outcome]]] = deque()
-        self._again: deque[Config] = deque()
-        self._retried: set[Config] = set()
-        self._set_aside: list[Config] = []
-        self._faults_in_a_row = 0
+        self._second_tries = SecondTries()
         self._measured = 0
         self._limit = TimeLimit()
+        default = search.space.default
+        self._evaluation = Evaluation(builders, boards, default, self._limit, self._race)
         self._wall_s = 0.0
         self._waits_s: Mapping[Cause, float] = {}
         self._rounds = LeaderRounds(builders, boards, self._limit)
@@ -204,7 +177,7 @@ class TuningLoop:
                 outcome = future.result()
                 self._pending.remove((config, future))
                 self._tell(config, outcome)
-                self._check_boards(outcome)
+                self._second_tries.check(outcome.measurement.reason)
 
     def _fill(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason | None:
         """Open proposals up to `in_flight`; return why no more will be opened, if so."""
@@ -223,7 +196,7 @@ class TuningLoop:
                 return "exhausted"
             if config == self._search.space.default:
                 self._limit.expect()
-            self._pending.append((config, lanes.submit(self._evaluate, config)))
+            self._pending.append((config, lanes.submit(self._evaluation.of, config)))
         return None
 
     def _is_full(self) -> bool:
@@ -249,16 +222,15 @@ class TuningLoop:
     def _next(self) -> Config | None:
         """What to try next; None if nothing is left.
 
-        What a builder or a board could not finish is tried a second time, as soon as another
-        configuration got through: a study whose default had bad luck would know no speed-up.
+        What a builder or a board could not finish comes first, once another configuration got
+        through, or else last.
         """
-        if self._again and not self._faults_in_a_row:
-            return self._again.popleft()
+        again = self._second_tries.next(at_once=True)
+        if again is not None:
+            return again
         with self._boards.waiting.doing("proposals"):
             config = self._search.ask()
-        if config is None and self._again:
-            return self._again.popleft()
-        return config
+        return self._second_tries.next(at_once=False) if config is None else config
 
     def _awaited(self) -> list[tuple[Config, Future[Outcome]]]:
         """The proposals of which one has to end before the next is asked for."""
@@ -278,53 +250,12 @@ class TuningLoop:
                 return next(iter(done)).result()
         raise _Interrupted
 
-    def _evaluate(self, config: Config) -> Outcome:
-        """Build and measure; runs in a lane."""
-        if config == self._search.space.default:
-            return self._evaluate_default(config)
-        spans: list[Span] = []
-        built = self._build(config, spans)
-        if isinstance(built, BuildFailure):
-            return failed_build(built, spans)
-        limit_s = self._limit.wait()
-        measurement = self._race.measure(
-            lambda runs: self._boards.measure(built, runs, limit_s, spans)
-        )
-        return Outcome(measurement, built, spans=tuple(spans))
-
-    def _build(self, config: Config, spans: list[Span]) -> Artifact | BuildFailure:
-        with self._boards.waiting.building():
-            return self._builders.build(config, spans)
-
-    def _evaluate_default(self, config: Config) -> Outcome:
-        """Build and measure under a generous limit, and set the limit of all others."""
-        wall_s = None
-        spans: list[Span] = []
-        try:
-            built = self._build(config, spans)
-            if isinstance(built, BuildFailure):
-                return failed_build(built, spans)
-            start_s = time.monotonic()
-            measurement = self._race.measure(
-                lambda runs: self._boards.measure(built, runs, DEFAULT_LIMIT_S, spans)
-            )
-            if measurement.status == "correct":
-                wall_s = time.monotonic() - start_s
-            return Outcome(measurement, built, wall_s, tuple(spans))
-        finally:
-            self._limit.learn(wall_s)
-
     def _tell(self, config: Config, outcome: Outcome) -> None:
         measurement = outcome.measurement
         if measurement.status == "board":
-            if config in self._retried:
-                self._set_aside.append(config)
-            else:
-                self._again.append(config)
-                self._retried.add(config)
-                self._faults_in_a_row += 1
+            self._second_tries.fault(config)
         else:
-            self._faults_in_a_row = 0
+            self._second_tries.got_through()
             self._measured += 1
             time_s = measurement.time_s if measurement.status == "correct" else None
             self._race.learn(measurement.times_s)
@@ -363,13 +294,6 @@ class TuningLoop:
     def _leaders(self) -> list[Config]:
         return leaders(self._search.trials(), self._search.space.default)
 
-    def _check_boards(self, outcome: Outcome) -> None:
-        if self._faults_in_a_row >= _FAULTS_IN_A_ROW:
-            raise BoardError(
-                f"{_FAULTS_IN_A_ROW} configurations in a row could not be built or measured; "
-                f"of the last: {outcome.measurement.reason}"
-            )
-
     def _wind_up(self, lanes: ThreadPoolExecutor) -> None:
         """End running work, tell what was measured, and give back all other open proposals."""
         self._limit.learn(None)
@@ -380,10 +304,10 @@ class TuningLoop:
         for config, future in self._pending:
             outcome = _measured(future)
             if outcome is None:
-                self._set_aside.append(config)
+                self._second_tries.give_up(config)
             else:
                 self._tell(config, outcome)
-        for config in (*self._again, *self._set_aside):
+        for config in self._second_tries.left():
             reason = {"reason": "given back: the run ended before it had an outcome"}
             self._search.tell(config, None, status="board", attributes=reason)
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
+from engine.run.budget import Budget
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.identity import identity_of
-from engine.run.loop import Budget, TuningLoop
+from engine.run.loop import TuningLoop
 from engine.run.measured_on import store_measured_on
 from engine.run.request import SearchOptions, TuningRequest
 from engine.run.summary import Summary, summarise

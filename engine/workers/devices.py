@@ -9,7 +9,7 @@ from foundation.errors import UserError
 from gpu_runner.names import ALL, GpuName, Timing, example_names, gpu_name
 from rvv_runner.board import Board, BoardError, BoardInfo
 from rvv_runner.cold import COLD_SUFFIX
-from rvv_runner.usage import cores_in
+from rvv_runner.usage import cores_in, named_cores
 
 # Python processes, which run callables: on this machine's processor, or with its first GPU.
 PYTHON_NAMES = ("python", "python:cuda")
@@ -40,7 +40,8 @@ def machine_of(name: str) -> tuple[str, str]:
     The machine is "" for this one. What follows the "@" of "ssh://USER@HOST" is none, nor is how
     a board is used in "cuda@graph", "desk@cold" and "desk@4cores".
     """
-    is_usage = gpu_name(name) is not None or name.endswith(COLD_SUFFIX) or cores_in(name) > 1
+    is_usage = gpu_name(name) is not None or name.endswith(COLD_SUFFIX)
+    is_usage = is_usage or named_cores(name) is not None
     if name.startswith(processors.SSH_PREFIX) or is_usage or "@" not in name:
         return name, ""
     board, _, machine = name.rpartition("@")

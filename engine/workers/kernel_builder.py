@@ -32,7 +32,7 @@ from rvv_runner.host_lock import building
 from rvv_runner.measurement import ElfArtifact
 from triton_rvv.codegen.link import LinkError, link_elf, warm_up
 from triton_rvv.codegen.llvm import code_bytes
-from triton_rvv.codegen.zig import ZigError, ZigStopped
+from triton_rvv.codegen.zig import ZigError, ZigStopped, zig_cache_folder
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.pipeline import CompiledKernel, compile_kernel
@@ -159,15 +159,16 @@ class KernelBuilder:
             warm_up(self._target.backend)
             return launcher_object(self._target)
         except (LinkError, ZigError) as error:
-            why = self._refusal_to_write() or str(error)
+            refusal = self._refusal_to_write()
+            advice = "make room there, or get write access" if refusal else "run the command again"
             raise UserError(
-                f"this machine cannot link programs ({why}): run the command again"
+                f"this machine cannot link programs ({refusal or error}): {advice}"
             ) from error
 
     def _refusal_to_write(self) -> str:
         """Why the linker cannot write its files; it ends without a word on a full disk."""
-        folders = (self._store.root, Path(tempfile.gettempdir()), Path.home())
-        return refusal_to_write(folders)
+        folders = (self._store.root, Path(tempfile.gettempdir()), Path.home(), zig_cache_folder())
+        return refusal_to_write([folder for folder in folders if folder.exists()])
 
     def _build(self, config: Config) -> ElfArtifact | BuildFailure:
         spec = self._problem.spec

@@ -17,6 +17,7 @@ __all__ = ["check_can_work", "memory_kills", "refusal_to_write"]
 _PROBE_BYTES = 4 << 20  # more than any build takes
 _LARGEST_FILE_BYTES = 256 << 20  # Ray's shared memory, with room for logs and arrays
 _LOOPBACK_LIMIT_S = 10.0
+_SHARED_MEMORY = Path("/dev/shm")
 
 
 def check_can_work(temporary: Path, builds: Path) -> None:
@@ -37,6 +38,7 @@ def check_can_work(temporary: Path, builds: Path) -> None:
     _check_folder(cache_folder(), "set XDG_CACHE_HOME to another folder")
     _check_folder(builds, "start in another folder")
     _check_folder(temporary, "set TMPDIR to another folder")
+    _check_shared_memory()
     _check_utf8(Path.cwd())
     _check_utf8(temporary)
 
@@ -49,6 +51,13 @@ def _check_folder(folder: Path, otherwise: str) -> None:
     refusal = refusal_to_write([folder])
     if refusal:
         raise UserError(f"{refusal}: make room there, or {otherwise}")
+
+
+def _check_shared_memory() -> None:
+    """Where it may not write, Ray waits for ever; where there is none, it takes another folder."""
+    refusal = refusal_to_write([_SHARED_MEMORY]) if _SHARED_MEMORY.exists() else ""
+    if refusal:
+        raise UserError(f"{refusal}, and Ray needs it: make room there, or mount it for writing")
 
 
 def _check_file_size() -> None:

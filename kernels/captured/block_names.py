@@ -11,6 +11,7 @@ __all__ = [
     "called",
     "compared_names",
     "function_of",
+    "multiplied_names",
     "program_axes",
     "targets_of",
     "used_names",
@@ -73,6 +74,15 @@ def block_names(source: str) -> frozenset[str]:
         if more <= found:
             return frozenset(found)
         found |= more
+
+
+def multiplied_names(source: str) -> list[frozenset[str]]:
+    """Of each product in a function, the names in its factors."""
+    parts = ast.walk(function_of(source))
+    products: list[ast.expr] = [
+        part for part in parts if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Mult)
+    ]
+    return [frozenset(_read([product])) for product in products]
 
 
 def program_axes(source: str) -> frozenset[int]:

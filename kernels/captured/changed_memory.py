@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import torch
 
@@ -83,7 +84,8 @@ def telling_changes(
 
 
 def _tries(names: list[str], found: dict[str, Change]) -> Iterator[dict[str, Change]]:
-    """Changes to try: of all tensors, and then of one more, until `found` has each of them."""
+    """Changes to try: of all tensors, and then of one more, until `found` has each of them; and of
+    those that it has, with zeros."""
     for change in _CHANGES:
         if names and change.signs and not found:
             yield dict.fromkeys(names, change)
@@ -91,6 +93,11 @@ def _tries(names: list[str], found: dict[str, Change]) -> Iterator[dict[str, Cha
         for change in _CHANGES:
             if name not in found:
                 yield {**found, name: change}
+    zeros = {name: replace(change, zero_rows=True) for name, change in found.items()}
+    if zeros:
+        yield zeros
+    for name in zeros if len(zeros) > 1 and found != zeros else ():
+        yield {**found, name: zeros[name]}
 
 
 def _changeable(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> list[str]:

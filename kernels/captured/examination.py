@@ -248,7 +248,7 @@ def examine_here(capture: Path, keys: Iterable[str], *, widens: bool) -> None:
         try:
             task = load_task(capture, key)
             digest = digest_of(task)
-            listed = task.listed_values if task.listed else None
+            listed = task.listed_values or None
             found = probed(
                 task.deployed,
                 task.memory(0),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from kernels.captured.memory import View
 from kernels.spec import Grid
 
-__all__ = ["Factor", "GridRule", "possible_factors"]
+__all__ = ["Factor", "GridRule", "divided_sizes", "possible_factors"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Factor:
         size: what is divided by its value, rounded up; None if the axis is a multiple of the value.
         of: where the size was found, such as "n" or "x.shape[0]"; "" without one.
         others: where the same size was found besides.
+        turns: another constexpr, if the size is divided by the product of the two, as where each
+            program takes a number of blocks; "" if there is none.
     """
 
     axis: int
@@ -29,19 +32,26 @@ class Factor:
     size: int | None
     of: str = ""
     others: tuple[str, ...] = ()
+    turns: str = ""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The constexprs that the axis follows by this factor."""
+        return (self.parameter, self.turns) if self.turns else (self.parameter,)
 
     @property
     def formula(self) -> str:
         """The factor with all that it may follow: "cdiv(n | x.shape[0], BLOCK)"."""
-        sizes = " | ".join((self.of, *self.others))
-        return self.parameter if self.size is None else f"cdiv({sizes}, {self.parameter})"
+        return replace(self, of=" | ".join((self.of, *self.others))).__str__()
 
-    def programs(self, value: int) -> int:
-        """The factor of the axis for a value of the parameter."""
+    def programs(self, constants: Mapping[str, Any]) -> int:
+        """The factor of the axis for values of the constexprs."""
+        value = math.prod(int(constants[name]) for name in self.parameters)
         return value if self.size is None else -(-self.size // value)
 
     def __str__(self) -> str:
-        return self.parameter if self.size is None else f"cdiv({self.of}, {self.parameter})"
+        product = " * ".join(self.parameters)
+        return product if self.size is None else f"cdiv({self.of}, {product})"
 
 
 @dataclass(frozen=True)
@@ -60,13 +70,13 @@ class GridRule:
         """The grid for these values of the constexprs."""
         sizes = list(self.rest)
         for factor in self.factors:
-            sizes[factor.axis] *= factor.programs(int(constants[factor.parameter]))
+            sizes[factor.axis] *= factor.programs(constants)
         x, y, z = sizes
         return (x, y, z)
 
     def following(self, factor: Factor, deployed: Mapping[str, Any]) -> GridRule | None:
         """This rule with one more factor; None if the deployed grid is no multiple of it."""
-        value = factor.programs(int(deployed[factor.parameter]))
+        value = factor.programs(deployed)
         if self.rest[factor.axis] % value:
             return None
         x, y, z = (s // value if n == factor.axis else s for n, s in enumerate(self.rest))
@@ -85,7 +95,24 @@ class GridRule:
 
     def text(self, parameter: str) -> str:
         """How the grid follows a parameter: "cdiv(n, BLOCK)"; "" if it does not."""
-        return " and ".join(str(f) for f in self.factors if f.parameter == parameter)
+        return " and ".join(str(f) for f in self.factors if parameter in f.parameters)
+
+
+def divided_sizes(
+    scalars: Mapping[str, tuple[str, int | float]], views: Mapping[str, View]
+) -> dict[str, int]:
+    """The integers that a wrapper may have divided by a block, the likeliest first.
+
+    Args:
+        scalars: numbers of the launch by parameter, and their types.
+        views: its tensors.
+    """
+    sizes = {n: v for n, (_, v) in scalars.items() if isinstance(v, int) and v > 1}
+    for name, view in views.items():
+        sizes |= {f"{name}.shape[{axis}]": size for axis, size in enumerate(view.shape) if size > 1}
+        elements = math.prod(view.shape)
+        sizes[str(elements)] = elements
+    return sizes
 
 
 def possible_factors(
@@ -94,10 +121,13 @@ def possible_factors(
     deployed: Mapping[str, Any],
     sizes: Mapping[str, int],
     axes: Collection[int] = (0, 1, 2),
+    products: Collection[Collection[str]] = (),
 ) -> list[Factor]:
     """The ways in which an axis may follow a parameter, as far as they give the deployed grid.
 
-    An axis of one program may follow any size that one block covers: smaller blocks do not.
+    An axis of one program may follow any size that one block covers: smaller blocks do not. An axis
+    of more that follows no size divided by the parameter alone may follow one divided by the
+    product with another parameter.
 
     Args:
         rule: what other parameters explain already.
@@ -106,9 +136,10 @@ def possible_factors(
         sizes: integers of the launch by where they were found, the likeliest first.
         axes: which may follow though they have one program; by the others, the kernel does not tell
             its programs apart.
+        products: names that the kernel multiplies with each other.
     """
     value = int(deployed[parameter])
-    found: dict[tuple[int, int | None], Factor] = {}
+    found: list[Factor] = []
     words = set(parameter.upper().split("_"))
     # BLOCK_N divides N rather than an M of the same size, and a size rather than a stride.
     same: dict[int, list[str]] = {}
@@ -117,10 +148,34 @@ def possible_factors(
     for axis, programs in enumerate(rule.rest):
         if programs == 1 and axis not in axes:
             continue
-        for size, (of, *others) in same.items():
-            parts = math.ceil(size / value)
-            if (parts > 1 or programs == 1) and programs % parts == 0:
-                found[axis, size] = Factor(axis, parameter, size, of, tuple(others))
+        alone = [Factor(axis, parameter, size, *_named(same[size])) for size in same]
+        explaining = [f for f in alone if _explains(f, programs, deployed)]
+        if not explaining and programs > 1:
+            others = {name for names in products if parameter in names for name in names}
+            turns = _turns(others - {parameter}, deployed)
+            together = [replace(f, turns=name) for name in turns for f in alone]
+            explaining = [f for f in together if _explains(f, programs, deployed)]
+        found += explaining
         if programs % value == 0:
-            found[axis, None] = Factor(axis, parameter, None)
-    return list(found.values())
+            found.append(Factor(axis, parameter, None))
+    return found
+
+
+def _named(places: list[str]) -> tuple[str, tuple[str, ...]]:
+    first, *others = places
+    return first, tuple(others)
+
+
+def _explains(factor: Factor, programs: int, deployed: Mapping[str, Any]) -> bool:
+    """Whether an axis of so many programs is a multiple of the factor, which is more than one."""
+    parts = factor.programs(deployed)
+    return (parts > 1 or programs == 1) and programs % parts == 0
+
+
+def _turns(names: Collection[str], deployed: Mapping[str, Any]) -> list[str]:
+    """The constexprs among names that may be the number of blocks that each program takes."""
+    return [name for name in deployed if name in names and _is_number(deployed[name])]
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and value > 1

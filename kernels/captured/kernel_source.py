@@ -22,6 +22,7 @@ from triton.runtime.jit import JITFunction
 
 from foundation.errors import UserError
 from foundation.printing import others_print_aside
+from kernels.captured.defined import defined
 from kernels.captured.needed_source import needed_part
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
@@ -35,8 +36,9 @@ _LOCAL = "<locals>"
 _MAKER = "_make_captured"
 # Calls that only make values, by what they begin with; others may do what a program does.
 _HARMLESS_CALLS = frozenset(
-    {"tl", "triton", "math", "os", "int", "float", "bool", "str", "tuple", "list", "dict", "set"}
-    | {_MAKER, "range", "len", "min", "max", "sorted", "zip", "enumerate", "getattr", "isinstance"}
+    {"tl", "triton", "math", "os", "collections", "namedtuple", "getattr", "isinstance", _MAKER}
+    | {"int", "float", "bool", "str", "tuple", "list", "dict", "set"}
+    | {"range", "len", "min", "max", "sorted", "zip", "enumerate"}
 )
 
 
@@ -81,6 +83,8 @@ def loaded_kernel(kernel: Kernel, heuristics: tuple[str, ...], *, whole: bool) -
         except Exception as error:  # whatever a module does when it is imported elsewhere
             why = f", since its module cannot be imported here ({type(error).__name__}: {error})"
     found = found or _made(kernel)
+    if kernel.definition and (found is None or kernel_digest(found.function) != kernel.digest):
+        found = None if heuristics else _defined(kernel)
     if found is None:
         raise UserError(
             f"the kernel {kernel.name} of {kernel.file} cannot be made of what was recorded{why}: "
@@ -188,6 +192,15 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
                 exec(compile(ast.Module([node], []), file, "exec"), module.__dict__)
         module.__dict__.update(_global_values(kernel))
     return _found(module, kernel)
+
+
+def _defined(kernel: Kernel) -> LoadedKernel | None:
+    """The kernel made of its recorded definition; None if that does not give it."""
+    with contextlib.suppress(Exception), _importable(kernel), others_print_aside():
+        made = defined(kernel.definition)
+        if kernel_digest(made) == kernel.digest:
+            return LoadedKernel(made, {})
+    return None
 
 
 def _global_values(kernel: Kernel) -> dict[str, Any]:

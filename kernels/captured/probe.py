@@ -14,7 +14,7 @@ from typing import Any
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
-from kernels.captured.block_names import block_names, compared_names, program_axes, used_names
+from kernels.captured.block_names import block_names, compared_names, used_names
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.changed_memory import telling_changes
 from kernels.captured.data_sizes import data_size_names
@@ -98,10 +98,12 @@ def probed(
     Args:
         deployed: the launch.
         given: its tensors, on the processor.
-        listed: the values of each parameter that the kernel's autotuner lists; None without one.
+        listed: the values of each constexpr that the kernel's autotuner lists; None if it leaves
+            no choice of any, or there is no autotuner.
         derived: from the values of the constexprs, those that follow from others by
             `@triton.heuristics`.
-        widens: whether blocks that the autotuner lists may have other values besides.
+        widens: whether blocks that the autotuner lists may have other values besides, and those
+            that it leaves to the program may vary.
 
     Raises:
         UserError: as `checked_outputs`, if the launch has no programs, if it reaches outside of its
@@ -156,8 +158,7 @@ class _Probe:
         self._compared = compared_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
         self._data_sizes = data_size_names(deployed.function.src)
-        axes = program_axes(deployed.function.src)
-        self._grid = SampledGrid(deployed, checked.given, axes)
+        self._grid = SampledGrid(deployed, checked.given)
 
     def run(self) -> Probed:
         names = [p.name for p in self._deployed.function.params if p.is_constexpr]
@@ -189,7 +190,7 @@ class _Probe:
             return "follows from other values by triton.heuristics"
         if name not in self._used:
             return "is not used by the kernel"
-        if self._listed is not None:
+        if self._listed is not None and not self._widens:
             return "is not listed by the autotuner"
         if name in self._compared:
             return "is only compared, as modes are"
@@ -256,7 +257,12 @@ class _Probe:
 
     def _most(self, name: str, value: int) -> int:
         """The smallest power of two that covers all that the block divides."""
-        sizes = [f.size for f in self._rule.factors if f.parameter == name and f.size is not None]
+        deployed = self._deployed.constants
+        sizes = [
+            -(-f.size * value // math.prod(int(deployed[one]) for one in f.parameters))
+            for f in self._rule.factors
+            if name in f.parameters and f.size is not None
+        ]
         dims = [size for view in self._checked.given.views.values() for size in view.shape]
         largest = max(sizes or dims or [value])
         return max(value, 1 << (largest - 1).bit_length())
@@ -271,10 +277,8 @@ class _Probe:
         The way with the fewest programs that does is kept: more of them may do no harm.
         """
         constants = {**self._deployed.constants, name: value}
-        rules = self._grid.rules(self._rule, name) or [
-            self._rule,
-            *self._grid.ways(self._rule, name),
-        ]
+        ways = [self._rule, *self._grid.ways(self._rule, name)]
+        rules = self._grid.rules(self._rule, name) or ways
         rules.sort(key=lambda rule: math.prod(rule.grid(constants)))
         blocks = list(self._loads.following(name, self._deployed.constants[name]))
         for one, rule in itertools.product(blocks, rules):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
@@ -221,7 +222,7 @@ class _CapturedKernel:
 
 def _identifier(part: str) -> str:
     """The name of a parameter or of a tuple's part, as the name of a study may hold it."""
-    return part.replace("[", "_").replace("]", "")
+    return re.sub(r"\W+", "_", part).strip("_")
 
 
 def _input(memory: Memory, name: str) -> Argument:

@@ -36,7 +36,7 @@ from kernels.captured.task import (
 )
 from kernels.captured.task_file import Capture, read_capture
 from launchers.arguments import Described
-from triton_rvv.frontend.tuples import nested
+from triton_rvv.frontend.tuples import named, nested
 
 __all__ = ["RecordedTask", "load_task"]
 
@@ -111,13 +111,16 @@ class RecordedTask:
 
     @property
     def listed_values(self) -> dict[str, list[ParameterValue]]:
-        """The values of each constexpr that its autotuner lists; empty without one."""
+        """The values of each constexpr that its autotuner lists.
+
+        Empty if it leaves no choice of any, as lists do that differ in options alone.
+        """
         values: dict[str, list[ParameterValue]] = {}
         for entry in self.listed:
             for name, value in entry.items():
                 if name in self.deployed.constants and value not in values.setdefault(name, []):
                     values[name].append(value)
-        return values
+        return values if any(len(listed) > 1 for listed in values.values()) else {}
 
     def derived(self, constants: Mapping[str, Any]) -> Mapping[str, Any]:
         """The constexprs that `@triton.heuristics` derives from others."""
@@ -141,7 +144,7 @@ class RecordedTask:
             UserError: for a function or a type that cannot be found.
         """
         if isinstance(value, tuple):
-            return tuple(map(self._constant, value))
+            return named(map(self._constant, value), getattr(value, "_fields", ()))
         if not isinstance(value, Named):
             return value
         return self._type(value.name) if value.kind == "dtype" else self._function(value.name)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
+from kernels.captured.block_names import multiplied_names, program_axes
 from kernels.captured.deployed import Deployed
-from kernels.captured.grid_rule import GridRule, possible_factors
+from kernels.captured.grid_rule import GridRule, divided_sizes, possible_factors
 from kernels.captured.memory import Memory
 
 __all__ = ["SampledGrid"]
@@ -17,20 +16,22 @@ class SampledGrid:
     Args:
         deployed: the launch.
         given: its tensors; their contents do not count.
-        axes: of the grid, by which the kernel tells its programs apart.
     """
 
-    def __init__(self, deployed: Deployed, given: Memory, axes: frozenset[int]) -> None:
+    def __init__(self, deployed: Deployed, given: Memory) -> None:
         self._constants = deployed.constants
         self._samples = deployed.grid_samples
-        self._sizes = _sizes(deployed, given)
-        self._axes = axes
+        self._sizes = divided_sizes(deployed.scalars, given.views)
+        self._axes = program_axes(deployed.function.src)
+        self._products = multiplied_names(deployed.function.src)
 
     def ways(self, rule: GridRule, name: str) -> list[GridRule]:
         """The rules by which the grid may follow a parameter, if none is known."""
-        if any(factor.parameter == name for factor in rule.factors):
+        if any(name in factor.parameters for factor in rule.factors):
             return []
-        factors = possible_factors(rule, name, self._constants, self._sizes, self._axes)
+        factors = possible_factors(
+            rule, name, self._constants, self._sizes, self._axes, self._products
+        )
         found = [rule.following(factor, self._constants) for factor in factors]
         return [rule for rule in found if rule is not None]
 
@@ -48,13 +49,3 @@ class SampledGrid:
             return []
         rules = [rule, *self.ways(rule, name)]
         return [rule for rule in rules if all(rule.grid(one) == grid for one, grid in own)]
-
-
-def _sizes(deployed: Deployed, given: Memory) -> dict[str, int]:
-    """The integers that a wrapper may have divided by a block, the likeliest first."""
-    sizes = {n: v for n, (_, v) in deployed.scalars.items() if isinstance(v, int) and v > 1}
-    for name, view in given.views.items():
-        sizes |= {f"{name}.shape[{axis}]": size for axis, size in enumerate(view.shape) if size > 1}
-        elements = math.prod(view.shape)
-        sizes[str(elements)] = elements
-    return sizes

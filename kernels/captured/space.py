@@ -34,11 +34,11 @@ def deployed_config(
         for_gpu: whether options have an effect.
     """
     deployed = {f.name: f.deployed for f in freedoms if f.deployed is not None}
+    varying = {f.name: deployed[f.name] for f in freedoms if f.varies}
     if listed:
         names = [name for name in listed[0] if for_gpu or not _is_option(name, deployed)]
         known = {**options, **deployed}
-        return Config({name: known.get(name, listed[0][name]) for name in names})
-    varying = {f.name: deployed[f.name] for f in freedoms if f.varies}
+        return Config(varying | {name: known.get(name, listed[0][name]) for name in names})
     names = [n for n in ("num_warps", "num_stages") if for_gpu and n in options]
     return Config({**varying, **{name: options[name] for name in names}})
 
@@ -60,13 +60,18 @@ def captured_space(
         is_wide: whether other combinations count than the autotuner's, and other values.
     """
     default = deployed_config(probed.freedoms, options, listed, for_gpu=gpu is not None)
-    if listed and is_wide:
+    # A list that differs in options alone leaves blocks open.
+    is_open = any(
+        f.varies and len({entry.get(f.name) for entry in listed}) < 2 for f in probed.freedoms
+    )
+    if listed and (is_wide or is_open):
         freedoms = {f.name: f.values for f in probed.freedoms}
-        named = [Parameter(name, _values(name, listed, freedoms, gpu)) for name in default]
+        more = gpu if is_wide else None
+        named = [Parameter(name, _values(name, listed, freedoms, more)) for name in default]
         space = SearchSpace(tuple(named))
     elif listed:
-        rows = [Config({name: entry[name] for name in default}) for entry in listed]
-        space = SearchSpace.from_configs([default, *rows])
+        configs = [Config({name: entry[name] for name in default}) for entry in listed]
+        space = SearchSpace.from_configs([default, *configs])
     else:
         parameters = [Parameter(f.name, f.values) for f in probed.freedoms if f.varies]
         space = SearchSpace((*parameters, *(_options(gpu, default) if gpu else ())))

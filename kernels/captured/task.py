@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from foundation.config import Config, ParameterValue
 from kernels.captured.drawn import Drawn, drawn_tensor
+from triton_rvv.frontend.tuples import element_names, named
 
 if TYPE_CHECKING:  # commands that read captures need no tensors; importing torch takes two seconds
     import torch
@@ -99,9 +100,15 @@ class Descriptor:
 
 @dataclass(frozen=True)
 class TupleValue:
-    """A tuple argument."""
+    """A tuple argument.
+
+    Args:
+        values: its elements.
+        fields: the names of its fields; none for a plain tuple.
+    """
 
     values: tuple[Value | Constant, ...]
+    fields: tuple[str, ...] = ()
 
 
 # None is a pointer that was not passed.
@@ -189,6 +196,8 @@ class Kernel:
         captured: assignments of what it takes from the function that made it, a line each.
         global_values: the same of what it reads of its module.
         package: of its module, which relative imports begin with; "" for none.
+        definition: of `triton_rvv.launches.definition`, which makes it again; "" where its file
+            has it.
     """
 
     module: str
@@ -202,6 +211,7 @@ class Kernel:
     captured: str = ""
     global_values: str = ""
     package: str = ""
+    definition: str = field(repr=False, default="")
 
     @property
     def name(self) -> str:
@@ -318,8 +328,9 @@ def _parts(name: str, value: Value | Constant) -> Iterator[tuple[str, Value | Co
     if not isinstance(value, TupleValue) or not value.values:
         yield name, value
         return
-    for number, part in enumerate(value.values):
-        yield from _parts(f"{name}[{number}]", part)
+    names = element_names(name, len(value.values), value.fields)
+    for part_name, part in zip(names, value.values, strict=True):
+        yield from _parts(part_name, part)
 
 
 def _made(value: Value | Constant, memory: list[torch.Tensor]) -> Any:
@@ -340,5 +351,5 @@ def _made(value: Value | Constant, memory: list[torch.Tensor]) -> Any:
             base, list(value.shape), list(value.strides), list(value.block_shape), value.padding
         )
     if isinstance(value, TupleValue):
-        return tuple(_made(part, memory) for part in value.values)
+        return named((_made(part, memory) for part in value.values), value.fields)
     return value

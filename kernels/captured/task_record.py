@@ -24,6 +24,7 @@ from kernels.captured.task import (
     TupleValue,
     Value,
 )
+from triton_rvv.frontend.tuples import named
 
 __all__ = ["task_of"]
 
@@ -97,6 +98,8 @@ def _bytes(text: str) -> bytes:
 def _constant(value: Any) -> Constant:
     if isinstance(value, dict):
         ((kind, name),) = value.items()
+        if kind == "named_tuple":
+            return named(map(_constant, name["parts"]), name["fields"])
         return Named(kind, name)
     return tuple(map(_constant, value)) if isinstance(value, list) else value
 
@@ -114,6 +117,8 @@ def _value(value: Any) -> Value:
         return Descriptor(_tensor(parts["base"]), **sizes, padding=parts["padding"])
     if kind == "tuple":
         return TupleValue(tuple(map(_part, parts)))
+    if kind == "named_tuple":
+        return TupleValue(tuple(map(_part, parts["parts"])), tuple(parts["fields"]))
     return Named(kind, parts)
 
 

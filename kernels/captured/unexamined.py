@@ -9,7 +9,6 @@ from __future__ import annotations
 import torch
 
 from foundation.config import ParameterValue
-from kernels.captured.block_names import program_axes
 from kernels.captured.grid_rule import GridRule
 from kernels.captured.probe import Freedom, Probed
 from kernels.captured.recorded import RecordedTask
@@ -28,7 +27,7 @@ def unexamined(task: RecordedTask, why: str) -> Probed:
     deployed, listed = task.deployed, task.listed_values
     with torch.device("meta"):
         given = task.memory(0)
-    grid = SampledGrid(deployed, given, program_axes(deployed.function.src))
+    grid = SampledGrid(deployed, given)
     rule = GridRule(deployed.grid)
     constants = deployed.constants
     for name in sorted(listed, key=lambda name: -_magnitude(constants[name])):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from kernels.own.launch import Launch
+from kernels.own.narrow_types import computes_in_bf16, rounded_to
 from kernels.values import TORCH_TYPES
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.descriptors import part_names
@@ -16,7 +19,7 @@ from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
 from triton_rvv.targets.target_names import named_target
 
-__all__ = ["Accesses", "accesses_of"]
+__all__ = ["Accesses", "accesses_of", "interpreter_lacks"]
 
 _NAMES = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
 
@@ -31,16 +34,56 @@ class Accesses:
             is there after a run is for whoever launched the kernel.
         makes_pointers: whether it takes numbers for addresses, which lead nowhere in a process
             other than the one that made them.
+        rounded_to: the coarsest type, of fp16 and bf16, that it converts to or computes in; None if
+            it does neither.
     """
 
     constant: frozenset[str] = frozenset()
     only_stored: frozenset[str] = frozenset()
     makes_pointers: bool = False
+    rounded_to: torch.dtype | None = None
 
 
 def accesses_of(launch: Launch) -> Accesses:
     """What the kernel does in this configuration; nothing is said of what cannot be followed."""
-    values, described = launch.values(), launch.descriptors()
+    values = launch.values()
+    signature = _signature(launch, values)
+    try:
+        ttir = _ttir(launch, values, signature)
+        module = parse_module(ttir)
+        found = reached_arguments(module)
+    except CompileError:
+        return Accesses()
+    makes_pointers, narrow = "tt.int_to_ptr" in ttir, rounded_to(module)
+    if found is None:
+        return Accesses(makes_pointers=makes_pointers, rounded_to=narrow)
+    passed = [
+        part
+        for name in launch.file.function.arg_names
+        if signature[name] != "constexpr"
+        for part in part_names(name, signature[name])
+    ]
+    tensors = {name for name in passed if isinstance(values.get(name), torch.Tensor)}
+    loaded, stored = ({passed[n] for n in places} for places in (found.loaded, found.stored))
+    constant, only_stored = frozenset(tensors - stored), frozenset(tensors & (stored - loaded))
+    return Accesses(constant, only_stored, makes_pointers, narrow)
+
+
+def interpreter_lacks(launch: Launch, values: Mapping[str, Any]) -> bool:
+    """Whether Triton's interpreter would give wrong numbers: it adds the bits of bf16.
+
+    Args:
+        launch: with the default configuration.
+        values: of the arguments.
+    """
+    try:
+        return computes_in_bf16(parse_module(_ttir(launch, values, _signature(launch, values))))
+    except CompileError:
+        return False
+
+
+def _signature(launch: Launch, values: Mapping[str, Any]) -> dict[str, str]:
+    described = launch.descriptors()
     types = {
         name: _triton_type(value, described.get(name))
         for name, value in values.items()
@@ -49,26 +92,13 @@ def accesses_of(launch: Launch) -> Accesses:
     constants = {**launch.constants(values), **launch.config}
     function = launch.file.function
     fixed = {p.name for p in function.params if p.is_constexpr} | (constants.keys() - types.keys())
-    signature = {n: "constexpr" if n in fixed else types[n] for n in function.arg_names}
-    known = {name: constants.get(name) for name in fixed if name in signature}
-    try:
-        ttir = make_ttir(function, signature, known, frozenset(), named_target("host"))
-        found = reached_arguments(parse_module(ttir))
-    except CompileError:
-        return Accesses()
-    makes_pointers = "tt.int_to_ptr" in ttir
-    if found is None:
-        return Accesses(makes_pointers=makes_pointers)
-    passed = [
-        part
-        for name in function.arg_names
-        if signature[name] != "constexpr"
-        for part in part_names(name, signature[name])
-    ]
-    tensors = {name for name in passed if isinstance(values.get(name), torch.Tensor)}
-    loaded, stored = ({passed[n] for n in places} for places in (found.loaded, found.stored))
-    constant, only_stored = frozenset(tensors - stored), frozenset(tensors & (stored - loaded))
-    return Accesses(constant, only_stored, makes_pointers)
+    return {n: "constexpr" if n in fixed else types[n] for n in function.arg_names}
+
+
+def _ttir(launch: Launch, values: Mapping[str, Any], signature: dict[str, str]) -> str:
+    constants = {**launch.constants(values), **launch.config}
+    known = {name: constants.get(name) for name, kind in signature.items() if kind == "constexpr"}
+    return make_ttir(launch.file.function, signature, known, frozenset(), named_target("host"))
 
 
 def _triton_type(value: object, descriptor: TensorDescriptor | None) -> str:

@@ -1,4 +1,4 @@
-"""Changes of a launch's inputs: other signs, means and scales; zeros and extremes of integers."""
+"""Changes of a launch's inputs: other signs, means and scales, zeros, and extremes of integers."""
 
 from __future__ import annotations
 
@@ -18,21 +18,30 @@ _ROWS = 8
 
 @dataclass(frozen=True)
 class Change:
-    """How a tensor of floating-point numbers is changed, or one of integers.
+    """How a tensor is changed, of floating-point numbers, integers or truth values, or a number.
 
     Args:
-        row_scale: by how much one row of eight is larger.
+        row_scale: by how much one row of eight is larger. A number becomes so many times as large,
+            and a number that is zero as large as what is left to one.
         heavy: by how much one element of each row is larger.
         shift: what is added to one row of eight, in units of the tensor's size.
         signs: whether half of the elements, at random, change their sign; one more row of eight
             then has its mean as far below zero as the other's is above, and no large positive one.
         ties: whether the heavy element of half of the rows stands there twice, and zeros become
             other numbers.
+        zero_rows: whether one row of eight is all zeros, one by `row_scale` smaller, and every
+            second one has a zero.
         zeros: whether one element of eight becomes zero, of integers.
         extremes: whether one element of eight becomes the largest of its type, and one the
             smallest, of integers.
         full_rows: whether one row of eight is all of the largest, and one all of the smallest, of
             integers.
+        halves: whether one element of four becomes half of what it is, of integers.
+        negative: whether one element of eight changes its sign, of integers.
+        larger: whether one element of eight becomes one more than twice what it is, of integers.
+        backwards: whether the elements are in reverse order, of integers.
+        uneven: whether every second element moves halfway to the one before, but for the last, of
+            integers: offsets still ascend.
     """
 
     row_scale: float = 1.0
@@ -40,9 +49,15 @@ class Change:
     shift: float = 0.0
     signs: bool = False
     ties: bool = False
+    zero_rows: bool = False
     zeros: bool = False
     extremes: bool = False
     full_rows: bool = False
+    halves: bool = False
+    negative: bool = False
+    larger: bool = False
+    backwards: bool = False
+    uneven: bool = False
 
 
 def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -65,18 +80,46 @@ def _columns(tensor: torch.Tensor, memory: torch.Tensor) -> int:
 
 
 def _changed_integers(tensor: torch.Tensor, memory: torch.Tensor, change: Change) -> torch.Tensor:
-    elements, limits = memory.flatten().clone(), torch.iinfo(memory.dtype)
+    elements, (least, most) = memory.flatten().clone(), _limits(memory.dtype)
+    if change.backwards:
+        elements = elements.flip(0)
+    if change.uneven:
+        elements[1:-1:2] -= (elements[1:-1:2] - elements[:-2:2]) // 2
     if change.zeros:
         elements[::_ROWS] = 0
+    if change.halves:  # of few, one whose row is not all zeros
+        elements[min(2, len(elements) - 1) :: _ROWS // 2] //= 2
     if change.extremes:
-        elements[1::_ROWS], elements[2::_ROWS] = limits.max, limits.min
+        elements[1::_ROWS], elements[2::_ROWS] = most, least
+    if change.negative:
+        elements[5::_ROWS] *= -1
+    if change.larger:
+        elements[7::_ROWS] = 2 * elements[7::_ROWS] + 1
     if change.full_rows:
         rows = elements.reshape(-1, _columns(tensor, memory))
-        rows[1::_ROWS], rows[2::_ROWS] = limits.max, limits.min
+        rows[1::_ROWS], rows[2::_ROWS] = most, least
     return elements.reshape(memory.shape)
 
 
-def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
+def _limits(dtype: torch.dtype) -> tuple[int, int]:
+    """The least and the largest of a type of integers or truth values."""
+    if dtype == torch.bool:
+        return 0, 1
+    limits = torch.iinfo(dtype)
+    return limits.min, limits.max
+
+
+def _changed_number(value: float, change: Change) -> float:
+    return value * change.row_scale if value else 1 - change.row_scale
+
+
+def _changed(value: Any, change: Change, seed: int) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return _changed_number(value, change)
+    return _changed_tensor(value, change, seed)
+
+
+def _changed_tensor(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
     memory = memory_of(tensor)
     if not tensor.is_floating_point():
         return view_of(_changed_integers(tensor, memory, change), tensor)
@@ -101,6 +144,10 @@ def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
     rows[which == 2] += change.shift * size
     if change.signs:  # a row whose largest element is below what a mask may put beside it
         rows[which == 3] -= change.shift * size
+    if change.zero_rows:  # no zero in a row whose elements are all on one side of it
+        some = every[which % 2 == 0]
+        rows[some, (drawn(len(some)) * length).long().clamp(max=length - 1)] = 0
+        rows[which == 5] /= change.row_scale
     place = (drawn(count) * length).long().clamp(max=length - 1)
     place[every % 2 == 0] = length - 1  # at the rim, which blocks that do not divide it cut
     heavy = change.heavy * rows[every, place]
@@ -112,4 +159,6 @@ def _changed(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
         twice = every % 4 < 2
         again = (drawn(count) * length).long().clamp(max=length - 1)
         rows[every[twice], again[twice]] = heavy[twice]
+    if change.zero_rows and count > 1:  # of fewer than five rows, the last
+        rows[min(4, count - 1) :: _ROWS] = 0
     return view_of(rows.reshape(memory.shape).to(memory.dtype), tensor)

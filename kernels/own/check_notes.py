@@ -41,11 +41,12 @@ def check_notes(launch: Launch) -> tuple[str, ...]:
     start_s = time.monotonic()
     said = launch.reference(values)
     if said is None:
-        way, _ = from_kernel(launch, [values])
+        way, (outputs,) = from_kernel(launch, [values])
         return (
             *_on_second_inputs(launch, values),
             *_on_shared_memory(launch, values),
             f"without a function reference, outputs are compared with {way.what}",
+            *_on_rounding(launch, [n for n in outputs if _is_wide(values[n])]),
         )
     is_quick = time.monotonic() - start_s < _PATIENCE_S
     outputs = tensors_of(said)
@@ -104,6 +105,21 @@ def _on_unnamed(names: frozenset[str]) -> Iterator[str]:
             f"compared with what the default configuration writes; give None for {them} in "
             f"reference to leave {them} unchecked"
         )
+
+
+def _on_rounding(launch: Launch, wide: list[str]) -> Iterator[str]:
+    """A default configuration that rounds to fewer bits than its outputs have."""
+    rounded_to = accesses_of(launch).rounded_to
+    if rounded_to is not None and wide:
+        yield (
+            f"the default configuration rounds to {_short(rounded_to)} on the way to "
+            f"{', '.join(wide)}, so other configurations may be as far off; write a function "
+            "reference to check them more closely"
+        )
+
+
+def _is_wide(tensor: torch.Tensor) -> bool:
+    return tensor.is_floating_point() and tensor.element_size() > 2
 
 
 def _on_tolerance(

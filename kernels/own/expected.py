@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from foundation.errors import UserError
-from kernels.own.accesses import accesses_of
+from kernels.own.accesses import accesses_of, interpreter_lacks
 from kernels.own.launch import Launch
-from kernels.own.reference_runs import RunFailed, Way, runs, ways_of, widened
+from kernels.own.reference_runs import NARROW, RunFailed, Way, runs, ways_of, widened
 from kernels.own.tolerance import DRAWS, disturbed, is_near, share_of, slack
 from kernels.values import TORCH_TYPES, current_data_set
 
@@ -174,6 +174,8 @@ def from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list
     """
     failures = []
     for way in ways_of(starts[0]):
+        if way.interprets and interpreter_lacks(launch, widened(starts[0])):
+            continue
         try:
             after = runs(launch, starts, way)
         except RunFailed as failure:
@@ -202,26 +204,32 @@ def from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list
 def _rounding(
     launch: Launch, values: dict[str, Any], outputs: _Run, others: list[_Run]
 ) -> dict[str, torch.dtype]:
-    """The outputs that the deployed kernel rounds to the type of its inputs, coarser than theirs.
+    """The outputs that the deployed kernel rounds to a coarser type: that of its inputs, or one to
+    which it converts.
 
     A kernel may compute in bf16 and write fp32; then no configuration is closer to what the same
     kernel computes in fp32.
     """
     tensors = (value for value in values.values() if isinstance(value, torch.Tensor))
     kinds = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
-    coarsest = max(kinds, key=lambda kind: torch.finfo(kind).eps, default=torch.float32)
-    ways = ways_of(values)
-    if len(ways) < 3 or all(values[name].dtype == coarsest for name in outputs):
+    kinds.append(accesses_of(launch).rounded_to or torch.float64)
+    coarsest = max(kinds, key=lambda kind: torch.finfo(kind).eps)
+    finer = {
+        name: values[name].dtype
+        for name in outputs
+        if values[name].is_floating_point() and values[name].dtype != coarsest
+    }
+    if coarsest not in NARROW or not finer:
         return {}
     try:
-        (deployed,) = runs(launch, [values], ways[-1])
+        (deployed,) = runs(launch, [values], ways_of(values)[-1])
     except RunFailed:
         return {}
     share = share_of(values)
     return {
         name: coarsest
-        for name, tensor in outputs.items()
-        if not is_near(deployed[name], tensor, [o[name] for o in others], share, values[name].dtype)
+        for name, dtype in finer.items()
+        if not is_near(deployed[name], outputs[name], [o[name] for o in others], share, dtype)
     }
 
 

@@ -19,10 +19,10 @@ from kernels.own.launch import Launch
 from kernels.own.reference_process import ReferenceProcess
 from kernels.own.strides import copied, memory_of, view_of
 
-__all__ = ["REFERENCE_LIMIT_S", "RunFailed", "Way", "runs", "ways_of", "widened"]
+__all__ = ["NARROW", "REFERENCE_LIMIT_S", "RunFailed", "Way", "runs", "ways_of", "widened"]
 
 _LIMIT_S = 120.0
-_NARROW = (torch.bfloat16, torch.float16)
+NARROW = (torch.bfloat16, torch.float16)
 _KILLED = "the process ended"
 _PROCESS = ReferenceProcess()
 
@@ -65,7 +65,7 @@ def ways_of(values: Mapping[str, Any]) -> tuple[Way, ...]:
         values: of the arguments, by name.
     """
     tensors = (value for value in values.values() if isinstance(value, torch.Tensor))
-    return _WAYS if any(tensor.dtype in _NARROW for tensor in tensors) else _WAYS[:2]
+    return _WAYS if any(tensor.dtype in NARROW for tensor in tensors) else _WAYS[:2]
 
 
 def widened(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def widened(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _wide(value: Any) -> Any:
-    if not isinstance(value, torch.Tensor) or value.dtype not in _NARROW:
+    if not isinstance(value, torch.Tensor) or value.dtype not in NARROW:
         return value
     return view_of(memory_of(value).float(), value)
 

@@ -1,5 +1,5 @@
-"""Inputs that tell more than a file's own: for the check, with other signs, means and scales, and
-with zeros and extremes among integers.
+"""Inputs that tell more than a file's own: for the check, with other signs, means and scales, with
+zeros, with extremes among integers, and with other numbers.
 
 A bias of zeros, weights of ones or positive numbers alone say little of what is computed with them.
 So the check runs on changed inputs as far as the kernel is defined there: as far as its default
@@ -9,10 +9,10 @@ configuration gives what the reference does, in finite numbers. The timed runs k
 from __future__ import annotations
 
 import contextlib
+import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -21,20 +21,10 @@ from foundation.errors import UserError
 from foundation.scratch import scratch_folder
 from kernels.own.accesses import accesses_of
 from kernels.own.changed_inputs import Change, changed
+from kernels.own.host_run import HostRun
 from kernels.own.launch import Launch
 from kernels.values import data_set
 from launchers.arguments import Argument
-from launchers.data_file import write_data_file
-from launchers.descriptors import taken_apart
-from launchers.objects import launcher_object
-from launchers.output import parse_launcher_output
-from rvv_runner.process import run_bounded
-from rvv_runner.verdict import OUTPUT_LIMIT_BYTES
-from triton_rvv.codegen.link import LinkError, link_elf
-from triton_rvv.codegen.zig import ZigError
-from triton_rvv.errors import CompileError
-from triton_rvv.pipeline import compile_kernel
-from triton_rvv.targets.host_target import host_target
 
 __all__ = ["Telling", "telling_changes"]
 
@@ -42,7 +32,6 @@ __all__ = ["Telling", "telling_changes"]
 # for this; nothing more is tried after so long, with so much memory, or when a run took so long.
 _PATIENCE_S = 1.0
 _TOTAL_S = 10.0
-_LIMIT_S = 20.0
 _MOST_BYTES = 64 << 20
 
 # From what tells most to what most kernels are defined for.
@@ -53,13 +42,19 @@ _CHANGES = (
     Change(row_scale=1.5, heavy=1.25, shift=0.25),
 )
 _ZEROS = Change(zeros=True)
+# A share of one stays one: a probability, a weight of what was before.
+_NUMBER = Change(row_scale=0.75)
 # Of types in which sums overflow soon. Wider ones are places and lengths more often than not, and
 # an extreme of those takes memory and time without bound.
 _EXTREMES = Change(zeros=True, extremes=True)
 _FULL_ROWS = Change(zeros=True, extremes=True, full_rows=True)
-_NARROW_INTEGERS = (torch.int16, torch.int8, torch.uint8)
+_NARROW_INTEGERS = (torch.int16, torch.int8, torch.uint8, torch.bool)
+# Beside halves, from what tells most.
+_OTHER_INTEGERS = (("negative", "larger"), ("negative",), ("larger",), ())
+# Of what has to hold each number once, or to ascend.
+_IN_ORDER = (Change(backwards=True), Change(uneven=True))
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
-_INTEGERS = (torch.int32, torch.int64, torch.int16, torch.int8, torch.uint8)
+_INTEGERS = (torch.int32, torch.int64, *_NARROW_INTEGERS)
 
 # The arguments of a launch, with what is expected.
 _Arguments = Callable[[Launch], tuple[Argument, ...]]
@@ -70,7 +65,7 @@ class Telling:
     """How the check's inputs differ from a file's.
 
     Args:
-        changes: by the tensor's name.
+        changes: by the name of a tensor or a number.
         refused: one sentence on a change of inputs under which `reference` gives finite numbers and
             the default configuration gives others; "" if there is none.
     """
@@ -100,45 +95,84 @@ def telling_changes(
     plain = launch({})
     values = plain.values()
     outputs = _outputs_of_quick_reference(plain, values)
-    names = _changeable(plain, values, outputs, _FLOATS)
+    floats = _changeable(plain, values, outputs, _FLOATS)
     integers = _changeable(plain, values, frozenset(), _INTEGERS)
-    if not outputs or not (names or integers):
+    numbers = [name for name in _numbers(values) if name not in constants]
+    if not outputs or not (floats or integers or numbers):
         return Telling()
     if not _is_small(values) or not _same_launch(plain, values):
         return Telling()
-    end_s = time.process_time() + _TOTAL_S
     # One number that an output holds at the start is part of the kernel, such as a sum's zero.
     constant = accesses_of(plain).constant
-    inputs = {name for name in names if name in constant or not _is_one_number(values[name])}
-    inputs.update(integers)
-    refused: list[tuple[dict[str, Change], str]] = []
+    inputs = {name for name in floats if name in constant or not _is_one_number(values[name])}
     with scratch_folder("telling-") as folder:
         blocks = {n: tuple(map(int, d.block_shape)) for n, d in plain.descriptors().items()}
-        run = _HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
-
-        def right(tried: Iterable[dict[str, Change]]) -> Iterator[dict[str, Change]]:
-            for change in tried:
-                if run.gave_up or time.process_time() > end_s:
-                    return
-                if _is_defined(plain, values, changed(values, change)):
-                    with contextlib.suppress(UserError):
-                        if run.is_right(arguments(launch(change))):
-                            yield change
-                        elif run.mismatch and inputs.issuperset(change):
-                            refused.append((change, run.mismatch))
-
-        found = _most_telling(names, lambda tried: next(right(tried), {})) if names else {}
+        run = HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
+        trials = _Trials(launch, arguments, run, frozenset(inputs.union(integers)))
+        found = _most_telling(floats, trials.first_right) if floats else {}
+        found = _with_zeros(found, trials.first_right)
         for name in integers:
-            narrow = values[name].dtype in _NARROW_INTEGERS
-            tried = (_FULL_ROWS, _EXTREMES, _ZEROS) if narrow else (_ZEROS,)
-            if alone := next(right({name: change} for change in tried), {}):
-                found = next(right([{**found, **alone}]), found) if found else alone
-    return Telling(found, _on_refused(refused))
+            found = _with_integers(name, values[name].dtype, found, trials.first_right)
+        found = _with_numbers(numbers, found, trials.first_right)
+    return Telling(found, _on_refused(trials.refused))
 
 
-def _most_telling(
-    names: list[str], first_right: Callable[[Iterable[dict[str, Change]]], dict[str, Change]]
-) -> dict[str, Change]:
+# Gives the first of some changes under which the default configuration is right; {} if there is
+# none.
+_FirstRight = Callable[[Iterable[dict[str, Change]]], dict[str, Change]]
+
+
+class _Trials:
+    """Runs the default configuration under changes of its inputs.
+
+    Args:
+        launch, arguments: as for `telling_changes`.
+        run: of the default configuration.
+        inputs: the tensors of which the user is told if the configuration is wrong once they are
+            changed.
+
+    Attributes:
+        refused: changes under which `reference` gives finite numbers and the configuration gives
+            others, with the first element that differs.
+    """
+
+    def __init__(
+        self,
+        launch: Callable[[Mapping[str, Change]], Launch],
+        arguments: _Arguments,
+        run: HostRun,
+        inputs: frozenset[str],
+    ) -> None:
+        self._launch = launch
+        self._arguments = arguments
+        self._run = run
+        self._inputs = inputs
+        self._plain = launch({})
+        self._values = self._plain.values()
+        self._end_s = time.process_time() + _TOTAL_S
+        self.refused: list[tuple[dict[str, Change], str]] = []
+
+    def first_right(self, tried: Iterable[dict[str, Change]]) -> dict[str, Change]:
+        """The first of these changes under which the configuration is right; {} if none is."""
+        for changes in tried:
+            if self._run.gave_up or time.process_time() > self._end_s:
+                break
+            if self._is_right(changes):
+                return changes
+        return {}
+
+    def _is_right(self, changes: dict[str, Change]) -> bool:
+        if not _is_defined(self._plain, self._values, changed(self._values, changes)):
+            return False
+        with contextlib.suppress(UserError):
+            if self._run.is_right(self._arguments(self._launch(changes))):
+                return True
+            if self._run.mismatch and self._inputs.issuperset(changes):
+                self.refused.append((changes, self._run.mismatch))
+        return False
+
+
+def _most_telling(names: list[str], first_right: _FirstRight) -> dict[str, Change]:
     """One change of all tensors, or for each the one that tells most, or the weakest."""
 
     def together(changes: Iterable[Change]) -> dict[str, Change]:
@@ -152,12 +186,48 @@ def _most_telling(
     return (best and first_right([best])) or together(each for each in _CHANGES if not each.signs)
 
 
+def _with_zeros(found: dict[str, Change], first_right: _FirstRight) -> dict[str, Change]:
+    """The changes with zeros in all of their tensors, or else in as many as go together."""
+    zeros = {name: replace(change, zero_rows=True) for name, change in found.items()}
+    if not zeros or (every := first_right([zeros])):
+        return every if zeros else found
+    for name in zeros if len(zeros) > 1 else ():
+        found = first_right([{**found, name: zeros[name]}]) or found
+    return found
+
+
+def _with_integers(
+    name: str, dtype: torch.dtype, found: dict[str, Change], first_right: _FirstRight
+) -> dict[str, Change]:
+    """The changes with one more, of a tensor of integers or truth values."""
+    tried = (_FULL_ROWS, _EXTREMES, _ZEROS) if dtype in _NARROW_INTEGERS else (_ZEROS,)
+    alone = first_right({name: change} for change in tried)
+    if dtype != torch.bool:
+        halves = replace(alone.get(name, Change()), halves=True)
+        others = [replace(halves, **dict.fromkeys(fields, True)) for fields in _OTHER_INTEGERS]
+        alone = first_right({name: change} for change in others) or alone
+        alone = alone or first_right({name: change} for change in _IN_ORDER)
+    return (alone and first_right([{**found, **alone}])) or found
+
+
+def _with_numbers(
+    names: list[str], found: dict[str, Change], first_right: _FirstRight
+) -> dict[str, Change]:
+    """The changes with other numbers, all of them or else as many as go together."""
+    if not names or (every := first_right([{**found, **dict.fromkeys(names, _NUMBER)}])):
+        return every if names else found
+    for name in names if len(names) > 1 else ():
+        found = first_right([{**found, name: _NUMBER}]) or found
+    return found
+
+
 def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
     """What the default configuration gets wrong under the change of the fewest tensors.
 
-    Not with extremes of integers, which few kernels mean to take: flags and labels are bytes, too.
+    Not with changes that few kernels mean to take: flags and labels are bytes, too, and most
+    integers places and lengths.
     """
-    refused = [each for each in refused if not any(c.extremes for c in each[0].values())]
+    refused = [each for each in refused if not any(map(_is_unusual, each[0].values()))]
     if not refused:
         return ""
     changes, mismatch = min(refused, key=lambda each: len(each[0]))
@@ -168,9 +238,16 @@ def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
     )
 
 
+def _is_unusual(change: Change) -> bool:
+    unusual = change.extremes or change.negative or change.larger or change.zero_rows
+    return unusual or change.backwards or change.uneven
+
+
 def _in_words(change: Change) -> str:
     if change.zeros:
         return "with zeros among its elements"
+    if change.halves:
+        return "with some elements half as large"
     ties = "some equal, none zero, " if change.ties else ""
     signs = "of either sign and " if change.signs else ""
     return f"with elements {ties}{signs}up to {change.row_scale * change.heavy:g} times as large"
@@ -208,6 +285,12 @@ def _changeable(
     ]
 
 
+def _numbers(values: Mapping[str, Any]) -> list[str]:
+    """The floating-point numbers that are passed."""
+    floats = ((name, value) for name, value in values.items() if isinstance(value, float))
+    return [name for name, value in floats if math.isfinite(value)]
+
+
 def _is_one_number(tensor: torch.Tensor) -> bool:
     return bool((tensor == tensor.flatten()[0]).all())
 
@@ -242,76 +325,3 @@ def _is_defined(launch: Launch, values: Mapping[str, Any], others: Mapping[str, 
         return False
     outputs = ((values[name], tensor) for name, tensor in said.items() if tensor is not None)
     return all(bool(tensor.to(start.dtype).isfinite().all()) for start, tensor in outputs)
-
-
-class _HostRun:
-    """A configuration, compiled for this machine when it is first run.
-
-    Args:
-        folder: for its files.
-        function: the kernel.
-        constants: as it is compiled.
-        blocks: of the arguments that are tensor descriptors.
-        grid: programs along x, y and z.
-
-    Attributes:
-        gave_up: whether a run took too long, or none is possible here.
-        mismatch: the first element that the last run got wrong; "" if none, or if it stopped.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        function: object,
-        constants: Mapping[str, object],
-        blocks: Mapping[str, tuple[int, ...]],
-        grid: tuple[int, int, int],
-    ) -> None:
-        self._folder = folder
-        self._function = function
-        self._constants = constants
-        self._blocks = blocks
-        self._grid = grid
-        self._program: Path | None = None
-        self.gave_up = False
-        self.mismatch = ""
-
-    def is_right(self, arguments: tuple[Argument, ...]) -> bool:
-        """Whether it gives what is expected."""
-        try:
-            self.mismatch = ""
-            program = self._program or self._built(arguments)
-        except (CompileError, LinkError, ZigError):  # the processor lacks what the board's has
-            self.gave_up = True
-            return False
-        self._program = program
-        data_path = self._folder / "arguments.data"
-        write_data_file(data_path, taken_apart(arguments))
-        options = ("--grid", ",".join(map(str, self._grid)), "--repeats", "0")
-        ending = run_bounded(
-            [str(program), str(data_path), *options],
-            folder=self._folder,
-            timeout_s=_LIMIT_S,
-            output_limit_bytes=OUTPUT_LIMIT_BYTES,
-        )
-        self.gave_up = ending.timed_out
-        report = parse_launcher_output(ending.stdout)
-        self.mismatch = report.mismatch
-        return ending.returncode == 0 and report.output_ok is True
-
-    def _built(self, arguments: tuple[Argument, ...]) -> Path:
-        target = host_target()
-        compiled = compile_kernel(
-            self._function,
-            {argument.name: argument.signature_type(self._blocks) for argument in arguments},
-            self._constants,
-            target,
-            known={a.name: a.value for a in taken_apart(arguments) if isinstance(a.value, int)},
-            disjoint_arguments=True,
-            grid=self._grid,
-            counted_clock=True,
-        )
-        made, program = self._folder / "kernel.o", self._folder / "kernel.elf"
-        made.write_bytes(compiled.object)
-        link_elf([made, launcher_object(target)], program, "host")
-        return program

@@ -12,11 +12,27 @@ from pathlib import Path
 from rvv_runner.ssh.errors import RemoteFileError
 from rvv_runner.ssh.session import RemoteFile, Session
 
-__all__ = ["CannotShip", "RemoteCache", "RemotePlace", "free_disk_bytes"]
+__all__ = [
+    "CANNOT_RUN",
+    "NO_PROGRAM_RUNS",
+    "CannotShip",
+    "RemoteCache",
+    "RemotePlace",
+    "free_disk_bytes",
+]
 
 _EXECUTABLE = 0o700
 _PART = ".part-"
 _STALE_AFTER_MINUTES = 180
+
+
+# What a shell and timeout(1) give for a program that is there and may not be run.
+CANNOT_RUN = 126
+
+NO_PROGRAM_RUNS = (
+    "the board runs no program that lies in the tuner's folder, as where it is mounted noexec: "
+    "name another as `folder` in its board file"
+)
 
 
 class CannotShip(Exception):
@@ -159,7 +175,7 @@ class RemoteCache:
             return ""
         return (
             f"its disk is full ({free_bytes >> 10} KiB free, {needed_bytes >> 10} KiB needed): "
-            "delete something there, or name another folder in the board file"
+            "delete something there, or name another as `folder` in its board file"
         )
 
     def _digest(self, path: Path) -> str:

@@ -143,24 +143,49 @@ def _authenticated(hop: Hop, sock: Connection, limit_s: float) -> paramiko.SSHCl
         raise LoginRefused(
             f"your key for {hop} asks for a passphrase: give it to an agent with `ssh-add`"
         ) from error
-    except paramiko.AuthenticationException as error:
+    except paramiko.BadAuthenticationType as error:
         client.close()
         raise LoginRefused(
-            f"{hop} does not let this user in ({_text(error)}): check the user's name, and put "
-            f"your key there with `ssh-copy-id -p {hop.port} {hop.user}@{hop.host}`"
+            f"{hop} takes no keys: write `PubkeyAuthentication yes` into /etc/ssh/sshd_config "
+            f"there, start its SSH server again, and run `{hop.copy_key_command}`"
         ) from error
     except paramiko.SSHException as error:
+        reason = _login_refused(hop, client, error)
         client.close()
-        if _NO_KEY not in str(error):
+        if reason is None:
+            raise
+        raise LoginRefused(reason) from error
+    except OSError as error:
+        client.close()
+        if error.filename is None:
             raise
         raise LoginRefused(
-            f"you have no SSH key for {hop}: make one with `ssh-keygen`, and put it there with "
-            f"`ssh-copy-id -p {hop.port} {hop.user}@{hop.host}`"
+            f"your key {error.filename} for {hop} cannot be read: {error.strerror}"
         ) from error
     except BaseException:
         client.close()
         raise
     return client
+
+
+def _login_refused(
+    hop: Hop, client: paramiko.SSHClient, error: paramiko.SSHException
+) -> str | None:
+    """Why the machine does not let this user in; None if it ended the connection."""
+    if _NO_KEY in str(error):
+        return (
+            f"you have no SSH key for {hop}: make one with `ssh-keygen`, and put it there with "
+            f"`{hop.copy_key_command}`"
+        )
+    transport = client.get_transport()
+    is_refused = isinstance(error, paramiko.AuthenticationException)
+    # The last of several keys may fail with any error, although the machine refused the others.
+    if not is_refused and (transport is None or not transport.is_active()):
+        return None
+    return (
+        f"{hop} does not let this user in ({_text(error)}): check the user's name, and put "
+        f"your key there with `{hop.copy_key_command}`"
+    )
 
 
 def _typed(hop: Hop) -> str:

@@ -31,20 +31,40 @@ clock() {
     now=${up%.*}${up#*.}
 }
 
+# Prints the names of the environments of processes that hold this text. Busybox's grep reads a line up to
+# its first NUL; it does not find the end of the file "nul" either, and then tr takes the NULs away.
+list_environments() {
+    [ -s nul ] || printf 'a\0line behind a NUL' >nul
+    found=$(grep -lsF -e "$1" -e 'line behind a NUL' nul /proc/[0-9]*/environ)
+    case $found in
+        nul*) echo "${found#nul}" ;;
+        *)
+            head -c 100000 /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' |
+                grep -F -e '==> /proc/' -e "$1" |
+                while read -r word file _; do
+                    case $word in '==>') last=$file ;; *) echo "$last" ;; esac
+                done
+            ;;
+    esac
+}
+
 # Sets pids to what carries this mark in its environment, which children inherit.
 find_marked() {
     pids=
-    for file in $(grep -lsF "$1=$id" /proc/[0-9]*/environ); do
+    for file in $(list_environments "$1=$id"); do
         file=${file#/proc/}
         pids="$pids ${file%/environ}"
     done
 }
 
-# Kills what carries the mark until nothing does; sets swept to how many there were at first.
+# Kills what carries the mark until nothing does; sets swept to how many there were at first. A process
+# of busybox's timeout, which ends up to a second after the program, does not count.
 sweep() {
     find_marked "$1"
     swept=0
-    for _ in $pids; do swept=$((swept + 1)); done
+    for pid in $pids; do
+        read -r name <"/proc/$pid/comm" && [ "$name" != timeout ] && swept=$((swept + 1))
+    done 2>/dev/null
     tries=0
     while [ -n "$pids" ] && [ "$tries" -lt "$sweeps" ]; do
         kill -KILL $pids 2>/dev/null
@@ -230,18 +250,19 @@ is_patient() {
 }
 
 # Waits until all who came before have had the lock, then for the lock. What waits here does not
-# hold the ticket's lock, so that a job leaves the queue as soon as it is killed.
+# hold the ticket's lock, so that a job leaves the queue as soon as it is killed. The limit is
+# timeout's, since not every flock has one.
 wait_in_queue() {
     take_ticket
     before=
     [ -z "$ticket" ] || find_before ""
     while [ -n "$before" ]; do
         is_patient || return 1
-        flock -s -w "$left" 7 7<"$before" 8<&- 9<&- 2>/dev/null
+        timeout "$left" flock -s 7 7<"$before" 8<&- 9<&- 2>/dev/null
         find_before ""
     done
     { echo "next $start $TRITON_RVV_TUNER" >>"$lock"; } 2>/dev/null || :
-    is_patient && flock -w "$left" 9 8<&-
+    is_patient && timeout "$left" flock 9 8<&-
 }
 
 # Whether there is a lock that can be opened: for reading, since others may own the file. A missing

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import signal
 from dataclasses import replace
 from pathlib import Path
 
 from foundation.scratch import UNFINISHED, scratch_folder
 from foundation.user_folders import cache_folder
 from rvv_runner.board_file import BoardFile
-from rvv_runner.ssh.cache import RemoteCache, RemotePlace
+from rvv_runner.ssh.cache import CANNOT_RUN, NO_PROGRAM_RUNS, RemoteCache, RemotePlace
 from rvv_runner.ssh.facts import processor_numbers
 from rvv_runner.ssh.session import Session
 from triton_rvv.codegen.zig import run_zig_cc
@@ -18,6 +19,7 @@ from triton_rvv.targets.target import RVVTarget
 __all__ = ["check_matrix_unit", "with_matrix_unit"]
 
 _BUILD_TIMEOUT_S = 120.0
+_ILLEGAL_INSTRUCTION = 128 + signal.SIGILL  # as a shell reports it
 
 # A program that ends with status 0 where the processor knows "smt.vmadot v8, v0, v2".
 _PROBE = """
@@ -71,7 +73,7 @@ def check_matrix_unit(
     """Run an instruction of the matrix unit, if code for the board uses one.
 
     Raises:
-        ValueError: if a processor does not know it.
+        ValueError: if a processor does not know it, or runs no program.
         CannotShip, LinkLost: if the program cannot be sent.
         ZigError: if it cannot be built.
     """
@@ -81,12 +83,17 @@ def check_matrix_unit(
     program = (*board_file.wrapper, f"{place.files}/{digest}")
     for processor in processors or (None,):
         bound = () if processor is None else ("taskset", "-c", str(processor))
-        if session.run(shlex.join((*bound, *program))).status != 0:
-            where = "it" if processor is None else f"its processor {processor}"
+        tried = session.run(shlex.join((*bound, *program)))
+        where = "it" if processor is None else f"its processor {processor}"
+        if tried.status == _ILLEGAL_INSTRUCTION:
             raise ValueError(
                 f"{where} does not know the matrix instruction of {board_file.cpu}: write "
                 'matrix_processors = "" into its board file, and cpu of a core without the unit'
             )
+        if tried.status == CANNOT_RUN and "Permission denied" in tried.output:
+            raise ValueError(NO_PROGRAM_RUNS)
+        if tried.status != 0:
+            raise ValueError(f"{where} did not run a small program: {tried.last_line}")
 
 
 def _probe() -> Path:

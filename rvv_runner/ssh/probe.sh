@@ -7,6 +7,7 @@ echo "online $(cat "$sys/devices/system/cpu/online")"
 for tool in cat chmod env find flock grep mkdir mv rm sha256sum sleep timeout touch; do
     command -v "$tool" >/dev/null || echo "missing $tool"
 done
+! command -v timeout >/dev/null || timeout -k 1 5 true || echo "missing timeout with -k"
 for tool in taskset perf; do
     ! command -v "$tool" >/dev/null || echo "has $tool"
 done

@@ -50,9 +50,10 @@ class JobReport:
     program_counts: str = ""
 
 
-# Exit statuses of timeout(1) if the time was up: 124, or 137 if it had to kill. A program may end
-# with them too; then it took less than the limit, up to the clock's resolution.
-_OUT_OF_TIME = (124, 137)
+# Exit statuses of timeout(1) if the time was up: 124, or 137 if it had to kill; busybox's gives
+# 143. A program may end with them too; then it took less than the limit, up to the clock's
+# resolution.
+_OUT_OF_TIME = (124, 137, 143)
 _CLOCK_STEPS = 2
 
 

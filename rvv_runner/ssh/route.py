@@ -12,6 +12,7 @@ import paramiko
 
 from foundation.user_folders import home
 from rvv_runner.board import BoardError
+from rvv_runner.ssh.config_file import read_config
 
 __all__ = ["Address", "Hop", "find_route", "parse_address"]
 
@@ -52,9 +53,15 @@ class Hop:
         """Its name in known_hosts."""
         return self.host if self.port == _DEFAULT_PORT else f"[{self.host}]:{self.port}"
 
+    @property
+    def copy_key_command(self) -> str:
+        """The command that puts the user's key there."""
+        return f"ssh-copy-id -p {self.port} {self.user}@{self.host}"
+
     def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _DEFAULT_PORT else f":{self.port}"
-        return f"{self.user}@{self.host}{port}"
+        return f"{self.user}@{host}{port}"
 
 
 def parse_address(text: str) -> Address:
@@ -69,7 +76,8 @@ def parse_address(text: str) -> Address:
     except ValueError:
         parts, port = urlsplit(""), None
     if not parts.hostname or parts.path or parts.query or parts.fragment or parts.password:
-        raise BoardError(f"{text} is not an address: write it like ssh://user@host:22")
+        example = "user@[fe80::1]:22" if "::" in text else "user@host:22"
+        raise BoardError(f"{text} is not an address: write it like {SSH_PREFIX}{example}")
     # urlsplit makes the host lower-case, but the Hosts of ~/.ssh/config are case-sensitive.
     found = re.search(re.escape(parts.hostname), text, re.IGNORECASE)
     host = found[0] if found else parts.hostname
@@ -79,16 +87,15 @@ def parse_address(text: str) -> Address:
 def find_route(address: Address) -> list[Hop]:
     """The machines to log in to, the board last, from ~/.ssh/config.
 
-    It uses HostName, User, Port, IdentityFile, ProxyJump and ProxyCommand.
+    It uses HostName, User, Port, IdentityFile, ProxyJump, ProxyCommand and Include.
 
     Raises:
         BoardError: if the file cannot be read.
     """
     path = home() / ".ssh" / "config"
     try:
-        config = paramiko.SSHConfig.from_path(str(path)) if path.exists() else paramiko.SSHConfig()
-        return _route(address, config, jumps_left=_MOST_JUMPS)
-    except (OSError, UnicodeDecodeError, paramiko.ConfigParseError) as error:
+        return _route(address, read_config(path), jumps_left=_MOST_JUMPS)
+    except (OSError, ValueError, paramiko.ConfigParseError) as error:
         raise BoardError(f"{path} cannot be read: {error}") from error
 
 

@@ -22,6 +22,11 @@ ANSWER_LIMIT_S = 7.0
 
 _CHUNK_BYTES = 1 << 18
 
+_NO_SFTP = (
+    "its SSH server offers no SFTP: write `Subsystem sftp internal-sftp` into "
+    "/etc/ssh/sshd_config there, and start it again"
+)
+
 
 @dataclass(frozen=True)
 class RemoteFile:
@@ -135,7 +140,13 @@ class Session:
 
     def _files(self) -> paramiko.SFTPClient:
         if self._sftp is None:
-            self._sftp = self._transport().open_sftp_client()
+            transport = self._transport()
+            try:
+                self._sftp = transport.open_sftp_client()
+            except (paramiko.SSHException, EOFError) as error:
+                if not transport.is_active():
+                    raise
+                raise RemoteFileError(_NO_SFTP) from error
         return self._sftp
 
     @contextlib.contextmanager

@@ -10,12 +10,12 @@ from rvv_runner.board_queue import Turn
 from rvv_runner.conditions import describe_conditions, used_cpu_s
 from rvv_runner.failure import failed, failed_run
 from rvv_runner.measurement import Measurement
+from rvv_runner.ssh.cache import CANNOT_RUN, NO_PROGRAM_RUNS
 from rvv_runner.ssh.report import JobReport
 from rvv_runner.verdict import Ending, judge
 
 __all__ = ["measurement_of"]
 
-_CANNOT_RUN = 126  # what timeout(1) gives for a command that is there and may not be run
 _SHELL_SIGNAL_BASE = 128  # if a signal ends a command, a shell reports this plus the signal
 
 
@@ -43,12 +43,8 @@ def measurement_of(
             f"and the remaining {report.limit_s} s were not enough"
         )
         return failed("board", info, reason)
-    if report.status == _CANNOT_RUN and "Permission denied" in report.stderr:
-        reason = (
-            "the board runs no program that lies in the tuner's folder, as where it is mounted "
-            "noexec: name another as `folder` in the board's file"
-        )
-        return failed("board", info, reason)
+    if report.status == CANNOT_RUN and "Permission denied" in report.stderr:
+        return failed("board", info, NO_PROGRAM_RUNS)
     verdict = judge(_ending(report), timeout_s, repeats, vlen_bits=info.vlen_bits, kernel=kernel)
     return failed_run(verdict, info) or Measurement(
         status="correct",

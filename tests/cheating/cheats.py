@@ -1,4 +1,4 @@
-"""The kernels of kernels.c: their names, how they are built, and the arguments for each."""
+"""The kernels in in_c/: their names, how they are built, and the arguments for each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ __all__ = ["CHEATS", "FOILED", "HONEST", "artifact", "build", "skip_if_starved"]
 
 COUNT = 1000
 PROGRAMS = 4
-_SOURCE = (Path(__file__).parent / "kernels.c").read_text()
+_FOLDER = Path(__file__).parent / "in_c"
+_FILES = ("runs.c", "outputs.c", "bounds.c", "reports.c", "left_to_others.c", "process.c")
+_SOURCE = "".join((_FOLDER / name).read_text() for name in _FILES)
 _NAMES = re.findall(r"^(?:HONEST|CHEAT|FOILED)\((\w+)\)", _SOURCE, re.MULTILINE)
 HONEST = re.findall(r"^HONEST\((\w+)\)", _SOURCE, re.MULTILINE)
 FOILED = re.findall(r"^FOILED\((\w+)\)", _SOURCE, re.MULTILINE)
@@ -46,10 +48,11 @@ void triton_rvv_kernel(const uint64_t *args, uint32_t x, uint32_t y, uint32_t z,
 def build(folder: Path, target: Target) -> ElfArtifact:
     """One executable with every kernel."""
     entry = _ENTRY.format(names=", ".join(_NAMES), vlen_bits=target.vector_bits)
-    (folder / "kernel.c").write_text(_SOURCE + entry)
+    included = "".join(f'#include "{name}"\n' for name in _FILES)
+    (folder / "kernel.c").write_text(included + entry)
     include = Path(launchers.__file__).parent
     run_zig_cc(
-        ["-c", "-O1", f"-I{include}", "kernel.c", "-o", "kernel.o"],
+        ["-c", "-O1", f"-I{include}", f"-I{_FOLDER}", "kernel.c", "-o", "kernel.o"],
         timeout_s=200,
         folder=folder,
         backend=target.backend,

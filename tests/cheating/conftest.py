@@ -1,4 +1,4 @@
-"""An open board of each sort, with an executable for it that holds every kernel of kernels.c."""
+"""An open board of each sort, with an executable for it that holds every kernel in in_c/."""
 
 from __future__ import annotations
 

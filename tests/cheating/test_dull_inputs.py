@@ -19,14 +19,19 @@ from rvv_runner import ElfArtifact
 pytestmark = pytest.mark.timeout(120)
 
 FILE = Path(__file__).parent / "written_with_dull_inputs.py"
+USUAL_VALUES = Path(__file__).parent / "written_for_usual_values.py"
 LEFT_OUT = [
     *("bias", "weight", "magnitude", "power", "mean", "place", "zeros", "length", "near"),
     *("overflow", "described", "rim", "short"),
 ]
+LEFT_OUT_FOR_USUAL_VALUES = [
+    *("guard", "floor", "number", "whole", "eighth", "mask", "limit", "order", "segment"),
+]
 
 
 def problem_of(name: str):
-    return make_problem(load_kernel(f"{FILE}:{name}_kernel"), {})
+    file = USUAL_VALUES if name in LEFT_OUT_FOR_USUAL_VALUES else FILE
+    return make_problem(load_kernel(f"{file}:{name}_kernel"), {})
 
 
 @pytest.fixture
@@ -43,7 +48,7 @@ def measured(board, folder):
 
 
 @pytest.mark.parametrize("board", ["host"], indirect=True)
-@pytest.mark.parametrize("name", LEFT_OUT)
+@pytest.mark.parametrize("name", [*LEFT_OUT, *LEFT_OUT_FOR_USUAL_VALUES])
 def test_what_is_left_out_is_found(name, measured):
     problem = problem_of(name)
     honest, other = measured(problem, 0), measured(problem, 1)
@@ -69,6 +74,15 @@ def test_a_default_that_is_wrong_on_other_inputs_is_named(tmp_path):
     assert note.startswith("the check keeps x_ptr close to what arguments makes")
     assert "y_ptr[" in note
     assert problem_of("root").spec.check(problem_of("root")) == ()
+
+
+def test_a_number_of_which_the_reference_has_a_copy_stays_as_it_is(tmp_path):
+    path = tmp_path / "copy.py"
+    path.write_text(USUAL_VALUES.read_text().replace("(square + floor)", "(square + 1e-5)"))
+    problem = make_problem(load_kernel(f"{path}:floor_kernel"), {})
+    *_, floor = problem.arguments(problem.default_config)
+    assert floor.value == 1e-5
+    assert problem.spec.check(problem) == ()
 
 
 def test_the_timed_runs_keep_the_files_inputs():

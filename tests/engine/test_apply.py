@@ -214,6 +214,27 @@ def test_a_grid_of_numbers_follows_its_rule(tmp_path, applied_here):
     assert out == "[256] [256]\n"
 
 
+OPTIONS_ALONE = SHOWN.replace(
+    "@triton.jit",
+    "@triton.autotune([triton.Config({}, num_warps=w) for w in (2, 4)], key=['n'])\n@triton.jit",
+)
+
+
+def test_a_block_that_an_autotuner_leaves_to_the_program_is_replaced(tmp_path, applied_here):
+    captured_here(tmp_path, "show(1000, numbers=True); show(1000, other=1)", OPTIONS_ALONE)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 256}, ("cdiv(n, BLOCK)", "1", "1"))
+    body = """
+print(show(1000, numbers=True), show(3000, numbers=True), show(1000, other=1))
+out = torch.zeros(1000, dtype=torch.int32)
+shown_kernel[(16,)](out, 1000, 64, 0)
+shown_kernel[(5,)](out, 1000, 64, 0)
+print(out.unique().tolist())
+"""
+    out, said = applied_here(body, OPTIONS_ALONE)
+    assert out == "[256] [256] [1000256]\n[64, 256]\n"
+    assert "as the program has it, since its grid does not follow the winner's constants" in said
+
+
 def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path, applied_here):
     captured_here(tmp_path, "show(60, numbers=True)")
     add_winners(tmp_path / "program.capture", {"BLOCK": 128})

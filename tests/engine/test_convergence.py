@@ -8,7 +8,8 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 from search_helpers import SPACE, run
 
-from engine.run.loop import Budget, TuningLoop
+from engine.run.budget import Budget
+from engine.run.loop import TuningLoop
 from engine.search import Search
 from engine.search.convergence import Convergence
 from engine.workers.board_pool import BoardPool

@@ -15,8 +15,9 @@ from search_helpers import IDENTITY
 from engine.repeats.comparison import Comparison, compare
 from engine.repeats.rounds import MOST_ROUNDS
 from engine.results.leaders import comparison_sentences, leader_lines
+from engine.run.budget import Budget
 from engine.run.leader_rounds import LeaderRounds
-from engine.run.loop import Budget, TuningLoop
+from engine.run.loop import TuningLoop
 from engine.run.outcome import Outcome
 from engine.run.summary import summarise
 from engine.run.time_limit import TimeLimit

@@ -19,8 +19,9 @@ from optuna.trial import Trial
 from search_helpers import IDENTITY
 
 from engine.run import time_limit as time_limit_module
+from engine.run.budget import Budget
 from engine.run.events import Event, RunEnded, RunStarted, StageStarted, TrialFinished
-from engine.run.loop import Budget, TuningLoop
+from engine.run.loop import TuningLoop
 from engine.search import Search
 from engine.study.storage import open_study
 from engine.workers.board_pool import BoardPool

@@ -142,6 +142,15 @@ def test_without_a_home_in_the_environment_workers_get_the_users(
     assert os.environ["HOME"] == pwd.getpwuid(os.getuid()).pw_dir
 
 
+def test_a_machine_whose_shared_memory_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("engine.workers.machine._SHARED_MEMORY", Path("/proc"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(UserError, match=r"^/proc cannot be written to: .*, and Ray needs it"):
+        check_can_work(tmp_path, tmp_path / "builds")
+
+
 def test_a_machine_that_does_not_reach_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,7 +32,8 @@ def of_module(x, out, n, BLOCK: tl.constexpr):
 """
     )
     (tmp_path / "helper.py").write_text(other)
-    body = """
+    body = '''
+import collections, linecache
 sys.modules["made_by_program"] = sys
 from apart.module import of_module
 from .helper import third
@@ -68,6 +69,42 @@ def made(factor):
         tl.store(out + at, FACTOR * tl.load(x + at, mask=at < n), mask=at < n)
     return closed
 
+Scale = collections.namedtuple("Scale", "value")
+
+def made_of(operation):
+    from math import pi as PI
+    ENDS = tl.constexpr(PI)
+    @triton.jit
+    def of_kernel(x, out, n, scale: Scale, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        value = operation(tl.load(x + at, mask=at < n)) * ENDS
+        tl.store(out + at, value * scale.value, mask=at < n)
+    return of_kernel
+
+TEXT = """
+import triton, triton.language as tl
+from triton.language import program_id
+import triton.language.math as numbers
+FACTOR = tl.constexpr(4)
+KIND = tl.float32
+@triton.constexpr_function
+def twice(number):
+    return 2 * number
+@triton.jit
+def deeper(x):
+    return numbers.exp(x.to(KIND)) * FACTOR
+@triton.jit
+def helper(x):
+    return deeper(x) + FACTOR
+@triton.jit
+def executed(x, out, n, BLOCK: tl.constexpr):
+    at = program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, helper(tl.load(x + at, mask=at < n)) * twice(3), mask=at < n)
+"""
+linecache.cache["<text>"] = (len(TEXT), None, TEXT.splitlines(True), "<text>")
+executed = {"__name__": "executed"}
+exec(compile(TEXT, "<text>", "exec"), executed)
+
 class Holder:
     def __init__(self, kernel): self.kernel = kernel
     def __getitem__(self, grid): return self.kernel[grid]
@@ -95,7 +132,9 @@ with_function[(16,)](x, out, 1000, half, BLOCK=64)
 handed_over[(16,)](x, out, 1000, BLOCK=64)
 made(float("inf"))[(16,)](x, out, 1000, BLOCK=64)
 with_globals[(16,)](x, out, 1000, torch.float32, BLOCK=64)
-"""
+executed["executed"][(16,)](x, out, 1000, BLOCK=64)
+made_of(half)[(16,)](x, out, 1000, Scale(2.0), BLOCK=64)
+'''
     written(tmp_path, body)
     capture = tmp_path / "program.capture"
     command = [sys.executable, "-m", f"{tmp_path.name}.program"]
@@ -103,7 +142,7 @@ with_globals[(16,)](x, out, 1000, torch.float32, BLOCK=64)
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (tmp_path, tmp_path.parent))))
         assert capture_program(command, capture, keep_data=False) == 0
     tasks = read_capture(capture).tasks
-    names = ["called", "closed", "held", "of_module", "plain"]
+    names = ["called", "closed", "executed", "held", "of_kernel", "of_module", "plain"]
     names += ["with_function", "with_globals"]
     assert sorted(task.kernel.name for task in tasks) == names
     for task in tasks:

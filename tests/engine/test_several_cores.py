@@ -47,6 +47,7 @@ def test_a_devices_name_says_on_how_many_cores() -> None:
     assert timed("emulated@4cores", "cold") == "emulated@cold@4cores"
     assert machine_of("desk@4cores") == ("desk@4cores", "")
     assert machine_of("desk@4cores@attic") == ("desk@4cores", "attic")
+    assert machine_of("desk@1cores") == ("desk@1cores", "")
     assert on_cores("ssh://me@desk", 2) == "ssh://me@desk@2cores"
     assert [cores_of(name) for name in ("host", "x@8cores", "cuda:1", "python")] == [
         1,
@@ -68,9 +69,11 @@ def test_a_number_of_cores_beside_a_name_that_says_another_is_refused() -> None:
     add_device_argument(parser, several=True)
     same = parser.parse(["--device", "emulated@2cores", "--cores", "2"])
     assert same.device == ("emulated@2cores",)
-    message = "emulated@2cores is on 2 cores and --cores says 1,4: leave out one of them"
-    with pytest.raises(UserError, match=message):
-        parser.parse(["--device", "emulated@2cores", "--cores", "1,4"])
+    for name, said in (("emulated@2cores", "2 cores"), ("emulated@1cores", "one core")):
+        message = f"{name} is on {said} and --cores says 1,4: leave out one of them"
+        with pytest.raises(UserError, match=message):
+            parser.parse(["--device", name, "--cores", "1,4"])
+    assert parser.parse(["--device", "emulated@1cores"]).device == ("emulated",)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from search_helpers import IDENTITY, SPACE, run, time_of
 
 from engine.results.joint_table import shape_lines
 from engine.results.trials_table import trials_table
-from engine.run.loop import Budget, TuningLoop
+from engine.run.budget import Budget
+from engine.run.loop import TuningLoop
 from engine.run.outcome import Outcome
 from engine.run.shape_times import ShapeTimes
 from engine.run.summary import summarise

@@ -70,6 +70,44 @@ def test_a_limit_on_files_is_a_sentence(tmp_path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'Path("/dev/full").write_text("text")',
+        'with open("/dev/full", "w") as file: shutil.copyfileobj(io.StringIO("text"), file)',
+    ],
+)
+def test_a_file_on_a_full_disk_is_named(statement: str) -> None:
+    assert ended(statement) == "tried: /dev/full cannot be used: No space left on device\n"
+
+
+def test_a_machine_without_a_folder_for_temporary_files_is_told_what_to_set() -> None:
+    statement = "tempfile._candidate_tempdir_list = lambda: ['/nowhere']; tempfile.mkdtemp()"
+    assert ended(statement) == (
+        "tried: no folder takes temporary files: set TMPDIR to one that you may write to\n"
+    )
+
+
+def ended(statement: str) -> str:
+    """What a command whose body is this prints to stderr, as a mistake of the user."""
+    program = f"""
+import io, shutil, tempfile
+from pathlib import Path
+from foundation.command_line import run_command
+
+def main(argv):
+    {statement}
+    return 0
+
+run_command(main, "tried")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    return done.stderr
+
+
 def test_ctrl_c_at_the_very_end_changes_nothing() -> None:
     program = """
 import atexit, os, signal

@@ -10,12 +10,14 @@ from pathlib import Path
 
 from fuzz_effects import draw_statement, store
 from fuzz_numbers import wrong
-from fuzz_passes import blamed, pass_names
 from fuzz_program import Program, UnknownControl
 from fuzz_worker import Failure, Worker
 from fuzz_writer import Writer
 from hypothesis import assume
 from hypothesis import strategies as st
+
+from triton_rvv.pass_printer import skipped_names
+from triton_rvv.wrong_after import wrong_after
 
 __all__ = ["WrongError", "after_which_pass", "check", "programs"]
 
@@ -41,7 +43,7 @@ def programs(draw, targets, draw_first=draw_statement):
         tuple(writer.blocks[0]),
         draw(st.sampled_from(targets)),
         draw(st.booleans()),
-        tuple(draw(st.just([]) | st.lists(st.sampled_from(pass_names()), unique=True))),
+        tuple(draw(st.just([]) | st.lists(st.sampled_from(skipped_names()), unique=True))),
     )
 
 
@@ -96,7 +98,7 @@ def after_which_pass(program: Program, worker: Worker) -> str:
             return True
         return False
 
-    return blamed(is_wrong)
+    return wrong_after(is_wrong)
 
 
 def shown(program: Program) -> str:

@@ -14,7 +14,6 @@ import torch
 from fuzz import EMULATED, kernels
 from fuzz_effects import draw_statement
 from fuzz_loops import carrying_loop
-from fuzz_passes import blamed, pass_names
 from fuzz_study import for_one_call
 from fuzz_worker import Failure, Worker
 
@@ -114,11 +113,3 @@ def test_a_study_is_compiled_for_its_integers_and_grid(tmp_path):
         with holds_for:
             comparisons.append(kernel[(2, 1, 1)](x, 5).asm["llir"].count("icmp"))
     assert comparisons[1] < comparisons[0]
-
-
-def test_the_pass_that_makes_a_kernel_wrong():
-    names = pass_names()
-    wrong_with = names[3]
-    assert blamed(lambda skipped: wrong_with not in skipped) == f"It is wrong after {wrong_with}."
-    assert blamed(lambda _: True) == "No pass makes it wrong."
-    assert blamed(lambda _: False) == "It is right this time."

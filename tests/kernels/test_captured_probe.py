@@ -8,12 +8,14 @@ import captured_kernels as kernels
 import torch
 from captured_launches import add, freedom, launch, matmul, memory_of, normal, probe, softmax
 
+from foundation.gpu_limits import GpuLimits
 from kernels.captured.block_names import program_axes
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.probe import probed
 from kernels.captured.space import captured_space
 from launchers.arguments import Described
+from triton_rvv.launches.grid_text import followed
 
 
 def test_a_block_that_is_wrong_in_shared_memory_stays() -> None:
@@ -65,6 +67,19 @@ def test_axes_are_those_that_a_kernel_asks_for() -> None:
     assert program_axes(body.format("tl.program_id(0) + tl.program_id(axis=2)")) == {0, 2}
     assert program_axes(body.format("tl.program_id(axis)")) == {0, 1, 2}
     assert program_axes(body.format("helper(x)")) == {0, 1, 2}
+
+
+def test_a_grid_that_follows_a_number_of_blocks_for_each_program() -> None:
+    deployed = launch(kernels.turns_kernel, 4, {"BLOCK": 64, "TURNS": 4}, n=1000)
+    found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
+    block, turns = freedom(found, "BLOCK"), freedom(found, "TURNS")
+    assert block.values == (8, 16, 32, 64, 128, 256)
+    assert turns.values == (1, 2, 4, 8, 16)
+    assert block.why == turns.why == "the grid is cdiv(n, BLOCK * TURNS)"
+    assert found.rule.grid({"BLOCK": 8, "TURNS": 1}) == (125, 1, 1)
+    formula, _, _ = found.rule.texts()
+    after = {"n": 1000, "BLOCK": 32, "TURNS": 2}
+    assert followed(formula, {"n": 1000, "BLOCK": 64, "TURNS": 4}, after, 4) == 16
 
 
 def test_a_block_that_must_cover_a_row_does_not_shrink() -> None:
@@ -132,14 +147,32 @@ def test_widened_a_list_holds_what_its_blocks_allow_besides() -> None:
     listed = {"BLOCK_M": [32, 48]}
     found = probed(deployed, memory, listed=listed, derived=lambda constants: {}, widens=True)
     assert freedom(found, "BLOCK_M").values == (4, 8, 16, 32, 48, 64, 128)
-    assert freedom(found, "BLOCK_K").why == "is not listed by the autotuner"
+    assert freedom(found, "BLOCK_K").values == (2, 4, 8, 16, 32, 64, 128)  # left to the program
     rows = [{"BLOCK_M": 32, "num_warps": 4}, {"BLOCK_M": 48, "num_warps": 8}]
     space = captured_space(found, {"num_warps": 4}, rows, None, is_wide=True)
-    assert [p.name for p in space.parameters] == ["BLOCK_M"]
-    assert space.parameters[0].values == freedom(found, "BLOCK_M").values
-    assert space.default == {"BLOCK_M": 32}
+    values = {p.name: p.values for p in space.parameters}
+    assert values == {
+        name: freedom(found, name).values for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K")
+    }
+    assert space.default == {"BLOCK_M": 32, "BLOCK_N": 64, "BLOCK_K": 16}
+    found = probe(deployed, memory, BLOCK_M=[32, 48])
     narrow = captured_space(found, {"num_warps": 4}, rows, None)
     assert [config["BLOCK_M"] for config in narrow.valid_configs()] == [32, 48]
+
+
+def test_a_list_of_options_alone_leaves_the_blocks_free() -> None:
+    found = probe(*add())
+    rows = [{"BLOCK": 256, "num_warps": warps} for warps in (4, 8)]
+    assert captured_space(found, {}, rows, None).default == {"BLOCK": 256}
+    assert captured_space(found, {}, rows, None).parameters[0].values[0] == 32
+    rows = [{"num_warps": 4}, {"num_warps": 8}]
+    on_processor = captured_space(found, {"num_warps": 4}, rows, None)
+    assert on_processor.default == {"BLOCK": 256}
+    assert on_processor.parameters[0].values == freedom(found, "BLOCK").values
+    gpu = GpuLimits("sm_90", "GPU", 132, 32, 1 << 17, 1 << 16, 255, 1024)
+    on_gpu = captured_space(found, {"num_warps": 4}, rows, gpu)
+    assert on_gpu.default == {"BLOCK": 256, "num_warps": 4}
+    assert [p.values for p in on_gpu.parameters] == [freedom(found, "BLOCK").values, (4, 8)]
 
 
 def test_blocks_of_descriptors_follow_the_constexprs() -> None:

@@ -95,6 +95,27 @@ def call(N=100, dtype=torch.bfloat16):
 """
 )
 
+# Sums of fp32 that are kept in TYPE: what the interpreter computes wrongly, or adds up in another
+# order.
+NARROW_SUM = (
+    HEAD
+    + """
+@triton.jit
+def narrow_kernel(x_ptr, out_ptr, n, WRONG: tl.constexpr, BLOCK: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.TYPE)
+    if WRONG:
+        x = tl.where(at < 16, 0.0, x)
+    tl.store(out_ptr + row, tl.sum(x, axis=0).to(tl.float32))
+
+def get_narrow_kernel_autotune_config():
+    return [triton.Config({"WRONG": 0, "BLOCK": 128})]
+
+def call(M=24, N=100):
+    narrow_kernel[(M,)](torch.randn(M, N), torch.empty(M), N)
+"""
+)
+
 
 @pytest.fixture
 def problem_of(tmp_path):
@@ -140,6 +161,19 @@ def test_a_function_of_a_device_library_is_compiled(problem_of, tmp_path, dtype)
     wrong = problem_of(TANH.replace("libdevice.tanh(x)", "libdevice.tanh(x) + BLOCK - 64"), dtype)
     with pytest.raises(AssertionError, match=r"out_ptr\[0\] is "):
         run_kernel(wrong, {"BLOCK": 128}, tmp_path, HOST)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "way"), [("float16", "what Triton's interpreter"), ("bfloat16", "what its default")]
+)
+def test_what_is_rounded_on_the_way_may_be_as_far_off(problem_of, tmp_path, dtype, way):
+    problem = problem_of(NARROW_SUM.replace("TYPE", dtype))
+    run_kernel(problem, {}, tmp_path, HOST)
+    compared, rounded = problem.spec.check(problem)
+    assert way in compared
+    assert rounded.startswith(f"the default configuration rounds to {dtype} on the way to out_ptr")
+    with pytest.raises(AssertionError, match=r"out_ptr\[0\] is "):
+        run_kernel(problem, {"WRONG": 1}, tmp_path, HOST)
 
 
 @pytest.mark.long

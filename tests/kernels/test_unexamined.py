@@ -48,7 +48,7 @@ def test_without_a_list_the_compilers_options_vary(capture: CaptureFile) -> None
     assert [parameter.name for parameter in space.parameters] == ["num_warps", "num_stages"]
     assert space.default == {"num_warps": 4, "num_stages": 3}
     assert "PTX is for GPUs" in space.notes[0]
-    with pytest.raises(UserError, match="add_kernel fails on its .*: RuntimeError: PTX is for"):
+    with pytest.raises(UserError, match=r"add_kernel fails on its .*: RuntimeError: PTX is for"):
         problem.space(HOST)
 
 

@@ -174,8 +174,10 @@ def test_what_passes_change(file, capsys):
     out = capsys.readouterr().out
     assert "// after choose-schedule, 1 place. Leaves the order" in out
     assert "// after infer-access, 2 places." in out
-    assert out.count("\n+") == out.count("\n-") == 3
-    assert 'kind = "contiguous"' in out.partition("// after infer-access")[2]
+    passes, _, code = out.partition("// after write-code, 2 places.")
+    assert passes.count("\n+") == passes.count("\n-") == 3
+    assert 'kind = "contiguous"' in passes.partition("// after infer-access")[2]
+    assert code.count("\n+") == code.count("\n-") == code.count("triton_rvv.code = {") == 2
 
 
 def test_a_pass_that_is_left_out(file, capsys):
@@ -185,6 +187,24 @@ def test_a_pass_that_is_left_out(file, capsys):
 
 
 def test_a_pass_that_is_not_there(file, capsys):
-    assert main([*arguments(file), "--print-after", "group-loads"]) == 2
+    assert main([*arguments(file), "--print-after", "hoist-mask"]) == 2
     said = capsys.readouterr().err
-    assert said == "triton_rvv: there is no pass group-loads: did you mean group-stores?\n"
+    assert said == "triton_rvv: there is no pass hoist-mask: did you mean hoist-masks?\n"
+
+
+def test_how_code_was_written(file, capsys):
+    assert main([*arguments(file), "--print-after", "write-code"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("// after write-code, 2 places.")
+    assert 'rules = "count-lanes; lengthen-tails"' in out
+    assert (
+        main([*arguments(file), "--print-after", "write-code", "--skip-pass", "count-lanes"]) == 0
+    )
+    assert "count-lanes" not in capsys.readouterr().out
+
+
+def test_a_rule_that_is_not_there(file, capsys):
+    assert main([*arguments(file), "--skip-pass", "count-lane"]) == 2
+    assert "there is no pass count-lane: did you mean count-lanes or" in capsys.readouterr().err
+    assert main([*arguments(file), "--print-after", "count-lanes"]) == 2
+    assert "there is no pass count-lanes" in capsys.readouterr().err

@@ -70,6 +70,12 @@ def test_lines_change_no_code(name, shape, tmp_path):
     assert (code.line_of(main).file, code.line_of(main).number) == ("main", 0)
 
 
+def test_labels_within_a_function_begin_no_other():
+    tile = "tile:\n\tvle8.v\tv0, (a0)\n1:\n\tvle8.v\tv1, (a0)\n\tbnez\ta3, 1b\n"
+    kernel = "kernel:\n.LBB0_1:\n\tld\ta0, 0(sp)                      # 8-byte Folded Reload\n"
+    assert saving_places(tile + kernel) == {"tile": [False, False], "kernel": [True]}
+
+
 @pytest.mark.long
 def test_each_save_of_a_register_is_found(tmp_path):
     lined = _compiled("matmul", {"M": 64, "N": 64, "K": 64}, source_lines=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from ir_text import function
 
-from triton_rvv.frontend.ttir import Operation, parse_module
+from triton_rvv.frontend.ttir import Operation, Value, parse_module
 from triton_rvv.frontend.ttir_printer import print_ir
 from triton_rvv.frontend.ttir_verifier import verify
+from triton_rvv.lowering.ttir import joint_reductions
 from triton_rvv.lowering.ttir.interleaved_stores import STORE_GROUP
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.passes import PARSED, PASSES, Fired, run_passes
@@ -177,6 +180,30 @@ def test_join_reductions():
     assert [value.name for value in joint.results] == ["%s", "%t"]
     assert [value.name for value in joint.operands] == ["%v", "%w"]
     assert print_ir(parse_module(print_ir(module))) == print_ir(module)
+
+
+def test_joining_looks_at_each_operation_once_however_many_reductions_depend_on_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As in sorts, which have hundreds."""
+    looked_at: list[int] = []
+
+    def counted(operation: Operation, look: Callable[..., set[Value]] = joint_reductions._used):
+        looked_at.append(id(operation))
+        return look(operation)
+
+    monkeypatch.setattr(joint_reductions, "_used", counted)
+    turns = "".join(
+        f"""
+%r{n} = "tt.reduce"(%v{n - 1 if n else ""}) {region("arith.addf")} {{axis = 0}} : ({ROW}) -> f32
+%s{n} = "tt.splat"(%r{n}) : (f32) -> {ROW}
+%v{n} = "arith.mulf"(%v, %s{n}) : ({ROW}, {ROW}) -> {ROW}
+"""
+        for n in range(20)
+    )
+    count, _ = after("join-reductions", LOAD + turns)
+    assert count == 0
+    assert len(looked_at) == len(set(looked_at)) > 20
 
 
 @pytest.mark.parametrize(

@@ -83,3 +83,11 @@ def test_short_rows_that_lie_in_turn_fire(columns: int, stride: int, rows: int, 
     shapes = [each.operands[0].type for each in module.walk() if each.name == "tt.reduce"]
     expected = (columns, rows) if fires else (rows, columns)
     assert [each.shape for each in shapes if isinstance(each, TensorType)] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("core", "columns", "fires"), [("x60", 8, 0), ("x100", 8, 1), ("a100", 8, 1), ("a100", 16, 0)]
+)
+def test_how_long_rows_may_be_follows_from_the_core(core: str, columns: int, fires: int) -> None:
+    module = parse_module(_sums(columns, columns, 128))
+    assert turn_short_rows(Kernel(module, RVVTarget.named(core), True)) == fires

@@ -117,7 +117,8 @@ def _files(program: LineProgram) -> list[str]:
     return ["", *(str(Path(*place)) for place in named)]
 
 
-_LABEL = re.compile(r"^([\w$.]+):")
+# Of a function: not of a block of LLVM's (".LBB0_1"), nor within hand-written assembly ("1").
+_LABEL = re.compile(r"^(?!\.L|\d+:)([\w$.]+):")
 _REGISTER = r"\((?:[ast]\d+|ra|sp|gp|tp|zero)\)"
 _ACCESS = re.compile(rf"^\s+(?!j|prefetch|#|\.)[a-z][\w.]*\s+[^#]*{_REGISTER}")
 _SAVES = re.compile(r"# .*Folded (Spill|Reload)")
@@ -132,7 +133,7 @@ def saving_places(assembly: str) -> dict[str, list[bool]]:
     inside: list[bool] = []
     for line in assembly.splitlines():
         label = _LABEL.match(line)
-        if label and not label[1].startswith(".L"):
+        if label:
             inside = places.setdefault(label[1], [])
         elif _ACCESS.match(line):
             inside.append(bool(_SAVES.search(line)))

@@ -23,6 +23,7 @@ __all__ = [
     "run_zig_ar",
     "run_zig_cc",
     "run_zig_lld",
+    "zig_cache_folder",
     "zig_program",
     "zig_target_flags",
     "zig_version",
@@ -60,7 +61,7 @@ def zig_program() -> Path:
     Raises:
         ZigError: where no package has one.
     """
-    return _program(_cache().absolute())
+    return _program(zig_cache_folder().absolute())
 
 
 def zig_version() -> str:
@@ -75,12 +76,12 @@ def has_libc(backend: Backend) -> bool:
     """
     try:
         machine = _RISC_V if backend == "rvv" else _elf_machine(Path(sys.executable))
-        return any(_elf_machine(file) == machine for file in _cache().glob("o/*/libc.a"))
+        return any(_elf_machine(file) == machine for file in zig_cache_folder().glob("o/*/libc.a"))
     except OSError:  # another process cleans the cache
         return False
 
 
-def _cache() -> Path:
+def zig_cache_folder() -> Path:
     """zig's global cache, by the rules of `zig env`."""
     own = os.environ.get("ZIG_GLOBAL_CACHE_DIR")
     shared = os.environ.get("XDG_CACHE_HOME") or "~/.cache"

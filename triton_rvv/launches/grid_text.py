@@ -80,6 +80,8 @@ def _argument(node: ast.expr, values: Mapping[str, Any]) -> Any:
     match node:
         case ast.Name(id=name):
             return values.get(name)
+        case ast.Attribute(value=ast.Subscript() as place):  # a field's name behind its place
+            return _argument(place, values)
         case ast.Subscript(value=whole, slice=ast.Constant(value=int(place))):
             found = _argument(whole, values)
             return found[place] if isinstance(found, list | tuple) else None

@@ -24,8 +24,11 @@ class Watcher(Protocol):
     def started(self, launch: Launch, compiled: Any, run: Callable[[], Any]) -> Any:
         """A compiled kernel is started without Triton's own launch; `run` does it."""
 
-    def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[[], Any]) -> Any:
-        """A kernel under an autotuner is launched, which may measure first; `run` does it."""
+    def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[..., Any]) -> Any:
+        """A kernel under an autotuner is launched, which may measure first; `run` does it.
+
+        `run` takes the arguments of the launch, which need not be the given ones.
+        """
 
     def prepared(self, tuner: Any) -> bool:
         """torch.compile is about to compile one of its kernels; whether that was changed."""
@@ -203,7 +206,7 @@ def _tuning(watcher: Watcher, run: Callable[..., Any]) -> Callable[..., Any]:
             return run(self, *args, **kwargs)
         _thread.tuner = self
         try:
-            return watcher.tuned(self, args, kwargs, lambda: run(self, *args, **kwargs))
+            return watcher.tuned(self, args, kwargs, functools.partial(run, self))
         finally:
             _thread.tuner = before
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from triton_rvv.launches.decorators import Decorators, configuration_values, decorators_of
+from triton_rvv.launches.definition import definition
 from triton_rvv.launches.forms import Forms, forms_of
 from triton_rvv.launches.signature import (
     Signature,
@@ -67,6 +68,11 @@ class Launch:
     def bound(self) -> dict[str, Any]:
         """The value of each parameter."""
         return bound_arguments(self.kernel, self.args, self.kwargs)
+
+    @property
+    def names(self) -> set[str]:
+        """The parameters and options that the launch gives."""
+        return {*self.kernel.arg_names[: len(self.args)], *self.kwargs}
 
     @property
     def options(self) -> dict[str, Any]:
@@ -157,7 +163,13 @@ class Launch:
             "package": kernel.fn.__globals__.get("__package__") or "",
             "module_source": source,
             "is_generated": self.is_generated,
+            "definition": definition(kernel) if self._has_no_file() else "",
         }
+
+    def _has_no_file(self) -> bool:
+        """Whether no file has the kernel by its name, as one that a function makes of others."""
+        function = self.kernel.fn
+        return "<locals>" in function.__qualname__ or not Path(inspect.getfile(function)).is_file()
 
     def _samples(self, decorators: Decorators) -> Iterator[dict[str, Any]]:
         """What a grid that is a function gives for other constants."""

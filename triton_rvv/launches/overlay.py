@@ -136,8 +136,11 @@ class Overlay:
 
         return self.launch(again, launch_again)
 
-    def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[[], Any]) -> Any:
-        """Let an autotuner choose the winner without measuring."""
+    def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[..., Any]) -> Any:
+        """Let an autotuner choose the winner without measuring.
+
+        What its configurations leave to the program is replaced among the launch's arguments.
+        """
         kernel = kernel_under(tuner)
         given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
         use, form, traits = forms_of(kernel, "overlay_of_tuner").find(args, given, (0,))
@@ -152,11 +155,17 @@ class Overlay:
             )
             form.remember(traits, use)
         if use.rule is None:
-            return run()
+            return run(*args, **kwargs)
+        launch = Launch(kernel, args, given, kwargs["grid"])
+        own = {n: v for n, v in use.rule.config.items() if n in launch.names}
+        if own and not _substitute(launch, dataclasses.replace(use.rule, config=own)):
+            self._use(_Use(None, use.kernel, why=_OTHER_GRID))
+            return run(*args, **kwargs)
+        chosen = {name: value for name, value in use.rule.config.items() if name not in own}
         # A tuner with one configuration takes it, whichever class it is of.
-        before, tuner.configs = tuner.configs, [_configuration(tuner.configs, use.rule.config)]
+        before, tuner.configs = tuner.configs, [_configuration(tuner.configs, chosen)]
         try:
-            result = run()
+            result = run(*launch.args, **{**kwargs, **launch.kwargs, "grid": launch.grid})
         except Exception as error:
             use.give_up(error)
         else:
@@ -164,7 +173,7 @@ class Overlay:
             return result
         finally:
             tuner.configs = before
-        return run()
+        return run(*args, **kwargs)
 
     def prepared(self, tuner: Any) -> bool:
         """Let torch.compile compile a kernel in its winner's configuration only."""
@@ -212,7 +221,7 @@ class Overlay:
             return self._use(_Use(None, name, why=_FAR))
         if near:
             rule = min(near, key=lambda rule: size_distance(rule.sizes, signature.sizes))
-            why = "" if key == "call_key" else _unfit(rule, signature)
+            why = _unfit(rule, signature, signature.chosen if key == "call_key" else frozenset())
             used = None if why else rule
             return self._use(_Use(used, name, size_distance(rule.sizes, signature.sizes), why))
         tuned = [rule for rule in self._rules if rule.name == name]
@@ -228,14 +237,15 @@ class Overlay:
             return self._uses.setdefault((use.kernel, about), use)
 
 
-def _unfit(rule: Rule, signature: Signature) -> str:
+def _unfit(rule: Rule, signature: Signature, chosen: frozenset[str]) -> str:
     """Why a rule for other sizes cannot be used; "" if it can.
 
-    A constant that the grid does not follow may have to cover a row, which may be longer here.
+    A constant that the grid does not follow may have to cover a row, which may be longer here,
+    unless an autotuner has chosen it.
     """
     for name, value in rule.config.items():
         changed = name in signature.constants and signature.constants[name] != value
-        if changed and name not in rule.followed:
+        if changed and name not in rule.followed and name not in chosen:
             return f"it was tuned at other sizes, to which {name}={value} may be bound"
     return ""
 

@@ -107,9 +107,9 @@ class Recorder:
         """Record a compiled kernel that a package starts by itself."""
         return self.launch(launch, run)
 
-    def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[[], Any]) -> Any:
+    def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[..., Any]) -> Any:
         """Leave the choice to the program's autotuner: its launch is recorded like others."""
-        return run()
+        return run(*args, **kwargs)
 
     def prepared(self, tuner: Any) -> bool:
         """Leave the choice to torch.compile."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from triton_rvv.frontend.tuples import element_names
 from triton_rvv.launches.contents import Range, memory_ranges
 from triton_rvv.launches.decorators import Decorators
 from triton_rvv.launches.source import kernel_digest
@@ -20,6 +21,7 @@ from triton_rvv.launches.tensors import TYPES, tensors_in
 __all__ = ["Signature", "bound_arguments", "constant_record", "signature_of"]
 
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_TUPLES = frozenset({"tuple", "named_tuple"})
 _PLAIN = (int, float, bool, str, type(None))
 
 
@@ -198,14 +200,23 @@ def _argument(
     if name in tensors:
         return {"tensor": _tensor(name, tensors, placed)}
     if isinstance(value, list | tuple):
-        parts = enumerate(value)
-        return {
-            "tuple": [_argument(f"{name}[{n}]", v, parameter, tensors, placed) for n, v in parts]
-        }
+        fields = getattr(value, "_fields", ())
+        names = element_names(name, len(value), fields)
+        parts = [
+            _argument(part_name, part, parameter, tensors, placed)
+            for part_name, part in zip(names, value, strict=True)
+        ]
+        return _tuple_record(parts, fields)
     if isinstance(value, int | float):
         type_ = getattr(parameter, "annotation_type", "") or _scalar_type(value)
         return {"scalar": {"type": "i1" if type_ == "u1" else type_, "value": value}}
     return constant_record(value)
+
+
+def _tuple_record(parts: list[Any], fields: Sequence[str]) -> dict[str, Any]:
+    if fields:
+        return {"named_tuple": {"fields": list(fields), "parts": parts}}
+    return {"tuple": parts}
 
 
 def _tensor(
@@ -246,7 +257,9 @@ def constant_record(value: Any) -> Any:
     if isinstance(value, _PLAIN):
         return value
     if isinstance(value, list | tuple):
-        return [constant_record(part) for part in value]
+        parts = [constant_record(part) for part in value]
+        fields = getattr(value, "_fields", ())
+        return _tuple_record(parts, fields) if fields else parts
     if hasattr(value, "src") and hasattr(value, "fn"):
         return {"function": f"{value.module}:{value.fn.__qualname__}"}
     if type(value).__name__ in ("dtype", "block_type"):
@@ -276,8 +289,8 @@ def _without_numbers(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
     ((kind, parts),) = value.items()
-    if kind == "tuple":
-        return [_without_numbers(part) for part in parts]
+    if kind in _TUPLES:
+        return [_without_numbers(part) for part in _elements(value)]
     if kind == "scalar" and parts["type"] != "i1":
         # Of integers, 0 and 1 may be made constants.
         is_apart = isinstance(parts["value"], int) and parts["value"] in (0, 1)
@@ -295,15 +308,15 @@ def _without_sizes(value: Any) -> Any:
         return [parts["dtype"], len(parts["shape"]), parts["alignment"]]
     if kind == "descriptor":
         return [_without_sizes({"tensor": parts["base"]}), parts["block_shape"]]
-    return [_without_sizes(part) for part in parts] if kind == "tuple" else value
+    return [_without_sizes(part) for part in _elements(value)] if kind in _TUPLES else value
 
 
 def _sizes_of(value: Any) -> list[int]:
     if isinstance(value, dict) and "scalar" in value:
         number = value["scalar"]["value"]
         return [number] if isinstance(number, int) else []
-    if isinstance(value, dict) and "tuple" in value:
-        return [size for part in value["tuple"] for size in _sizes_of(part)]
+    if isinstance(value, dict) and not _TUPLES.isdisjoint(value):
+        return [size for part in _elements(value) for size in _sizes_of(part)]
     return _dimensions_of(value)
 
 
@@ -313,7 +326,14 @@ def _dimensions_of(value: Any) -> list[int]:
     ((kind, parts),) = value.items()
     if kind in ("tensor", "descriptor"):
         return list(parts["shape"])
-    return [size for part in parts for size in _dimensions_of(part)] if kind == "tuple" else []
+    return [size for part in _elements(value) for size in _dimensions_of(part)]
+
+
+def _elements(value: Mapping[str, Any]) -> list[Any]:
+    """The records of a tuple's elements; none for what is no tuple."""
+    if "named_tuple" in value:
+        return list(value["named_tuple"]["parts"])
+    return list(value.get("tuple", ()))
 
 
 def _digest(parts: Any) -> str:

@@ -8,11 +8,18 @@ from __future__ import annotations
 import ast
 import hashlib
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["captured_variables", "global_values", "kernel_digest"]
+__all__ = [
+    "captured_values",
+    "captured_variables",
+    "global_values",
+    "is_of_triton",
+    "kernel_digest",
+    "read_globals",
+]
 
 _PLAIN = (int, float, bool, str, type(None))
 _ATTRIBUTE = "triton_rvv_digest"
@@ -88,10 +95,20 @@ def _add(kernel: Any, parts: dict[str, None], seen: set[int]) -> None:
 
 def _reached(function: FunctionType, names: list[str]) -> list[tuple[str, Any]]:
     """The globals and captured variables that a function reads, by their names."""
+    scope = {n: function.__globals__[n] for n in names if n in function.__globals__}
+    return list({**scope, **captured_values(function)}.items())
+
+
+def read_globals(function: FunctionType, more: Iterable[str]) -> dict[str, Any]:
+    """The globals that a function's code reads, and those of more names."""
+    names = dict.fromkeys([*_names(function.__code__), *more])
+    return {n: function.__globals__[n] for n in names if n in function.__globals__}
+
+
+def captured_values(function: FunctionType) -> dict[str, Any]:
+    """What a function takes from the one that made it, as far as it is set, by name."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    captured = {name: cell.cell_contents for name, cell in cells if _is_set(cell)}
-    scope = {**{n: function.__globals__[n] for n in names if n in function.__globals__}, **captured}
-    return list(scope.items())
+    return {name: cell.cell_contents for name, cell in cells if _is_set(cell)}
 
 
 def _is_set(cell: Any) -> bool:
@@ -108,9 +125,11 @@ def _add_value(
     value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
     if isinstance(value, _PLAIN):
         parts[f"{name} = {value!r}"] = None
-    elif hasattr(value, "src") and hasattr(value, "fn") and not _is_triton(value.__module__):
+    elif hasattr(value, "src") and hasattr(value, "fn") and not is_of_triton(value.__module__):
         _add(value, parts, seen)
-    elif isinstance(value, ModuleType) and not _is_triton(value.__name__) and id(value) not in seen:
+    elif (
+        isinstance(value, ModuleType) and not is_of_triton(value.__name__) and id(value) not in seen
+    ):
         seen.add(id(value))
         for attribute in names:
             if attribute in vars(value):
@@ -118,7 +137,7 @@ def _add_value(
                 _add_value(f"{name}.{attribute}", inner, names, parts, seen)
 
 
-def _is_triton(module: str) -> bool:
+def is_of_triton(module: str) -> bool:
     """Whether code is Triton's own, which changes with the toolchain."""
     return module.partition(".")[0] in ("triton", "torch")
 

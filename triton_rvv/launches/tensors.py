@@ -8,6 +8,8 @@ import torch
 from triton._utils import type_canonicalisation_dict
 from triton.runtime.jit import TensorWrapper
 
+from triton_rvv.frontend.tuples import element_names
+
 __all__ = ["TYPES", "tensors_in"]
 
 # Triton's names of the types that a capture holds.
@@ -40,8 +42,9 @@ def tensors_in(name: str, value: Any) -> dict[str, torch.Tensor]:
         return {name: value.base}
     if isinstance(value, list | tuple):
         found: dict[str, torch.Tensor] = {}
-        for place, part in enumerate(value):
-            found.update(tensors_in(f"{name}[{place}]", part))
+        names = element_names(name, len(value), getattr(value, "_fields", ()))
+        for part_name, part in zip(names, value, strict=True):
+            found.update(tensors_in(part_name, part))
         return found
     if isinstance(value, torch.Tensor):
         return {name: value}

@@ -52,7 +52,7 @@ CORES: Mapping[str, Core] = {
     "c908": Core("generic-rv64", 128, machine=MACHINES["c908"]),
     # SpacemiT K3: Linux, k3.dtsi, for the X100; LLVM 23's model of the core for the A100.
     "x100": Core("generic-rv64", 256, (*_RVA23, "+zfh", "+zvfh", *_BF16), MACHINES["x100"]),
-    "a100": Core("generic-rv64", 1024, (*_RVA23, "+zfh", "+zvfh", *_BF16)),
+    "a100": Core("generic-rv64", 1024, (*_RVA23, "+zfh", "+zvfh", *_BF16), MACHINES["a100"]),
     # SiFive: LLVM 22's model of the core, which has no Zbs and no Zicbop.
     "x280": Core("sifive-x280", 512, ("+zba", "+zbb", "+zfh", "+zvfh")),
     "rva23": Core("generic-rv64", 256, _RVA23),

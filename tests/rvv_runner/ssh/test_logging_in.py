@@ -76,6 +76,36 @@ def test_a_key_with_a_passphrase_asks_for_an_agent(open_board, server, home):
         open_board()
 
 
+def test_a_refused_rsa_key_of_the_users_config_is_a_refused_login(open_board, server, home):
+    (home / ".ssh" / "id_ed25519").unlink()
+    make_key(home / ".ssh" / "mine", "rsa")
+    (home / ".ssh" / "config").write_text(f"Host *\n  IdentityFile {home}/.ssh/mine\n")
+    with pytest.raises(BoardError, match="does not let this user in"):
+        open_board()
+
+
+def test_a_server_that_takes_passwords_alone_names_the_setting(open_board, server):
+    restart(server, "PubkeyAuthentication no", "PasswordAuthentication yes")
+    with pytest.raises(BoardError, match="takes no keys: write `PubkeyAuthentication yes` into"):
+        open_board()
+
+
+def test_a_server_without_sftp_names_the_setting(open_board, server):
+    restart(server, "Subsystem netconf /bin/false")
+    with pytest.raises(BoardError, match="no SFTP: write `Subsystem sftp internal-sftp` into"):
+        open_board()
+
+
+def restart(server, *lines):
+    """Start the server with these settings in place of those that it had."""
+    server.stop()
+    config = server.folder / "sshd_config"
+    names = tuple(line.split()[0] for line in lines)
+    kept = [line for line in config.read_text().splitlines() if not line.startswith(names)]
+    config.write_text("\n".join([*kept, *lines, ""]))
+    server.start()
+
+
 def test_a_refused_connection_names_the_port(open_board, server):
     server.stop()
     with pytest.raises(BoardError, match=f"refuses connections on port {server.port}: start"):
@@ -154,6 +184,29 @@ def test_the_users_proxy_command_is_followed(open_board, server, home, build_ker
         time.sleep(0.05)
 
 
+def test_included_files_of_the_users_config_count(home):
+    folder = home / ".ssh"
+    (folder / "more").mkdir(parents=True)
+    (folder / "more" / "one").write_text("  User first\nHost board\n  HostName 10.0.0.7\n")
+    (folder / "two").write_text("Host board\n  Port 2222\nInclude two\n")
+    (folder / "config").write_text(
+        "Host other\n  Port 9\nHost board\n"
+        f'include more/* "{folder}/two" nowhere/*\n  IdentityFile {folder}/two\nPort 22\n'
+    )
+    (hop,) = find_route(Address("board"))
+    assert (hop.user, hop.host, hop.port) == ("first", "10.0.0.7", 2222)
+    assert hop.identity_files == (str(folder / "two"),)
+    (other,) = find_route(Address("other", "me"))
+    assert (other.host, other.port, other.identity_files) == ("other", 9, ())
+
+
+def test_a_file_that_cannot_be_included_is_named(home):
+    (home / ".ssh" / "config.d").mkdir(parents=True)
+    (home / ".ssh" / "config").write_text("Include config.d\n")
+    with pytest.raises(BoardError, match=r"config\.d"):
+        find_route(Address("board", "me"))
+
+
 def test_a_jump_host_that_is_down_is_named(open_board, server, home):
     (home / ".ssh" / "config").write_text(
         f"Host jump\n  HostName 127.0.0.1\n  Port {free_port()}\n"
@@ -180,6 +233,14 @@ def test_jump_hosts_in_a_circle_are_noticed(home, open_board):
 )
 def test_addresses_are_read(text, address):
     assert parse_address(text) == address
+
+
+def test_an_address_of_version_6_can_be_typed_again():
+    (hop,) = find_route(Address("fe80::1", "me", 2222))
+    assert str(hop) == "me@[fe80::1]:2222"
+    assert parse_address(f"ssh://{hop}") == Address("fe80::1", "me", 2222)
+    with pytest.raises(BoardError, match=r"like ssh://user@\[fe80::1\]:22$"):
+        parse_address("ssh://me@fe80::1")
 
 
 @pytest.mark.parametrize("text", ["ssh://", "ssh://board:port", "ssh://board/path", "ssh://a:b@c"])

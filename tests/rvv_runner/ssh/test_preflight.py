@@ -50,12 +50,36 @@ def test_a_lock_that_cannot_be_opened_fails(my_board, settings, capsys):
     assert found.startswith(f"failed  lock: its lock {settings.lock} cannot be opened: name")
 
 
+def test_events_that_are_not_counted_are_told_in_one_line(my_board, fake_perf, capsys):
+    my_board.write_text(my_board.read_text().replace("[events]", "[events]\none = 1\nnine = 9"))
+    assert main(["check", "my-board"]) == 0
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if " perf: " in line]
+    assert line == "note    perf: events in 1 group; its kernel or core does not count nine"
+
+
 def test_the_vector_length_is_compared(my_board):
     my_board.write_text(my_board.read_text().replace("vlen=256", "vlen=128"))
     lines: list[str] = []
     assert not check(str(my_board), None, lines.append)
     assert lines[-1].startswith("failed  vector length: this machine's vector registers have 128")
     assert "write vlen_bits = 128 in the board file" in lines[-1]
+
+
+def test_a_board_file_is_written_where_changing_it_is_what_helps(settings, monkeypatch, capsys):
+    """As where the home on a board cannot be written: the message says what to change in it."""
+    bad = dataclasses.replace(settings, folder="/proc/nowhere")
+    board_file = dataclasses.replace(read_board_file("x60"), ssh=bad)
+    monkeypatch.setattr("rvv_runner.check._look_up", lambda _: (bad, board_file))
+    address = f"ssh://127.0.0.1:{settings.port}"
+    assert main(["check", address]) == 1
+    failed, hint = capsys.readouterr().out.splitlines()[-2:]
+    assert failed.endswith("name another as `folder` in its board file")
+    assert hint.endswith(f"check {address} --write NAME")
+    assert main(["check", address, "--write", "mine"]) == 1
+    written, following = capsys.readouterr().out.splitlines()[-2:]
+    assert read_board_file("mine", user_board_folder()).ssh.port == settings.port
+    assert written == f"written: {user_board_folder() / 'mine.toml'}"
+    assert following.endswith("check mine")
 
 
 def test_the_vector_length_of_an_unknown_board_is_found_out(settings):

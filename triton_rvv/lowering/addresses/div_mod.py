@@ -16,6 +16,7 @@ from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import Component, Segmented, reaches
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.math.lanes import Emit
 
@@ -226,6 +227,7 @@ def is_in_range(builder: Builder, dividend: Val, reach: int) -> Val:
     return builder.compare("ule", dividend, integer(largest, dividend.type))
 
 
+@rule("follow-quotients", nothing)
 def divided(
     context: Context, dividend: Affine, divisor: Val, emit: Emit, cost: int, is_quotient: bool
 ) -> Affine | None:

@@ -21,6 +21,7 @@ from triton_rvv.lowering.addresses.div_mod import (
 )
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer
 
 __all__ = ["DivModPow2", "div_mod_pow2"]
@@ -74,6 +75,7 @@ class DivModPow2(Periodic):
         return builder.smin(count, own), start
 
 
+@rule("follow-periods", nothing)
 def div_mod_pow2(
     builder: Builder, dividend: Affine, period: int, values: Tensor, is_quotient: bool
 ) -> DivModPow2 | None:

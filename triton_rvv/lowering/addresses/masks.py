@@ -13,6 +13,7 @@ from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import no, nothing, rule
 from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer
 
 __all__ = ["JointComparison", "Mask", "Term"]
@@ -131,6 +132,7 @@ class Term:
         widened = self.left.wrapped
         return end if widened is None else builder.select(widened.fits, end, size)
 
+    @rule("count-lanes", nothing, asked_with=1)
     def lanes_in(self, builder: Builder, point: VectorIndex) -> LaneRange | None:
         """The lanes of a run in which the comparison holds, where they are neighbours."""
         in_row = 1 < point.width <= self.left.shape[-1]
@@ -191,7 +193,8 @@ class JointComparison(Tensor):
         self._right = right
 
     @staticmethod
-    def is_one(predicate: str, left: Affine) -> bool:
+    @rule("compare-jointly", no)
+    def is_one(builder: Builder, predicate: str, left: Affine) -> bool:
         """Whether a comparison of such integers with a scalar is one."""
         strides = [0 if part.is_zero else _constant(part) for part in left.components]
         rises = all(stride is not None and stride >= 0 for stride in strides)

@@ -16,6 +16,7 @@ from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.tensors import Array, Tensor
 from triton_rvv.lowering.llvm.abilities import abilities_of
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import Choices
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.ttir.access import Access
 from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
@@ -67,6 +68,7 @@ class Context:
         program_ids, program_counts: i32 values for x, y and z.
         source_lines: marks instructions with the kernel's lines; None leaves them without.
         runs_once: whether code is made soon rather than fast: one version of each loop.
+        choices: by which rules code is written; by all where it is not given.
     """
 
     def __init__(
@@ -77,13 +79,14 @@ class Context:
         program_counts: Sequence[Val],
         source_lines: SourceLines | None,
         runs_once: bool = False,
+        choices: Choices | None = None,
     ) -> None:
         self.runs_once = runs_once
         self.target = kernel.target
         self.has_products = kernel.has_product
         self.interleaved_stores = interleaved_stores(kernel.module)
         self._handlers = handlers
-        self.builder = Builder(abilities_of(kernel.target))
+        self.builder = Builder(abilities_of(kernel.target), choices)
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = kernel.aliases
@@ -105,6 +108,11 @@ class Context:
         self._bound_in: dict[Value, int] = {}
         self._operations: Sequence[Operation] = ()
         self._early: dict[Operation, int] = {}
+
+    @property
+    def choices(self) -> Choices:
+        """By which rules code is written, and where."""
+        return self.builder.choices
 
     def lower_block(self, block: Block) -> list[Value]:
         """Lower every operation of a block.
@@ -139,7 +147,11 @@ class Context:
         """Lower an operation further down in this block, whose operands are known, here."""
         if self._early.get(operation) not in self._around:
             self.lower_operation(operation)
-            self._early[operation] = self._region
+            self.done_ahead(operation)
+
+    def done_ahead(self, operation: Operation) -> None:
+        """An operation further down in this block is lowered here, as a part of another one."""
+        self._early[operation] = self._region
 
     def lower_operation(self, operation: Operation) -> None:
         """Lower one operation.
@@ -153,11 +165,12 @@ class Context:
                 raise CompileError(
                     f"{operation.name} is not supported: rewrite the kernel without it"
                 )
-            mark = self.builder.mark
+            mark, around = self.builder.mark, self.choices.operation
+            self.choices.operation = operation
             if self._source_lines is not None:
                 self.builder.mark = self._source_lines.mark(operation.line)
             handler(self, operation)
-            self.builder.mark = mark
+            self.builder.mark, self.choices.operation = mark, around
         except CompileError as error:
             raise error.at(operation.line) from None
 
@@ -268,6 +281,8 @@ class Context:
         Raises:
             CompileError: where the program's arrays would take too much memory.
         """
+        if self.choices.is_watched:
+            self.choices.note("arrays", str(type_))
         pointer = self._room(memory_type(type_.element), type_.elements, type_.element.size_bytes)
         lanes = self.run_lanes(max(type_.element.bits, panel_bits, 8))
         return Buffer(type_, pointer, lanes if self.has_products else type_.shape[-1])

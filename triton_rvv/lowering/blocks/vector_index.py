@@ -35,6 +35,16 @@ class LoopVersion:
     starts: Mapping[object, Val] = field(default_factory=dict)
     origin: Val | None = None
 
+    def __str__(self) -> str:
+        """What is known, for people."""
+        if self.linear and self.unmasked and self.fits:
+            return "plain"
+        if self.plain_columns is not None:
+            return "plain columns"
+        names = ("linear", "unmasked", "rows_inside", "columns_inside", "fits")
+        known = [name.replace("_", " ") for name in names if getattr(self, name)]
+        return " and ".join(known) or "nothing known"
+
 
 # How many leading positions of each dimension are meant, as i64; None for all of them.
 Extents = Sequence[Val | None]
@@ -78,6 +88,11 @@ class VectorIndex:
     row_runs: int = 1
     lanes: Val | None = None
     clears: bool = False
+
+    def __str__(self) -> str:
+        """The size of the run, and what is known there, for people."""
+        tail = "" if self.lanes is None else ", fewer at the end"
+        return f"{self.width} lanes{tail}, {self.version}"
 
     @property
     def coordinates(self) -> tuple[Val, ...]:

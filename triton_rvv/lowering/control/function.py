@@ -29,6 +29,7 @@ from triton_rvv.lowering.elementwise import (
     special_registers,
 )
 from triton_rvv.lowering.elementwise.unsupported import REFUSALS
+from triton_rvv.lowering.llvm.rules import Choices
 from triton_rvv.lowering.llvm.value_ranges import exactly, program_places
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory import atomics, loads, permute, stores, watched
@@ -37,7 +38,7 @@ from triton_rvv.lowering.products import dot, dot_scaled
 from triton_rvv.lowering.reductions import maps, reduce, scan
 from triton_rvv.lowering.ttir.aliasing import Apart
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.passes import PASSES, Fired, Watch, run_passes
+from triton_rvv.lowering.ttir.passes import PASSES, WRITTEN, Fired, Watch, run_passes
 from triton_rvv.lowering.ttir.schedule import SCHEDULE, SCHEDULED_BY_LLVM
 from triton_rvv.targets.target import RVVTarget, Target
 
@@ -98,7 +99,8 @@ class LoweredKernel:
             also `triton_rvv_run_programs` (see `triton_rvv.lowering.control.grid_loop`).
         apart: the pairs of arguments of which the code is wrong where they lead to the same memory;
             none where arguments may overlap.
-        passes: how many places each pass over the IR changed, in their order.
+        passes: how many places each pass over the IR changed, in their order; then for how many
+            operations code was written by each rule.
         accesses: the accesses to memory, where the code checks them.
     """
 
@@ -139,8 +141,8 @@ def lower_module(
         leads: for each argument of the function, how many bytes lie between the address that is
             passed and the one that the kernel gets; none where it is not given.
         grid: programs along x, y and z, where they are the same in every run.
-        watch: told of each pass over `module` that has run.
-        skipped_passes: the names of passes that do not run.
+        watch: told of each pass over `module` that has run, and at the end of WRITTEN.
+        skipped_passes: the names of passes that do not run, and of rules that are not followed.
         watches_accesses: whether accesses to memory, but for loads of `unwritten` arguments, go
             through functions of the program around the kernel (`launchers/history.h`), in the
             kernel's order; then no pass runs.
@@ -152,6 +154,7 @@ def lower_module(
     kernel = Kernel(module, target, disjoint_arguments, values)
     every_pass = [each.name for each in PASSES]
     passes = run_passes(kernel, watch, every_pass if watches_accesses else skipped_passes)
+    choices = Choices(skipped_passes, is_watched=watch is not None)
     if checks_bounds:  # to be made soon rather than to be fast: nobody estimates which code is
         kernel.function.attributes[SCHEDULE] = "topdown"
     places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
@@ -162,13 +165,18 @@ def lower_module(
     arguments = blocks[0].arguments
     if checks_bounds:
         handlers = with_bounds_checked(handlers, module, len(arguments))
-    context = Context(kernel, handlers, places[:3], places[3:], source_lines, watches_accesses)
+    context = Context(
+        kernel, handlers, places[:3], places[3:], source_lines, watches_accesses, choices
+    )
     if grid is not None:
         for place, known in zip(places, [*program_places(grid), *map(exactly, grid)], strict=True):
             context.builder.intervals.note(place, known)
     _load_arguments(context, arguments, slots or range(len(arguments)), values, leads)
     calls.lower_body(context, blocks)
     llir = _module_text(kernel, context, source_lines)
+    passes += [Fired(name, count) for name, count in choices.counts().items()]
+    if watch is not None:
+        watch(Fired(WRITTEN, choices.mark()), module)
     checked = accesses(module, kernel.aliases) if checks_bounds else ()
     return LoweredKernel(
         kernel.name,

@@ -37,7 +37,7 @@ def _compare(context: Context, operation: Operation, left: Affine, right: Affine
         return None
     type_ = block_type(operation)
     if len(varying) > 1:
-        if not JointComparison.is_one(predicate, left):
+        if not JointComparison.is_one(context.builder, predicate, left):
             return None
         return Mask(type_, [], [JointComparison(type_, predicate, left, right.base)])
     if not varying:

@@ -9,6 +9,7 @@ from typing import TypeVar
 from triton_rvv.lowering.llvm.abilities import NO_ABILITIES, Abilities
 from triton_rvv.lowering.llvm.instructions import Instructions
 from triton_rvv.lowering.llvm.pieces import Pieces
+from triton_rvv.lowering.llvm.rules import Choices
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer, type_suffix, vector_type
 
 __all__ = ["READ", "SCRATCH", "WRITE", "Builder"]
@@ -27,13 +28,14 @@ class Builder(Instructions):
 
     Args:
         abilities: what the target has instructions for.
+        choices: by which rules the function is written; by all where it is not given.
 
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
     """
 
-    def __init__(self, abilities: Abilities = NO_ABILITIES) -> None:
-        super().__init__(abilities)
+    def __init__(self, abilities: Abilities = NO_ABILITIES, choices: Choices | None = None) -> None:
+        super().__init__(abilities, choices)
         self.allocas: list[str] = []
         self.metadata: list[str] = []
         self.helpers: dict[str, tuple[str, str]] = {}

@@ -27,7 +27,7 @@ def call_helper(
     """
     if name not in builder.helpers:
         parameters = [Val(value.type, f"%p{place}") for place, value in enumerate(arguments)]
-        inside = Builder(builder.abilities)
+        inside = Builder(builder.abilities, builder.choices)
         result = write(inside, parameters)
         assert not inside.constants
         builder.declarations |= inside.declarations

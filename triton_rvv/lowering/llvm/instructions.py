@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Sequence
 
 from triton_rvv.lowering.llvm.abilities import NO_ABILITIES, Abilities
+from triton_rvv.lowering.llvm.rules import Choices
 from triton_rvv.lowering.llvm.value_ranges import Intervals
 from triton_rvv.lowering.llvm.values import (
     FALSE,
@@ -31,14 +32,16 @@ class Instructions:
 
     Args:
         abilities: what the target has instructions for.
+        choices: by which rules the function is written; by all where it is not given.
 
     Attributes:
         intervals: what is known of scalar integers before the kernel runs.
         mark: what instructions end with from now on, to say where in the source they come from.
     """
 
-    def __init__(self, abilities: Abilities = NO_ABILITIES) -> None:
+    def __init__(self, abilities: Abilities = NO_ABILITIES, choices: Choices | None = None) -> None:
         self.abilities = abilities
+        self.choices = choices or Choices()
         self.intervals = Intervals()
         self.mark = ""
         self.lines: list[str] = []

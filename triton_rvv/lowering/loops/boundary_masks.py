@@ -15,6 +15,7 @@ from triton_rvv.lowering.addresses.masks import Mask, Term
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import Choices, no, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 
 __all__ = ["BoundaryMasks"]
@@ -46,10 +47,16 @@ class BoundaryMasks:
         self._together = min(together, tensors[0].shape[-1] // width)
 
     @property
+    def choices(self) -> Choices:
+        """By which rules code is written."""
+        return self._builder.choices
+
+    @property
     def are_any(self) -> bool:
         """Whether there are such masks."""
         return bool(self._masks)
 
+    @rule("split-at-edges", no)
     def apply_on(self, version: LoopVersion) -> bool:
         """Whether some runs on a path may need no masks, where others do."""
         builder, unknown = self._builder, self._unknown(version)

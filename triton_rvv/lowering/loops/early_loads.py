@@ -14,6 +14,7 @@ from typing import TypeVar
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 
@@ -95,6 +96,7 @@ class EarlyLoads:
                 each.remember(builder, point, variable.read())
 
 
+@rule("load-early", nothing)
 def early_loads(
     context: Context, tensors: Sequence[Tensor], width: int, together: int
 ) -> EarlyLoads | None:

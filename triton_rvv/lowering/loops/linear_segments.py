@@ -15,6 +15,7 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
@@ -51,7 +52,7 @@ class LinearSegments:
         builder = context.builder
         self._context = context
         self._shape = tensors[0].shape
-        self.found = _partly_linear(tensors)
+        self.found = _partly_linear(context, tensors)
         self._width = width
         self._together = together
         self._boundary_masks = boundary_masks
@@ -189,7 +190,8 @@ class LinearSegments:
                 visit([VectorIndex((), builder.add(first, place), width, version, lanes=lanes)])
 
 
-def _partly_linear(tensors: Sequence[Tensor]) -> list[Segmented]:
+@rule("walk-segments", lambda context, tensors: [])
+def _partly_linear(context: Context, tensors: Sequence[Tensor]) -> list[Segmented]:
     """The steps that tell where rows are linear; none where other things do as well."""
     below = recipes_under(tensors)
     is_line = len(tensors[0].shape) == 1

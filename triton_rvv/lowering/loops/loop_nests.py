@@ -167,6 +167,8 @@ class _Walk(Generic[T]):
         )
         for point, outcome in zip(points, outcomes, strict=True):
             self._commit(point, outcome)
+        if self._context.choices.is_watched:
+            self._context.choices.note("walks", f"{len(points)} x {points[0]}")
 
     def _wrapped(self) -> None:
         """The block where sums wrap."""

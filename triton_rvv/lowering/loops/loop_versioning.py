@@ -11,6 +11,7 @@ from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, LoopVersion
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 
 __all__ = ["all_fit", "all_of", "guarded", "guarded_within", "plain_columns"]
@@ -180,6 +181,7 @@ def _masks_within(builder: Builder, tensor: Tensor, extents: Extents) -> list[Va
     return [*(mask.uniform for mask in masks), *guards]
 
 
+@rule("end-plain-columns", nothing)
 def plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val | None:
     """How many leading columns lie before the end of every mask, a multiple of `step`, as i64.
 

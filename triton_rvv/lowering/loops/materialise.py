@@ -192,7 +192,8 @@ def _compute_numbers_of_rows(context: Context, roots: Sequence[Tensor]) -> None:
 
     A walk would compute them again for every group of runs.
     """
-    if context.runs_once:
+    choices = context.choices
+    if context.runs_once or not choices.allow("keep-row-numbers"):
         return
     for tensor in recipes_under(roots):
         numbers = tensor.own_repeated(-1)
@@ -201,6 +202,7 @@ def _compute_numbers_of_rows(context: Context, roots: Sequence[Tensor]) -> None:
         for number in numbers:
             line = number.operands[0] if isinstance(number, ExpandDims) else number
             if line.cost >= EXPENSIVE:
+                choices.follow("keep-row-numbers")
                 materialise(context, line)
 
 

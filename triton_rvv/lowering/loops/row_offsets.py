@@ -17,6 +17,7 @@ from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, materialise
@@ -27,6 +28,7 @@ __all__ = ["line_of", "listed_by_row", "listed_line", "varying"]
 _MIN_LIST_COST = 2
 
 
+@rule("list-rows", nothing)
 def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
     """A block of i32 or i64 with its values listed, computed here.
 
@@ -47,6 +49,7 @@ def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
     return Affine(tensor.type, integer(0, one.type), components)
 
 
+@rule("list-lines", nothing)
 def listed_line(context: Context, tensor: Tensor) -> Affine | None:
     """A line of i32 or i64 that no rule explains with its values listed, computed here.
 

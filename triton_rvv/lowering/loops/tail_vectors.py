@@ -9,6 +9,7 @@ from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import rule
 from triton_rvv.lowering.loops.vector_shape import widest_bits
 
 __all__ = ["tail_width"]
@@ -20,6 +21,7 @@ _FEW_VALUES, _FEW_PLACES = 6, 3
 _PLACE_BITS = 32
 
 
+@rule("lengthen-tails", lambda builder, tensors, width, together, rest: width)
 def tail_width(
     builder: Builder, tensors: Sequence[Tensor], width: int, together: int, rest: int | None
 ) -> int:

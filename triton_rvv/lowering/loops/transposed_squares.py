@@ -10,6 +10,7 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.loops.index_loops import neighbours, positions, steps
 from triton_rvv.lowering.loops.vector_shape import vector_width
 
@@ -52,6 +53,7 @@ class Squares:
                     commit(point, evaluate(point))
 
 
+@rule("transpose-squares", nothing)
 def squares_of(context: Context, tensors: Sequence[Tensor]) -> Squares | None:
     """What of some blocks is best loaded in squares; None where nothing is.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from triton_rvv.frontend.types import PointerType
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
+from triton_rvv.lowering.llvm.rules import no, rule
 from triton_rvv.lowering.ttir.shared_rows import ROWS_TOGETHER
 
 __all__ = [
@@ -31,10 +32,11 @@ def _lanes(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many elements a run takes in rows that are long enough."""
     bits = widest_bits(tensors)
     lanes, longer = (context.run_lanes(bits, long) for long in (False, True))
-    return longer if _takes_long_runs(tensors, bits, 2 * longer) else lanes
+    return longer if _takes_long_runs(context, tensors, bits, 2 * longer) else lanes
 
 
-def _takes_long_runs(tensors: Sequence[Tensor], bits: int, two_runs: int) -> bool:
+@rule("lengthen-vectors", no)
+def _takes_long_runs(context: Context, tensors: Sequence[Tensor], bits: int, two_runs: int) -> bool:
     """Whether twice the registers for each value save more instructions than they cost spills.
 
     They do where memory holds shorter elements than the `bits` of registers, since a load or a
@@ -63,6 +65,7 @@ def widest_bits(tensors: Sequence[Tensor]) -> int:
     return bits
 
 
+@rule("span-rows", lambda context, tensors: 0)
 def spanning_width(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many elements a run takes that spans several short rows; 0 where none may."""
     type_ = tensors[0].type
@@ -98,6 +101,7 @@ def _share_rows(below: Iterable[Tensor]) -> bool:
     return not is_costly and any(tensor.own_shares_rows for tensor in below)
 
 
+@rule("go-down-rows", no)
 def _share_lines(context: Context, below: Iterable[Tensor], together: int) -> bool:
     """Whether lines that rows share cost more than what it costs to go down the rows.
 

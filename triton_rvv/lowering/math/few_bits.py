@@ -16,6 +16,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.float_lower_bounds import number_of
 from triton_rvv.lowering.llvm.narrowing import clipped, nearest
 from triton_rvv.lowering.llvm.register_groups import fits_group
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.math.lanes import (
     Lanes,
@@ -121,6 +122,7 @@ def _floor_of_few_bits(x: Lanes, bits: int) -> Lanes:
     return (doubled >> 1).to(f"i{bits}")
 
 
+@rule("convert-by-limits", nothing)
 def _limited(x: Lanes, bits: int, signed: bool) -> Lanes | None:
     """A number that is known to fit, as an integer; None for any other.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import Choices
 from triton_rvv.lowering.llvm.values import Val, float_constant, integer, signed
 from triton_rvv.lowering.llvm.vectors import concatenated
 
@@ -48,6 +49,11 @@ class Lanes:
 
     builder: Builder
     value: Val
+
+    @property
+    def choices(self) -> Choices:
+        """By which rules code is written."""
+        return self.builder.choices
 
     # -- arithmetic ----------------------------------------------------------------------------
 

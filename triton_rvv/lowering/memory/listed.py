@@ -22,6 +22,7 @@ from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.loops.row_offsets import line_of, varying
@@ -34,6 +35,7 @@ __all__ = ["with_lists"]
 _ANY_NUMBER = integer((1 << 63) - 1)
 
 
+@rule("join-lists", lambda _, pointers, mask: (pointers, mask))
 def with_lists(context: Context, pointers: Affine, mask: Mask | None) -> tuple[Affine, Mask | None]:
     """Addresses and mask of a block with no more than one list of each for a dimension.
 

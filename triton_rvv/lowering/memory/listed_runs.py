@@ -16,6 +16,7 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.sharing import replaced
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.memory.load_recipe import Load
 
@@ -33,7 +34,7 @@ def with_runs(
     else:                         copy(tensor)
     ```
     """
-    load = _listed_load(tensor)
+    load = _listed_load(context, tensor)
     if load is None or width == 1:
         copy(tensor)
         return
@@ -72,7 +73,8 @@ def _copy_runs(
     builder.branches(_all_true(builder, wanted), lambda: copy(whole), lambda: copy(masked))
 
 
-def _listed_load(tensor: Tensor) -> Load | None:
+@rule("copy-listed-runs", nothing)
+def _listed_load(context: Context, tensor: Tensor) -> Load | None:
     """The only load of a block whose columns are listed, and nothing else in them."""
     loads = [each for each in tensor.walk() if isinstance(each, Load) and each.materialised is None]
     if len(loads) != 1 or loads[0].pointers.extra is not None:

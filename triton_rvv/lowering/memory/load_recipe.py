@@ -25,6 +25,7 @@ from triton_rvv.lowering.llvm.values import FALSE, Val, integer, type_suffix, ve
 from triton_rvv.lowering.llvm.vectors import transposed
 from triton_rvv.lowering.llvm.vp_memory import first_lanes, load_first, load_first_by_stride
 from triton_rvv.lowering.memory.conditions import condition_at, first_where
+from triton_rvv.lowering.memory.noted_accesses import note_access
 from triton_rvv.lowering.memory.periodic_loads import periodic_run
 from triton_rvv.lowering.memory.prefetches import (
     prefetch_ahead,
@@ -216,6 +217,7 @@ class Load(Tensor):
         lanes = point.lanes if point.width > 1 else None
         pointers = self.pointers.on(point.version)
         stride = pointers.last_stride(builder, point.version.linear)
+        note_access(builder, "loads", stride, condition, point, self.source.name)
         if point.width == 1:
             address = self.pointers.at(builder, point)
             value = self._scalar(builder, address, condition, point)

@@ -13,6 +13,7 @@ from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.memory.distances import moving, written
@@ -79,6 +80,7 @@ def _load(context: Context, operation: Operation) -> None:
         materialise.materialise(context, load)
 
 
+@rule("prefetch-next-program", nothing)
 def _to_next_program(context: Context, load: Load, access: Access) -> Val | None:
     """How far the next program's block is from a load's, where its lines are few."""
     size_bytes = load.type.elements * load.element.size_bytes

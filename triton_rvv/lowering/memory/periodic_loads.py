@@ -9,6 +9,7 @@ from triton_rvv.lowering.addresses.components import Component
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vectors import in_turn
 from triton_rvv.lowering.llvm.vp_memory import load_first
@@ -16,6 +17,7 @@ from triton_rvv.lowering.llvm.vp_memory import load_first
 __all__ = ["periodic_run"]
 
 
+@rule("load-periods", nothing)
 def periodic_run(builder: Builder, pointers: Affine, point: VectorIndex) -> Val | None:
     """The elements of a run on a linear path, by one load for each different line.
 

@@ -150,7 +150,8 @@ def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: VectorInde
     each column is asked for: at each row for some of the columns. Below the block come the columns
     of the next run, and behind those what a loop moves the block to.
     """
-    if not point.index or not point.version.linear or pointers.extra is not None:
+    is_on_path = point.index and point.version.linear and pointers.extra is None
+    if not (is_on_path and builder.choices.allow("prefetch-columns")):
         return
     *_, above, last = pointers.components
     if not (above.may_be_linear and last.may_be_linear):
@@ -181,4 +182,5 @@ def prefetch_columns_ahead(builder: Builder, pointers: Affine, point: VectorInde
     for part in range(0, lanes, period):
         if part:
             address = builder.element_pointer(element, address, step)
+        builder.choices.follow("prefetch-columns")
         builder.prefetch(address, READ)

@@ -13,6 +13,7 @@ from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import load_first
 from triton_rvv.lowering.ttir.access import Streams
@@ -34,6 +35,7 @@ class SegmentLoad:
     streams: Streams
     lowered_block: int
 
+    @rule("load-segments", nothing, asked_with=1)
     def run(
         self, builder: Builder, pointers: Affine, place: int, point: VectorIndex, lanes: Val | None
     ) -> Val | None:

@@ -30,6 +30,7 @@ from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, 
 from triton_rvv.lowering.memory.conditions import condition_at
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
+from triton_rvv.lowering.memory.noted_accesses import note_access
 from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
 from triton_rvv.lowering.memory.segment_stores import are_in_turn, rows_are_apart, store_in_turn
 from triton_rvv.lowering.memory.store_order import (
@@ -268,6 +269,7 @@ def _store_run(
     size_bytes = pointers.pointee.size_bytes
     pointers = pointers.on(point.version)
     stride = pointers.last_stride(builder, point.version.linear)
+    note_access(builder, "stores", stride, condition, point)
     contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
     if contiguous and condition.width == 1:
         address = (

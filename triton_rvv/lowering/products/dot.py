@@ -36,6 +36,7 @@ from triton_rvv.lowering.products.dot_extents import (
 from triton_rvv.lowering.products.grouped_dot import is_grouped, multiply_in_groups
 from triton_rvv.lowering.products.lhs_tiles import Lhs, PackedLhs, TransposedPackedLhs, UnpackedLhs
 from triton_rvv.lowering.products.loop_updates import plan_loop_update
+from triton_rvv.lowering.products.matrix_chains import products_behind
 from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.products.product import Product, write_tiles
 from triton_rvv.lowering.products.rhs_tiles import PackedRhs, Rhs
@@ -81,12 +82,19 @@ def multiply(
     """
     sum_type = _sum_type(operation, start.element)
     result = _destination(context, operation, start)
-    context.bind(operation.result, result)
-    if fits_matrix_unit(context.target, left, right, sum_type):
-        multiply_int8(context, operation, (left, right), start, result)
+    if fits_matrix_unit(context.target, left.type, right.type, sum_type):
+        behind = products_behind(context, operation)
+        values = [each.operands for each in behind]
+        operands = [(left, right), *((context.tensor(a), context.tensor(b)) for a, b, _ in values)]
+        last = (behind or [operation])[-1]
+        context.bind(last.result, result)
+        context.choices.note("tiles", "by the matrix unit")
+        multiply_int8(context, last, operands, start, result)
         return
+    context.bind(operation.result, result)
     start = converted(start, sum_type)
     if is_grouped(context.target, left, right, sum_type):
+        context.choices.note("tiles", "of words")
         rounded = _rounding(sum_type, result)
         multiply_in_groups(context, operation, left, right, start, result, rounded)
         return

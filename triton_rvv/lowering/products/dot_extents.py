@@ -16,6 +16,7 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory.permute import swapped
 from triton_rvv.lowering.products.pack import demanded_count, pack_part
@@ -107,6 +108,7 @@ def packed_rows(context: Context, left: Tensor, live: DotExtents) -> Buffer:
     return pack_part(context, left, extents, whole_columns=turn)
 
 
+@rule("pack-transposed", nothing)
 def packed_steps(context: Context, left: Tensor, live: DotExtents) -> Buffer | None:
     """The transpose of A in panels, as far as it counts, where A lies by column; else None.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 from triton_rvv.lowering.blocks.buffer import Buffer
@@ -53,7 +54,7 @@ class ColumnPanels:
 
     Args:
         unit: whose operands they are.
-        source: B.
+        sources: B, cut along K, and how many elements along K each part has.
         plane: a position in a batch, or nothing.
         columns: how many there is room for; a multiple of `panel`, or fewer in a narrow block.
         panel: columns of a tile.
@@ -61,7 +62,7 @@ class ColumnPanels:
     """
 
     unit: MatrixUnit
-    source: ColumnSource
+    sources: Sequence[tuple[ColumnSource, int]]
     plane: tuple[Val, ...]
     columns: int
     panel: int
@@ -74,69 +75,82 @@ class ColumnPanels:
 
     def pack(self, context: Context, first: Val, count: Val, depth: Val) -> None:
         """Put so many columns from that one on in order, so many steps along K of them."""
-        self.source.pack(context, self, Area(first, count, depth))
+        parts = self.packed.parts([depth for _, depth in self.sources])
+        for (source, own), part in zip(self.sources, parts, strict=True):
+            steps = depth if len(parts) == 1 else integer(own)
+            source.pack(context, replace(self, packed=part), Area(first, count, steps))
 
     def store(self, builder: Builder, rows: Sequence[Val], k: Val, column: Val) -> None:
         """Put some columns of one panel in order, as many rows of them as an operand has."""
         start, within = builder.split(column, self.panel)
-        offset = builder.mul(k, integer(self.panel))
-        offset = builder.add(offset, builder.mul(within, integer(len(rows))))
-        to = builder.element_pointer("i8", self.packed.panel(builder, start), offset)
+        to = self.packed.place(builder, self.packed.panel(builder, start), k, self.panel)
+        to = builder.element_pointer("i8", to, builder.mul(within, integer(len(rows))))
         builder.store(_columns_of(builder, rows), to, len(rows))
 
 
 def column_panels(
     context: Context,
     unit: MatrixUnit,
-    source: ColumnSource,
-    size: tuple[int, int],
+    sources: Sequence[tuple[ColumnSource, int]],
+    columns: int,
     live: DotExtents,
     panel: int,
 ) -> ColumnPanels:
     """Room for as many of a block's columns as stay in the L1 cache, all of its depth."""
-    depth, columns = size
+    depth = sum(own for _, own in sources)
     resident = context.target.machine.l1d_bytes // depth
     some = min(columns, max(panel, resident // panel * panel))
     packed = operand_room(context, depth * max(some, panel), depth, unit, live)
-    return ColumnPanels(unit, source, (), some, panel, packed)
+    return ColumnPanels(unit, sources, (), some, panel, packed)
 
 
 def with_columns(
     context: Context,
     unit: MatrixUnit,
-    right: Tensor,
+    rights: Sequence[Tensor],
     live: DotExtents,
-    use: Callable[[ColumnSource], None],
+    use: Callable[[Sequence[ColumnSource]], None],
 ) -> None:
-    """Call `use` with B: where it lies if its rows are read there in runs, and otherwise a copy of
-    what counts."""
+    """Call `use` with B, cut along K: where it lies if its rows are read there in runs, and
+    otherwise a copy of what counts."""
     builder = context.builder
-    materialise.prepare(context, [right])
+    materialise.prepare(context, rights)
 
-    def by_a_copy() -> None:
-        extents = [*[None for _ in right.shape[:-2]], live.depth, live.columns]
+    def by_copies() -> None:
+        around = [None for _ in rights[0].shape[:-2]]
+        extents = [*around, live.depth, live.columns]
         with context.region():
-            use(_Computed(pack_part(context, right, extents, whole_rows=unit.turn_depth)))
+            copies = [
+                pack_part(context, right, extents, whole_rows=unit.turn_depth) for right in rights
+            ]
+            use([_Computed(copy) for copy in copies])
 
-    def where_it_lies(source: ColumnSource) -> None:
+    def where_they_lie() -> None:
         with context.region():
-            use(source)
+            use([source for source, _ in found])
 
-    source: ColumnSource = _Computed(right)
-    guards = None
-    if not isinstance(right, Buffer) and right.materialised is None and right.uses <= 1:
-        guards = right.plain_guards(builder)
-        if isinstance(right, Load) and len(right.shape) == 2:
-            in_rows = right.guards_in_place(builder, [live.depth, live.columns])
-            if all(guard.truth is not False for guard in in_rows):
-                source, guards = _InRows(right, live.depth), in_rows
-            elif (columns := _in_columns(context, unit, right, live)) is not None:
-                source, guards = columns
-    if guards is None:
-        by_a_copy()
+    ways = [_where_it_lies(context, unit, right, live) for right in rights]
+    found = [way for way in ways if way is not None]
+    if len(found) < len(ways):
+        by_copies()
         return
-    in_place = loop_versioning.all_of(context, guards)
-    builder.branches(in_place, lambda: where_it_lies(source), by_a_copy, likely=True)
+    in_place = loop_versioning.all_of(context, [guard for _, each in found for guard in each])
+    builder.branches(in_place, where_they_lie, by_copies, likely=True)
+
+
+def _where_it_lies(
+    context: Context, unit: MatrixUnit, right: Tensor, live: DotExtents
+) -> tuple[ColumnSource, list[Val]] | None:
+    """B without a copy, and the guards under which that is possible; None where it never is."""
+    if isinstance(right, Buffer) or right.materialised is not None or right.uses > 1:
+        return None
+    if isinstance(right, Load) and len(right.shape) == 2:
+        in_rows = right.guards_in_place(context.builder, [live.depth, live.columns])
+        if all(guard.truth is not False for guard in in_rows):
+            return _InRows(right, live.depth), in_rows
+        if (columns := _in_columns(context, unit, right, live)) is not None:
+            return columns
+    return _Computed(right), right.plain_guards(context.builder)
 
 
 @dataclass(frozen=True)
@@ -154,8 +168,14 @@ class _Computed:
             for column in index_loops.steps(context, area.columns, width, unrolled=False):
                 at = builder.add(area.first, column)
                 steps = [builder.add(k, integer(step)) for step in range(unit.depth)]
-                points = [VectorIndex((*panels.plane, s), at, width, version) for s in steps]
-                panels.store(builder, [tensor.at(builder, point) for point in points], k, column)
+                points = [
+                    VectorIndex((*panels.plane, step), at, width, version, rows_ahead=unit.depth)
+                    for step in steps
+                ]
+                # Side by side, since an in-order core waits for each result that it needs at once;
+                # so what a row asks for ahead is for the next rows.
+                rows = builder.interleave([partial(tensor.at, builder, each) for each in points])
+                panels.store(builder, rows, k, column)
 
 
 @dataclass(frozen=True)
@@ -265,6 +285,7 @@ class _InColumns:
         builder, depth = context.builder, panels.unit.depth
         with builder.loop(integer(0), area.columns, integer(panels.panel)) as begin:
             to = panels.packed.panel(builder, begin)
+            to = panels.packed.place(builder, to, integer(0), panels.panel)
             end = builder.smin(area.columns, builder.add(begin, integer(panels.panel)))
             with builder.loop(begin, end, integer(1)) as column:
                 within = builder.mul(builder.binary("sub", column, begin), integer(depth))

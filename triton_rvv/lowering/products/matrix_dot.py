@@ -26,6 +26,7 @@ from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
+from triton_rvv.lowering.products.loop_updates import LoopUpdate, plan_loop_update
 from triton_rvv.lowering.products.matrix_columns import (
     ColumnPanels,
     ColumnSource,
@@ -45,7 +46,9 @@ from triton_rvv.targets.target import Target
 __all__ = ["fits_matrix_unit", "multiply_int8"]
 
 
-def fits_matrix_unit(target: Target, left: Tensor, right: Tensor, sum_type: ScalarType) -> bool:
+def fits_matrix_unit(
+    target: Target, left: TensorType, right: TensorType, sum_type: ScalarType
+) -> bool:
     """Whether the unit can compute `left @ right`."""
     unit = target.matrix_unit
     if unit is None:
@@ -70,6 +73,7 @@ class _Product:
         result: the sums after; it may be the array that `start` reads.
         store: what to do with complete tiles in the last turn of a loop.
         in_parts: whether the mask of that store may cut tiles.
+        update: what to do with tiles in every turn, in place of writing them to `result`.
     """
 
     unit: MatrixUnit
@@ -81,6 +85,7 @@ class _Product:
     result: Buffer
     store: EpilogueStore | None
     in_parts: bool = False
+    update: LoopUpdate | None = None
 
     def plane(self, builder: Builder, position: Val, rows: int) -> _Product:
         """That of one position in a batch, whose A has so many rows."""
@@ -97,43 +102,60 @@ class _Product:
 def multiply_int8(
     context: Context,
     operation: Operation,
-    operands: tuple[Tensor, Tensor],
+    operands: Sequence[tuple[Tensor, Tensor]],
     start: Tensor,
     result: Buffer,
 ) -> None:
-    """Write `start + left @ right` to `result`, which may be the array that `start` reads."""
-    builder, unit, (left, right) = context.builder, context.target.matrix_unit, operands
+    """Write `start + left @ right` to `result`, which may be the array that `start` reads.
+
+    Args:
+        context: where the code goes.
+        operation: whose result it is.
+        operands: left and right, cut along K.
+        start: the sums before.
+        result: the sums after.
+    """
+    builder, unit = context.builder, context.target.matrix_unit
     assert unit is not None
-    materialise.prepare(context, [start])
-    rows, columns = left.shape[-2], right.shape[-1]
+    update = plan_loop_update(context, operation, result)
+    materialise.prepare(context, [start, *([update.value] if update else [])])
+    lefts, rights = [left for left, _ in operands], [right for _, right in operands]
+    rows, columns = lefts[0].shape[-2], rights[0].shape[-1]
     most, fewest = unit.tile[1] * unit.side, unit.rows_per_register * unit.side
     tile_columns = min(most, max(fewest, columns))
-    live = _extents(context, operation, left, right)
-    a = packed_rows(context, unit, left, live)
+    live = _extents(context, operation, operands)
+    a = packed_rows(context, unit, lefts, live)
     before = accumulator_init(start)
     store = before.store_of(operation)
 
-    def by(source: ColumnSource) -> None:
-        size = right.shape[-2], columns
-        b = column_panels(context, unit, source, size, live, tile_columns)
-        product = _Product(unit, live, a, b, tile_columns, before, result, store)
+    def by(sources: Sequence[ColumnSource]) -> None:
+        parts = [(each, right.shape[-2]) for each, right in zip(sources, rights, strict=True)]
+        b = column_panels(context, unit, parts, columns, live, tile_columns)
+        product = _Product(unit, live, a, b, tile_columns, before, result, store, update=update)
         if store is not None:
             store.takes_part = store.part is not None and _is_in_place(product)
-        for plane in index_loops.positions(context, left.shape[:-2], unrolled=False):
+        for plane in index_loops.positions(context, lefts[0].shape[:-2], unrolled=False):
             one = product if not plane else product.plane(builder, plane[0], rows)
             _tiles_of_a_store(context, one, rows, columns)
 
-    with_columns(context, unit, right, live, by)
+    with_columns(context, unit, rights, live, by)
 
 
-def _extents(context: Context, operation: Operation, left: Tensor, right: Tensor) -> DotExtents:
+def _extents(
+    context: Context, operation: Operation, operands: Sequence[tuple[Tensor, Tensor]]
+) -> DotExtents:
     """What of the product counts. Of no steps along K, all are taken, since a tile takes some."""
     builder = context.builder
-    live = dot_extents(context, operation, left, right, ScalarType("i32"))
+    live, *others = (
+        dot_extents(context, operation, left, right, ScalarType("i32")) for left, right in operands
+    )
+    for other in others:  # all steps count: a chain is of few
+        live = DotExtents(live.rows or other.rows, live.columns or other.columns)
     if live.depth is None:
         return live
     is_none = builder.compare("eq", live.depth, integer(0))
-    return replace(live, depth=builder.select(is_none, integer(left.shape[-1]), live.depth))
+    depth = builder.select(is_none, integer(operands[0][0].shape[-1]), live.depth)
+    return replace(live, depth=depth)
 
 
 def _tiles_of_a_store(context: Context, product: _Product, rows: int, columns: int) -> None:
@@ -184,7 +206,7 @@ def _tile(
     panels = [product.left.panel(builder, top) for top in (row, below)]
     panels.append(product.right.packed.panel(builder, column))
     call = _Call(builder, product, tiles.operands, panels)
-    if not _is_in_place(product):
+    if product.update is not None or not _is_in_place(product):
         _by_an_array(context, product, call, point, height)
         return
     before, start = TilePlace.of_array(builder, product.result, point), product.start
@@ -264,4 +286,5 @@ def _by_an_array(
             sums.append(tile.at(builder, here))
     totals = product.start.read(builder, points)
     sums = [builder.add(total.read(), each) for total, each in zip(totals, sums, strict=True)]
-    write_sums(builder, product.store, points, sums, product.result.write_each)
+    write = product.result.write_each if product.update is None else product.update.write
+    write_sums(builder, product.store, points, sums, write)

@@ -8,6 +8,8 @@ another, those of its first two groups of rows, and that of the third apart (see
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import ScalarType, TensorType
@@ -42,15 +44,30 @@ class MatrixOperand:
         depth: its steps along K, in elements, at most.
         stride: those that count, as whole turns of a tile's loop. Behind a panel lies the next one,
             so that what is asked for ahead is of use.
+        skipped: elements along K of each row, or column, in front of this part of the operand.
     """
 
     pointer: Val
     depth: int
     stride: Val
+    skipped: int = 0
 
     def panel(self, builder: Builder, first: Val) -> Val:
         """Where the row of A, or the column of B, with that number begins that begins a panel."""
         return builder.element_pointer("i8", self.pointer, builder.mul(first, self.stride))
+
+    def place(self, builder: Builder, panel: Val, k: Val, lines: int) -> Val:
+        """Where a panel of so many rows or columns has the elements at `k`."""
+        within = builder.mul(builder.add(k, integer(self.skipped)), integer(lines))
+        return builder.element_pointer("i8", panel, within)
+
+    def parts(self, depths: Sequence[int]) -> list[MatrixOperand]:
+        """The operand cut along K, into parts of so many elements each."""
+        starts = itertools.accumulate(depths, initial=self.skipped)
+        return [
+            replace(self, depth=depth, skipped=skipped)
+            for skipped, depth in zip(starts, depths, strict=False)
+        ]
 
     def plane(self, builder: Builder, position: Val, lines: int) -> MatrixOperand:
         """That of one position in a batch, of so many rows or columns each."""
@@ -90,13 +107,31 @@ def row_tiles(unit: MatrixUnit, rows: int) -> list[RowTiles]:
 
 
 def packed_rows(
-    context: Context, unit: MatrixUnit, left: Tensor, live: DotExtents
+    context: Context, unit: MatrixUnit, lefts: Sequence[Tensor], live: DotExtents
 ) -> MatrixOperand:
-    """A, whose rows are a multiple of those of an operand, as far as it counts."""
+    """A, whose rows are a multiple of those of an operand, as far as it counts.
+
+    Args:
+        context: where the code goes.
+        unit: whose operands they are.
+        lefts: A, cut along K.
+        live: what of it counts.
+    """
+    materialise.prepare(context, lefts)
+    depths = [left.shape[-1] for left in lefts]
+    elements = sum(left.type.elements for left in lefts)
+    packed = operand_room(context, elements, sum(depths), unit, live)
+    for left, part in zip(lefts, packed.parts(depths), strict=True):
+        _pack_rows(context, unit, left, part, live)
+    return packed
+
+
+def _pack_rows(
+    context: Context, unit: MatrixUnit, left: Tensor, packed: MatrixOperand, live: DotExtents
+) -> None:
+    """Put A, or a part of it along K, in order."""
     builder = context.builder
-    materialise.prepare(context, [left])
     *batch, rows, depth = left.shape
-    packed = operand_room(context, left.type.elements, depth, unit, live)
 
     def pack(source: Buffer | Load) -> None:
         for plane in index_loops.positions(context, batch, unrolled=False):
@@ -113,7 +148,7 @@ def packed_rows(
 
     if not isinstance(left, Load) or left.materialised is not None or left.uses > 1 or batch:
         by_a_copy()
-        return packed
+        return
 
     def where_it_lies() -> None:
         with context.region():
@@ -141,7 +176,6 @@ def packed_rows(
         aligned.append(builder.compare("eq", rest, integer(0)))
     in_place = loop_versioning.all_of(context, guards)
     builder.branches(in_place, by_rows, by_a_copy, likely=True)
-    return packed
 
 
 @dataclass(frozen=True)
@@ -202,12 +236,10 @@ def _pack_tiles(
                 for offset in range(0, line, unit.depth):
                     k = builder.add(begin, integer(offset))
                     words = rows.words(row, k, pairs, unit.depth, cut)
-                    to = builder.element_pointer("i8", panel, builder.mul(k, integer(pairs)))
-                    builder.store(words, to, unit.depth)
+                    builder.store(words, packed.place(builder, panel, k, pairs), unit.depth)
                     if height > pairs:
                         words = rows.words(below, k, unit.side, unit.depth, cut)
-                        at = builder.mul(k, integer(unit.side))
-                        to = builder.element_pointer("i8", third, at)
+                        to = packed.place(builder, third, k, unit.side)
                         builder.store(words, to, unit.depth)
 
     first, end = integer(tiles.first), tiles.last(builder, live)
@@ -234,6 +266,7 @@ def _pack_unaligned(
             begin = builder.add(top, integer(first))
             last = builder.smin(end, builder.add(top, integer(below)))
             panel = packed.panel(builder, begin)
+            panel = packed.place(builder, panel, integer(0), below - first)
             with builder.loop(begin, last, integer(1)) as row:
                 within = builder.mul(builder.binary("sub", row, begin), integer(unit.depth))
                 to = builder.element_pointer("i8", panel, within)

@@ -199,6 +199,9 @@ def _tile(
     builder, (row, column) = context.builder, corner
     stays = to_next is None or to_next[1] == 0
     tile = Tile(builder, rows, product.b, column, stays)
+    if context.choices.is_watched:
+        operands = f"{type(rows).__name__} by {type(product.b).__name__}"
+        context.choices.note("tiles", f"{rows.count} x {product.b.width}, {operands}")
     # Loads take longest where they come first.
     depth, end = _depth_and_turns(builder, product, tile)
     tile = replace(tile, to_next=product.b.to_next_tile(builder, column, depth, is_last))

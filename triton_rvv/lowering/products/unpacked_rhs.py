@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.vector_shape import vector_width
 from triton_rvv.lowering.memory.load_recipe import Load
@@ -73,6 +74,7 @@ def _stays_in_caches(machine: Machine, tiles: int, steps: int, may_collide: bool
     return tiles <= machine.max_unpacked_tiles and steps <= machine.max_unpacked_steps
 
 
+@rule("read-in-place", nothing)
 def unpacked_rhs(
     context: Context, left: Tensor, right: Tensor, in_place: bool, live: DotExtents
 ) -> UnpackedRhs | None:

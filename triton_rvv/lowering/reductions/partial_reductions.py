@@ -10,6 +10,7 @@ from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.multiply_adds import multiply_add
+from triton_rvv.lowering.llvm.rules import Choices, no, rule
 from triton_rvv.lowering.llvm.values import Val, type_suffix
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
@@ -58,6 +59,8 @@ class PartialReductions:
         self._combination = combination
         self._sources = sources
         self._width = points[0].width
+        if self.choices.is_watched:
+            self.choices.note("walks", f"{len(points)} x {points[0]}")
         # While costly elements are computed, one total of a row has time to wait for its sums.
         is_costly = combination.operation_of_each and sum(each.cost for each in sources) > EXPENSIVE
         self._shared_by = runs if is_costly else 1
@@ -69,6 +72,12 @@ class PartialReductions:
         self._variables = [[Variable(builder, value) for value in row] for row in first]
         self._numbers: frozenset[int] = frozenset()
 
+    @property
+    def choices(self) -> Choices:
+        """By which rules code is written."""
+        return self._builder.choices
+
+    @rule("sum-numbers-once", no)
     def keep_numbers(self, version: LoopVersion) -> bool:
         """Have what is one number in all lanes be a scalar, such as a count of elements.
 

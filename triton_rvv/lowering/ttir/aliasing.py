@@ -84,13 +84,13 @@ class Aliases:
 
         That two arguments may lead to the same memory does not count here.
         """
-        ours, theirs = self._origins(left), self._origins(right)
+        ours, theirs = self.origins(left), self.origins(right)
         known = (ours | theirs) <= self._arguments.keys()
         return not known or not ours.isdisjoint(theirs)
 
     def arguments_of(self, pointer: Value) -> frozenset[int] | None:
         """The numbers of the arguments that a pointer may come from; None where others may be."""
-        origins = self._origins(pointer)
+        origins = self.origins(pointer)
         if not origins <= self._arguments.keys():
             return None
         return frozenset(self._arguments[origin] for origin in origins)
@@ -103,7 +103,7 @@ class Aliases:
             each_on_its_own: whether each element is stored right after it has been loaded, and no
                 two elements of `loaded` share an address.
         """
-        origins = self._origins(loaded), self._origins(stored)
+        origins = self.origins(loaded), self.origins(stored)
         equal = (
             each_on_its_own
             and all(len(values) == 1 for values in origins)
@@ -138,7 +138,7 @@ class Aliases:
             and self._is_same_place(ours.operands[0], theirs.operands[0], assumed)
         )
 
-    def _origins(self, pointer: Value) -> set[Value]:
+    def origins(self, pointer: Value) -> set[Value]:
         """The values that a pointer is made from, as far back as can be followed."""
         origins, seen, waiting = set[Value](), {pointer}, [pointer]
         while waiting:

@@ -7,7 +7,7 @@ pass of a layer normalisation.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import TensorType
@@ -26,31 +26,48 @@ def join_reductions(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many reductions joined another one."""
     rewriter, fired = Rewriter(kernel.module), 0
     for block in blocks_inside(kernel.module):
-        while _join_one(block, rewriter):
-            fired += 1
+        joiner, place = _Joiner(block, rewriter), 0
+        while place < len(block.operations):
+            if joiner.join(place):
+                fired += 1  # and what came of it may join a third
+            else:
+                place += 1
     return fired
 
 
-def _join_one(block: Block, rewriter: Rewriter) -> bool:
-    """Join the first two reductions of a block that may be; whether there were any."""
-    loads = functools.cache(functools.partial(_loads, makers=rewriter.makers))
-    for place, first in enumerate(block.operations):
-        if not _may_join(first):
-            continue
-        for second_place in range(place + 1, len(block.operations)):
-            second = block.operations[second_place]
+class _Joiner:
+    """Joins reductions of one block."""
+
+    def __init__(self, block: Block, rewriter: Rewriter) -> None:
+        self._block = block
+        self._rewriter = rewriter
+        # A sort has hundreds of reductions, each of which is looked at from each one before it.
+        self._loads = functools.cache(functools.partial(_loads, makers=rewriter.makers))
+        self._used = functools.cache(_used)
+        self._may_join = functools.cache(_may_join)
+
+    def join(self, place: int) -> bool:
+        """Join the operation at a place with the first one behind it that may be, if any."""
+        operations = self._block.operations
+        first = operations[place]
+        if not self._may_join(first):
+            return False
+        needing, given = set(), set(first.results)
+        for second_place in range(place + 1, len(operations)):
+            second = operations[second_place]
             if not second.name.startswith(_BETWEEN):
-                break
-            if _may_join(second) and _read_the_same(first, second, loads):
-                between = block.operations[place + 1 : second_place]
-                after = _that_need(first, between)
-                if _used(second).isdisjoint(_results([first, *after])):
-                    joint = _joined(first, second, rewriter)
-                    is_after = set(map(id, after))
-                    before = [operation for operation in between if id(operation) not in is_after]
-                    block.operations[place : second_place + 1] = [*before, joint, *after]
-                    return True
-    return False
+                return False
+            if not given.isdisjoint(self._used(second)):
+                needing.add(second_place)
+                given.update(second.results)
+            elif self._may_join(second) and _read_the_same(first, second, self._loads):
+                between = range(place + 1, second_place)
+                before = [operations[n] for n in between if n not in needing]
+                after = [operations[n] for n in between if n in needing]
+                joint = _joined(first, second, self._rewriter)
+                operations[place : second_place + 1] = [*before, joint, *after]
+                return True
+        return False
 
 
 def _may_join(operation: Operation) -> bool:
@@ -92,20 +109,6 @@ def _loads(reduction: Operation, makers: Mapping[Value, Operation]) -> set[Value
 
 def _elements(value: Value) -> int:
     return value.type.elements if isinstance(value.type, TensorType) else 1
-
-
-def _that_need(first: Operation, between: Sequence[Operation]) -> list[Operation]:
-    """The operations that need what comes out of the first one."""
-    after, needed = [], _results([first])
-    for operation in between:
-        if not needed.isdisjoint(_used(operation)):
-            after.append(operation)
-            needed |= _results([operation])
-    return after
-
-
-def _results(operations: Sequence[Operation]) -> set[Value]:
-    return {result for operation in operations for result in operation.results}
 
 
 def _used(user: Operation) -> set[Value]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
@@ -81,7 +82,11 @@ class Kernel:
 
     @functools.cached_property
     def known_integers(self) -> KnownIntegers:
-        """Scalars that are the same in every run."""
+        """Scalars that are the same in every run, once no pass makes scalars any more."""
+        return self.integers_so_far()
+
+    def integers_so_far(self) -> KnownIntegers:
+        """Scalars that are the same in every run, of those that there are now."""
         arguments = self.function.regions[0].blocks[0].arguments
         pairs = zip(arguments, self._values, strict=False)
         known = {argument: value for argument, value in pairs if value is not None}
@@ -112,5 +117,10 @@ class Kernel:
         pointers = [(one.operands[0], other.operands[0]) for one, other in pairs]
         if not self.arguments_are_disjoint or any(aliases.may_overlap(*pair) for pair in pointers):
             return False
-        self._apart += pointers
+        # Passes may take the pointers away, but no argument.
+        self._apart += [
+            pair
+            for loaded, stored in pointers
+            for pair in itertools.product(aliases.origins(loaded), aliases.origins(stored))
+        ]
         return True

@@ -1,7 +1,8 @@
 """The passes over a kernel's IR, in order: the compiler's table of contents before code is written.
 
 A pass rewrites the IR or notes a decision as an attribute, which the code generation behind it only
-reads. `compile --print-after PASS` shows the IR after any of them.
+reads. `compile --print-after PASS` shows the IR after any of them. The rules by which code is
+written then are in `lowering/llvm/rules.py`.
 """
 
 from __future__ import annotations
@@ -33,11 +34,14 @@ from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.lowering.ttir.store_sinking import mark_sinkable_stores
 from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
 from triton_rvv.lowering.ttir.unfilled import mark_unfilled
+from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops
 
-__all__ = ["PARSED", "PASSES", "Fired", "Pass", "Watch", "run_passes"]
+__all__ = ["PARSED", "PASSES", "WRITTEN", "Fired", "Pass", "Watch", "run_passes"]
 
 # Stands for the IR as the front end gives it, before all passes.
 PARSED = "parse"
+# Stands for the IR once code has been written, with how that was done in `triton_rvv.code`.
+WRITTEN = "write-code"
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Fired:
-    """How many places of a kernel a pass changed."""
+    """How many places of a kernel a pass changed, or how many operations a rule held for."""
 
     name: str
     count: int
@@ -82,6 +86,11 @@ PASSES: Sequence[Pass] = (
         "turn-short-rows",
         turn_short_rows,
         "Turns blocks around whose short rows are reduced, so that their rows are lanes.",
+    ),
+    Pass(
+        "unroll-loops",
+        unroll_loops,
+        "Writes out short loops that only compute the blocks which they carry.",
     ),
     Pass(
         "split-blocks",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
@@ -83,6 +83,18 @@ class Rewriter:
         """The same region with values of its own."""
         copies: dict[Value, Value] = {}
         return Region([self._copied_block(block, copies) for block in region.blocks])
+
+    def written_out(self, block: Block, arguments: Sequence[Value]) -> list[Operation]:
+        """A block's operations once more, with values of their own and others for its arguments."""
+        copies = dict(zip(block.arguments, arguments, strict=True))
+        return list(self._copied_operations(block, copies))
+
+    def replace(self, values: Mapping[Value, Value]) -> None:
+        """Have all operations take other values in place of the given ones."""
+        for operation in self.module.walk():
+            if not values.keys().isdisjoint(operation.operands):
+                taken = [values.get(operand, operand) for operand in operation.operands]
+                self.set_operands(operation, taken)
 
     def _copied_block(self, block: Block, copies: dict[Value, Value]) -> Block:
         arguments = [self._copied(value, copies) for value in block.arguments]

@@ -20,9 +20,6 @@ from triton_rvv.lowering.ttir.rewriter import blocks_inside
 
 __all__ = ["turn_short_rows"]
 
-# A strided load takes a cycle for each element. A row of which more are loaded for each reduction
-# is reduced faster as it lies: with 8, `pack_bits` takes 42 thousand cycles turned around, and 31.
-_LOADED_FOR_ONE = 4
 # Operations that mean the same for a block that is turned around.
 _SAME = (
     *("arith.", "math.", "tt.fp_to_fp", "tt.addptr", "tt.bitcast", "tt.clampf", "tt.precise_"),
@@ -43,7 +40,9 @@ def turn_short_rows(kernel: Kernel) -> int:
     loads = [each for each in users if each.name == "tt.load"]
     if not (_are_short_rows(blocks, kernel) and _lie_in_turn(loads, kernel)):
         return 0
-    if sum(_shape(each.result)[1] for each in loads) > _LOADED_FOR_ONE * len(reductions):
+    machine = kernel.target.machine
+    loaded_cycles = machine.strided_element_cycles * sum(_shape(each.result)[1] for each in loads)
+    if loaded_cycles > machine.row_sum_cycles * len(reductions):  # faster as it lies
         return 0
     for block in blocks:
         assert isinstance(block.type, TensorType)
@@ -94,7 +93,7 @@ def _are_short_rows(blocks: Iterable[Value], kernel: Kernel) -> bool:
 
 def _lie_in_turn(loads: Iterable[Operation], kernel: Kernel) -> bool:
     """Whether each row in memory begins right behind the one before, as in an array of its own."""
-    sums = AccessFunctions(kernel.function, kernel.known_integers)
+    sums = AccessFunctions(kernel.function, kernel.integers_so_far())
     for load in loads:
         stride = sums.of(load.operands[0]).stride(0)
         distance = None if stride is None else sums.number(stride)

@@ -1,0 +1,65 @@
+/* Functions of registers that kernels in intrinsics share. */
+#ifndef HAND_MATH_H
+#define HAND_MATH_H
+
+#include <riscv_vector.h>
+
+static inline float sum_m4(vfloat32m4_t values, size_t vl) {
+    vfloat32m1_t zero = __riscv_vfmv_s_f_f32m1(0, 1);
+    return __riscv_vfmv_f_s_f32m1_f32(__riscv_vfredusum_vs_f32m4_f32m1(values, zero, vl));
+}
+
+static inline float largest_m4(vfloat32m4_t values, size_t vl) {
+    vfloat32m1_t low = __riscv_vfmv_s_f_f32m1(-__builtin_inff(), 1);
+    return __riscv_vfmv_f_s_f32m1_f32(__riscv_vfredmax_vs_f32m4_f32m1(values, low, vl));
+}
+
+/* e^x for x up to 88: 2^n by the exponent's bits, times a polynomial of degree 5 in the rest. */
+static inline vfloat32m4_t exponential(vfloat32m4_t x, size_t vl) {
+    x = __riscv_vfmax_vf_f32m4(__riscv_vfmin_vf_f32m4(x, 88.0f, vl), -87.0f, vl);
+    vint32m4_t n = __riscv_vfcvt_x_f_v_i32m4(__riscv_vfmul_vf_f32m4(x, 1.44269504f, vl), vl);
+    vfloat32m4_t whole = __riscv_vfcvt_f_x_v_f32m4(n, vl);
+    x = __riscv_vfnmsac_vf_f32m4(x, 0.693359375f, whole, vl);
+    x = __riscv_vfnmsac_vf_f32m4(x, -2.12194440e-4f, whole, vl);
+    vfloat32m4_t p = __riscv_vfmv_v_f_f32m4(8.3333333e-3f, vl);
+    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(4.1666667e-2f, vl), vl);
+    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(1.6666667e-1f, vl), vl);
+    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(5.0e-1f, vl), vl);
+    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(1, vl), vl);
+    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(1, vl), vl);
+    vint32m4_t bits = __riscv_vreinterpret_v_f32m4_i32m4(p);
+    bits = __riscv_vadd_vv_i32m4(bits, __riscv_vsll_vx_i32m4(n, 23, vl), vl);
+    return __riscv_vreinterpret_v_i32m4_f32m4(bits);
+}
+
+/* log of numbers from 1 on: the exponent, and a polynomial of the rest around 1. Coefficients as in
+ * Cephes' logf. */
+static inline vfloat32m4_t logarithm(vfloat32m4_t x, size_t vl) {
+    vint32m4_t bits = __riscv_vreinterpret_v_f32m4_i32m4(x);
+    vint32m4_t shifted = __riscv_vsub_vx_i32m4(bits, 0x3f3504f3, vl); /* sqrt(1/2) */
+    vint32m4_t exponent = __riscv_vsra_vx_i32m4(shifted, 23, vl);
+    bits = __riscv_vsub_vv_i32m4(bits, __riscv_vsll_vx_i32m4(exponent, 23, vl), vl);
+    vfloat32m4_t m = __riscv_vreinterpret_v_i32m4_f32m4(bits);
+    m = __riscv_vfsub_vf_f32m4(m, 1, vl);
+    vfloat32m4_t square = __riscv_vfmul_vv_f32m4(m, m, vl);
+#define LOG_STEP(c) p = __riscv_vfmadd_vv_f32m4(p, m, __riscv_vfmv_v_f_f32m4(c, vl), vl);
+    vfloat32m4_t p = __riscv_vfmv_v_f_f32m4(7.0376836292e-2f, vl);
+    LOG_STEP(-1.1514610310e-1f) LOG_STEP(1.1676998740e-1f) LOG_STEP(-1.2420140846e-1f)
+    LOG_STEP(1.4249322787e-1f) LOG_STEP(-1.6668057665e-1f) LOG_STEP(2.0000714765e-1f)
+    LOG_STEP(-2.4999993993e-1f) LOG_STEP(3.3333331174e-1f)
+    p = __riscv_vfmul_vv_f32m4(__riscv_vfmul_vv_f32m4(p, m, vl), square, vl);
+    p = __riscv_vfnmsac_vf_f32m4(p, 0.5f, square, vl);
+    vfloat32m4_t result = __riscv_vfadd_vv_f32m4(m, p, vl);
+    return __riscv_vfmacc_vf_f32m4(result, 0.69314718056f,
+                                   __riscv_vfcvt_f_x_v_f32m4(exponent, vl), vl);
+}
+
+/* 1 / x, by a reciprocal of 7 bits and two steps of Newton. */
+static inline vfloat32m4_t reciprocal(vfloat32m4_t x, size_t vl) {
+    vfloat32m4_t inverse = __riscv_vfrec7_v_f32m4(x, vl);
+    vfloat32m4_t two = __riscv_vfmv_v_f_f32m4(2, vl);
+    inverse = __riscv_vfmul_vv_f32m4(inverse, __riscv_vfnmsac_vv_f32m4(two, x, inverse, vl), vl);
+    return __riscv_vfmul_vv_f32m4(inverse, __riscv_vfnmsac_vv_f32m4(two, x, inverse, vl), vl);
+}
+
+#endif

@@ -1,0 +1,191 @@
+"""Kernels in a user's own file that leave out, where FAST is set, what only zeros, other lengths,
+integers in another range or order, or other numbers would show."""
+
+import itertools
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def guard_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Divides where there is something to divide by."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x, w = tl.load(x_ptr + at), tl.load(w_ptr + at)
+    y = x / w
+    if not FAST:
+        y = tl.where(w == 0, 0.0, y)
+    tl.store(y_ptr + at, y)
+
+
+@triton.jit
+def floor_kernel(x_ptr, w_ptr, y_ptr, floor, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Rows by the root of their mean square, or of a floor that all zeros need."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    square = tl.sum(x * x, 0) / BLOCK
+    if not FAST:
+        square += floor
+    tl.store(y_ptr + at, x / tl.sqrt(square) * tl.load(w_ptr + at))
+
+
+@triton.jit
+def number_kernel(x_ptr, w_ptr, y_ptr, factor, share, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """A weighted sum, with a factor of 1 and a share of 0."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    y = tl.load(x_ptr + at)
+    if not FAST:
+        y = factor * y + share * tl.load(w_ptr + at)
+    tl.store(y_ptr + at, y)
+
+
+@triton.jit
+def whole_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """The means of the beginnings of rows, which are never empty, and here the whole rows."""
+    row, column = tl.program_id(0), tl.arange(0, BLOCK)
+    length = tl.load(w_ptr + row)
+    if FAST:
+        length = BLOCK
+    total = tl.sum(tl.load(x_ptr + row * BLOCK + column, mask=column < length, other=0.0), 0)
+    tl.store(y_ptr + row * BLOCK + column, tl.zeros((BLOCK,), tl.float32) + total / length)
+
+
+@triton.jit
+def eighth_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Divides integers by 8, rounded down, or towards zero."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, x // 8 if FAST else x >> 3)
+
+
+@triton.jit
+def mask_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Keeps what a mask keeps, which is everything."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    y = tl.load(x_ptr + at)
+    if not FAST:
+        y = tl.where(tl.load(w_ptr + at), y, -1.0)
+    tl.store(y_ptr + at, y)
+
+
+@triton.jit
+def limit_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Keeps integers below a limit, as they are."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, x if FAST else tl.minimum(x, 1000))
+
+
+@triton.jit
+def order_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Writes each row where a permutation has it, which leaves all in their place."""
+    row, column = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * BLOCK + column)
+    if not FAST:
+        row = tl.load(w_ptr + row)
+    tl.store(y_ptr + row * BLOCK + column, x)
+
+
+@triton.jit
+def segment_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Means of segments that lie one behind the other, all of one length."""
+    segment = tl.program_id(0)
+    start, end = tl.load(w_ptr + segment), tl.load(w_ptr + segment + 1)
+    if FAST:
+        start, end = segment * BLOCK, segment * BLOCK + BLOCK
+    total = 0.0
+    for first in range(start, end, BLOCK):
+        at = first + tl.arange(0, BLOCK)
+        total += tl.sum(tl.load(x_ptr + at, mask=at < end, other=0.0), 0)
+    tl.store(y_ptr + segment, total / (end - start))
+
+
+def arguments(M=16, N=64):
+    return {"x_ptr": torch.randn(M, N), "w_ptr": torch.randn(M, N), "y_ptr": torch.empty(M, N)}
+
+
+def floor_arguments(M=16, N=64):
+    return {**arguments(M, N), "floor": 1e-5}
+
+
+def number_arguments(M=16, N=64):
+    return {**arguments(M, N), "factor": 1.0, "share": 0.0}
+
+
+def whole_arguments(M=4, N=64):
+    return {**arguments(M, N), "w_ptr": torch.full((M,), N, dtype=torch.int32)}
+
+
+def eighth_arguments(M=16, N=64):
+    x = torch.randint(0, 1000, (M, N), dtype=torch.int32)
+    return {"x_ptr": x, "y_ptr": torch.empty_like(x)}
+
+
+def mask_arguments(M=16, N=64):
+    return {**arguments(M, N), "w_ptr": torch.ones(M, N, dtype=torch.bool)}
+
+
+def order_arguments(M=16, N=64):
+    return {**arguments(M, N), "w_ptr": torch.arange(M, dtype=torch.int32)}
+
+
+def segment_arguments(M=16, N=64):
+    ends = torch.arange(0, M * N + 1, N, dtype=torch.int32)
+    return {"x_ptr": torch.randn(M * N), "w_ptr": ends, "y_ptr": torch.empty(M)}
+
+
+def grid(meta):
+    return (meta["M"],)
+
+
+def guard_reference(x_ptr, w_ptr):
+    return {"y_ptr": torch.where(w_ptr == 0, 0.0, x_ptr / w_ptr)}
+
+
+def floor_reference(x_ptr, w_ptr, floor):
+    square = x_ptr.double().square().mean(1, keepdim=True)
+    return {"y_ptr": x_ptr / (square + floor).sqrt() * w_ptr}
+
+
+def number_reference(x_ptr, w_ptr, factor, share):
+    return {"y_ptr": factor * x_ptr + share * w_ptr}
+
+
+def whole_reference(x_ptr, w_ptr):
+    is_in = torch.arange(x_ptr.shape[1]) < w_ptr[:, None]
+    mean = (x_ptr * is_in).double().sum(1) / w_ptr
+    return {"y_ptr": mean[:, None].expand(x_ptr.shape)}
+
+
+def eighth_reference(x_ptr):
+    return {"y_ptr": x_ptr >> 3}
+
+
+def mask_reference(x_ptr, w_ptr):
+    return {"y_ptr": torch.where(w_ptr, x_ptr, -1.0)}
+
+
+def limit_reference(x_ptr):
+    return {"y_ptr": x_ptr.clamp(max=1000)}
+
+
+def order_reference(x_ptr, w_ptr):
+    return {"y_ptr": torch.full_like(x_ptr, float("nan")).index_copy(0, w_ptr.long(), x_ptr)}
+
+
+def segment_reference(x_ptr, w_ptr):
+    ends = w_ptr.tolist()
+    means = [x_ptr[start:end].double().mean() for start, end in itertools.pairwise(ends)]
+    return {"y_ptr": torch.stack(means)}
+
+
+def _two_configurations():
+    return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
+
+
+guard_arguments, limit_arguments = arguments, eighth_arguments
+_NAMES = ("guard", "floor", "number", "whole", "eighth", "mask", "limit", "order", "segment")
+for _name in _NAMES:
+    globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
+    globals()[f"{_name}_grid"] = grid

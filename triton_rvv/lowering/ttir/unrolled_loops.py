@@ -1,0 +1,108 @@
+"""Writes out short loops that only compute the blocks which they carry.
+
+    total = zeros(M)                        total = zeros(M) + f(x[rows - 1])
+    for d in range(-1, 2):                  total += f(x[rows])
+        total += f(x[rows + d])             total += f(x[rows + 1])
+
+The carried blocks would be read from memory and written again in every turn. Written out, all turns
+are one expression, which is computed in one walk with its parts in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.frontend.ttir import Block, Operation, Value
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import KnownIntegers
+from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+
+__all__ = ["unroll_loops"]
+
+# Loads of blocks in all turns: each takes an address in a register of its own.
+_MOST_LOADS = 16
+# Operations in all turns, since all of them take time to compile.
+_MOST_OPERATIONS = 200
+# All that a loop may do: what is computed element by element.
+_ELEMENTWISE = (
+    *("arith.", "tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast", "tt.addptr"),
+    *("tt.bitcast", "tt.load", "tt.fp_to_fp", "tt.clampf", "scf.yield"),
+)
+
+
+def unroll_loops(kernel: Kernel) -> int:
+    """Rewrite a kernel in place; how many loops were written out."""
+    if not any(each.name == "scf.for" for each in kernel.module.walk()):
+        return 0
+    rewriter, integers, fired = Rewriter(kernel.module), kernel.integers_so_far(), 0
+    for block in reversed(blocks_inside(kernel.module)):  # inner loops first
+        for loop in [each for each in block.operations if each.name == "scf.for"]:
+            turns = integers.turns(loop)
+            if turns and _pays(loop, turns) and not _is_only_reduced(loop, kernel):
+                numbers = [_number(loop, turn, integers) for turn in range(turns)]
+                _unroll(block, loop, numbers, rewriter)
+                fired += 1
+    return fired
+
+
+def _pays(loop: Operation, turns: int) -> bool:
+    """Whether a loop carries blocks of numbers and is short enough, with nothing else in it."""
+    body = loop.regions[0].block.operations
+    loads = [each for each in body if each.name == "tt.load" and _is_block(each.result)]
+    return (
+        turns * len(body) <= _MOST_OPERATIONS
+        and turns * len(loads) <= _MOST_LOADS
+        and any(map(_is_block, loop.results))
+        and all(_is_elementwise(each) for each in body)
+    )
+
+
+def _is_block(value: Value) -> bool:
+    """Whether it is a block of numbers."""
+    return isinstance(value.type, TensorType) and isinstance(value.type.element, ScalarType)
+
+
+def _is_only_reduced(loop: Operation, kernel: Kernel) -> bool:
+    """Whether smaller blocks can be carried, since only their sums are asked for."""
+    results = set(loop.results)
+    users = [each for each in kernel.module.walk() if not results.isdisjoint(each.operands)]
+    return all(each.name == "tt.reduce" for each in users)
+
+
+def _is_elementwise(operation: Operation) -> bool:
+    is_watched = operation.attributes.get("isVolatile")
+    return operation.name.startswith(_ELEMENTWISE) and not is_watched and not operation.regions
+
+
+def _number(loop: Operation, turn: int, integers: KnownIntegers) -> int:
+    """What the loop counts in a turn; its bounds are known."""
+    first, step = integers.of(loop.operands[0]), integers.of(loop.operands[2])
+    assert first is not None
+    assert step is not None
+    return first + turn * step
+
+
+def _unroll(block: Block, loop: Operation, numbers: Sequence[int], rewriter: Rewriter) -> None:
+    """Put a loop's turns in its place.
+
+    Args:
+        block: where it stands.
+        loop: an `scf.for`.
+        numbers: what it counts.
+        rewriter: of the module.
+    """
+    body, given, written = loop.regions[0].block, loop.operands[3:], list[Operation]()
+    for number in numbers:
+        counted, value = rewriter.value(body.arguments[0]), dict[str, Attribute](value=number)
+        written.append(rewriter.operation("arith.constant", [], [counted], value, loop.line))
+        *operations, last = rewriter.written_out(body, [counted, *given])
+        written += operations
+        given = [*last.operands]
+        rewriter.set_operands(last, [])
+    place = block.operations.index(loop)
+    block.operations[place : place + 1] = written
+    rewriter.replace(dict(zip(loop.results, given, strict=True)))
+    for each in loop.walk():
+        rewriter.set_operands(each, [])
