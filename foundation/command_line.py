@@ -36,6 +36,7 @@ __all__ = [
     "positive_integer",
     "positive_number",
     "run_command",
+    "run_script",
 ]
 
 EXIT_FOUND = 0
@@ -164,6 +165,20 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # what packages do at the end of Python
     sys.exit(status)
+
+
+def run_script(main: Callable[[], object]) -> NoReturn:
+    """Run a script of `benchmarks/` on the process's arguments, and end as `run_command` does.
+
+    Args:
+        main: what it does, with an exit status or None.
+    """
+
+    def command(_: Sequence[str] | None) -> int:
+        status = main()
+        return status if isinstance(status, int) else EXIT_FOUND
+
+    run_command(command, Path(sys.argv[0]).name)
 
 
 def _check_current_folder() -> None:

@@ -31,6 +31,7 @@ from truth_routines import Estimate, Point, build_routine, run_points
 from truth_scores import Comparison, band, score, tied_below
 from truth_sessions import fence_cycles, has_slow_memory
 
+from foundation.command_line import run_script
 from rvv_runner.board_file import read_board_file
 from rvv_runner.cores.results_page import InstructionRow
 from rvv_runner.emulated.board import EmulatedBoard
@@ -255,4 +256,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -20,7 +20,9 @@ from pathlib import Path
 
 from hidden_cores import CHANGES, drawn_changes, hidden_core
 
+from foundation.command_line import run_script
 from rvv_runner.board_file import BoardFile, read_board_file
+from rvv_runner.devices import load_board
 from rvv_runner.emulated.costs import CostTable, read_cost_table
 
 __all__ = ["main"]
@@ -91,10 +93,14 @@ def _compare(core: str, seed: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cores", nargs="*", metavar="CORE", help="an emulated core, or CORE:SEED")
-    for core in parser.parse_args().cores or _CORES:
-        name, _, seed = core.partition(":")
+    chosen = [core.partition(":") for core in parser.parse_args().cores or _CORES]
+    for name, _, seed in chosen:
+        load_board(f"emulated:{name}")  # before anything is calibrated
+        if seed and not seed.isdecimal():
+            parser.error(f"the seed of {name} must be a whole number, not {seed}")
+    for name, _, seed in chosen:
         _compare(name, seed)
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -22,6 +22,7 @@ from truth_math import MathKernel, run_math_kernel
 from truth_routines import Point, build_routine, run_points
 from truth_scores import Comparison, score
 
+from foundation.command_line import run_script
 from rvv_runner.cores.results_page import read_instructions, read_routines
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
@@ -98,15 +99,21 @@ def _print(core: str, what: str, comparisons: list[Comparison]) -> None:
         )
 
 
-def main(results: Path, cores: list[str]) -> None:
+def main() -> None:
     """Print one table over the cores."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("results", type=Path, help="a checkout of rvv-bench-results")
+    parser.add_argument("cores", nargs="*", metavar="CORE", help=", ".join(_PAGES))
+    arguments = parser.parse_args()
+    if unknown := set(arguments.cores) - set(_PAGES):
+        parser.error(f"{min(unknown)} is none of the cores {', '.join(_PAGES)}")
     print("| core | published | points | within 25% | within 2x | bias | pairs right |")
     print("|---|---|---|---|---|---|---|")
-    for core in cores:
+    for core in arguments.cores or _PAGES:
         board = load_board(f"emulated:{core}")
         assert isinstance(board, EmulatedBoard)
         board.open()
-        pages = results / _PAGES[core]
+        pages = arguments.results / _PAGES[core]
         _print(core, "instruction table", _instructions(board.emulator, pages))
         if "RVV_BENCH" in os.environ:
             found = list(_routines(board.emulator, pages, Path(os.environ["RVV_BENCH"])))
@@ -121,10 +128,4 @@ def main(results: Path, cores: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("results", type=Path, help="a checkout of rvv-bench-results")
-    parser.add_argument("cores", nargs="*", metavar="CORE", help=", ".join(_PAGES))
-    arguments = parser.parse_args()
-    if unknown := set(arguments.cores) - set(_PAGES):
-        parser.error(f"{min(unknown)} is none of the cores {', '.join(_PAGES)}")
-    main(arguments.results, arguments.cores or list(_PAGES))
+    run_script(main)

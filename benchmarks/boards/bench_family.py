@@ -15,6 +15,7 @@ from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.command_line import run_script
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
@@ -56,10 +57,17 @@ def _cpu_s(emulator: Emulator, artifact: ElfArtifact) -> float:
     return run.result.cpu_s
 
 
-def main(device: str, kernels: list[str]) -> None:
+def main() -> None:
     """Print a table with a row for each kernel."""
-    board = load_board(device)
-    assert isinstance(board, EmulatedBoard)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="emulated", help="an emulated board")
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise a few of each kind")
+    arguments = parser.parse_args()
+    board = load_board(arguments.device)
+    if not isinstance(board, EmulatedBoard):
+        parser.error(f"{arguments.device} has no family of models: name an emulated board")
+    for name in arguments.kernels:
+        load_kernel(name)  # before anything is built
     board.open()
     target = board.info.target
     assert isinstance(target, RVVTarget)
@@ -68,7 +76,7 @@ def main(device: str, kernels: list[str]) -> None:
     sums = [0.0, 0.0]
     with tempfile.TemporaryDirectory() as folder:
         store = ArtifactStore(Path(folder).resolve())
-        for name in kernels:
+        for name in arguments.kernels or _KERNELS:
             artifact = _build(name, target, store)
             least = [float("inf"), float("inf")]
             for _ in range(_ROUNDS):
@@ -80,8 +88,4 @@ def main(device: str, kernels: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--device", default="emulated", help="an emulated board")
-    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise a few of each kind")
-    arguments = parser.parse_args()
-    main(arguments.device, arguments.kernels or list(_KERNELS))
+    run_script(main)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from truth_routines import ROUTINES
 
+from foundation.command_line import run_script
 from rvv_runner.cores.results_page import read_instructions, read_routines
 
 __all__ = [
@@ -79,4 +80,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

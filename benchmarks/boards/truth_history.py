@@ -19,6 +19,7 @@ from pathlib import Path
 
 from truth_sessions import L1D_BYTES, fence_cycles
 
+from foundation.command_line import run_script
 from rvv_runner.cores.results_page import read_routines
 
 __all__ = ["main"]
@@ -64,8 +65,11 @@ def _pairs(early: _Rates, later: _Rates) -> list[tuple[int, float, float]]:
     ]
 
 
-def main(checkout: Path) -> None:
+def main() -> None:
     """Print a table, a row for each routine."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("checkout", type=Path, help="of rvv-bench-results, with its history")
+    checkout = parser.parse_args().checkout
     columns = ("fence.i, median cycles", *(f"{level}: ratio, 10% and 90%" for level in _LEVELS))
     print(f"| routine | {' | '.join(columns)} |\n|{'---|' * (len(columns) + 1)}")
     for page, commit in _LATER.items():
@@ -86,6 +90,4 @@ def main(checkout: Path) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("checkout", type=Path, help="of rvv-bench-results, with its history")
-    main(parser.parse_args().checkout)
+    run_script(main)

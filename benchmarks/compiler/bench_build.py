@@ -19,6 +19,7 @@ from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.command_line import run_script
 from foundation.config import Config
 from kernels.registry import kernel_names, load_kernel, make_problem
 from rvv_runner import ElfArtifact
@@ -106,4 +107,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

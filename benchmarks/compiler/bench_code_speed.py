@@ -23,6 +23,7 @@ from plain_c import FLAG_SETS, PLAIN_KERNELS, build_plain_kernel
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.command_line import run_script
 from foundation.config import Config
 from foundation.shapes import Shape, shape_text
 from kernels.registry import load_kernel, make_problem
@@ -200,4 +201,4 @@ def read_rows() -> list[Row]:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

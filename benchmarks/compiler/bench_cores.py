@@ -22,6 +22,7 @@ from pathlib import Path
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.command_line import run_script
 from foundation.config import Config
 from foundation.shapes import Shape, shape_text
 from kernels.registry import load_kernel, make_problem
@@ -198,4 +199,4 @@ def _record(case: Case, one: Tried, board: str) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_script(lambda: main(sys.argv[1:]))

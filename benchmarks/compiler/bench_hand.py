@@ -20,6 +20,7 @@ from pathlib import Path
 import launchers
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.command_line import run_script
 from foundation.errors import nearest
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
@@ -179,4 +180,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

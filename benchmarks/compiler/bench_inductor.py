@@ -21,6 +21,7 @@ from torch.utils._pytree import tree_leaves
 
 import triton_rvv
 import triton_rvv.inductor
+from foundation.command_line import run_script
 
 # One sample runs a function so often that it takes about this long.
 _SAMPLE_S = 0.004
@@ -162,4 +163,4 @@ def _print_summary(rows: list[Row]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -22,6 +22,7 @@ from matrix_loops import OPERATIONS, Loop, artifact_of, one_by_one, pipelined, t
 
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.command_line import run_script
 from foundation.config import Config
 from foundation.scratch import scratch_folder
 from kernels.registry import load_kernel, make_problem
@@ -146,4 +147,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_script(lambda: main(sys.argv[1:]))

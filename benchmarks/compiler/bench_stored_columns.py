@@ -17,6 +17,7 @@ import numpy as np
 import triton
 import triton.language as tl
 
+from foundation.command_line import run_script
 from foundation.scratch import scratch_folder
 from launchers.arguments import Argument
 from launchers.data_file import write_data_file
@@ -125,4 +126,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_script(lambda: main(sys.argv[1:]))

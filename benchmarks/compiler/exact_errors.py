@@ -19,6 +19,7 @@ import numpy.typing as npt
 from mpmath import mp, mpf
 from ulp_errors import WIDTH, compiled
 
+from foundation.command_line import run_script
 from triton_rvv.lowering.math.libdevice import FUNCTIONS
 from triton_rvv.lowering.math.libm import by_lanes
 
@@ -118,4 +119,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

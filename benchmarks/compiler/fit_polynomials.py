@@ -15,12 +15,13 @@ import argparse
 import functools
 import importlib
 import struct
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from mpmath import mp, mpf
+
+from foundation.command_line import run_script
 
 __all__ = ["FITS", "Fit", "coefficients"]
 
@@ -228,4 +229,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -24,6 +24,7 @@ from bench_hand import DRAWS, check_chosen, drawn_kernels
 from build_without import build_without
 
 from engine.workers.artifacts import BuildFailure
+from foundation.command_line import run_script
 from foundation.config import Config
 from foundation.shapes import shape_text
 from rvv_runner import ElfArtifact
@@ -194,4 +195,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

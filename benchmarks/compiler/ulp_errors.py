@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
+from foundation.command_line import run_script
 from triton_rvv.codegen.llvm import generate
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
@@ -232,4 +233,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -16,7 +16,7 @@ from build_without import build_without
 
 from engine.arguments.problem import add_problem_arguments, complete_config, config_type
 from engine.workers.artifacts import BuildFailure
-from foundation.command_line import ArgumentParser
+from foundation.command_line import ArgumentParser, run_script
 from kernels.registry import check_parameters, load_kernel, make_problem
 from rvv_runner.devices import load_board
 from triton_rvv.wrong_after import wrong_after
@@ -67,4 +67,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

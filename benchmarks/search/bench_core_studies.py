@@ -20,6 +20,7 @@ from engine.run.tuning import tune
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.devices import on_cores
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.command_line import run_script
 from foundation.config import Config
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
@@ -115,4 +116,4 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -10,7 +10,6 @@ properties; then those of the logarithms of the variances. The priors of the sea
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import defaultdict
 
 import numpy as np
@@ -23,6 +22,7 @@ from engine.search.model.columns import columns_of
 from engine.search.model.fit import MAX_FITTED_ROWS, fit
 from engine.search.model.gaussian_process import Inputs
 from engine.search.model.targets import targets
+from foundation.command_line import run_script
 from search_spaces.space import Parameter
 
 # Failures at random, of which a process can find nothing.
@@ -73,4 +73,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -22,6 +22,7 @@ from scipy.stats import rankdata, spearmanr
 from vector_guesses import fits_in_l1, fits_in_registers, short_code
 
 from engine.search import Search
+from foundation.command_line import run_script
 from foundation.config import Config
 from rvv_runner import BoardInfo
 from rvv_runner.devices import load_board
@@ -165,4 +166,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -14,6 +14,7 @@ from replays import recorded
 
 from engine.replays.recorded_space import RecordedSpace
 from engine.search import Search
+from foundation.command_line import run_script
 from search_spaces.space import SearchSpace
 
 __all__ = ["main"]
@@ -55,4 +56,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -20,6 +20,7 @@ from engine.replays.space_file import read_results, read_space
 from engine.search import Search
 from engine.study.objectives import CODE_BYTES, TIME_S, Values, front
 from engine.study.trials import StoredTrials
+from foundation.command_line import run_script
 from foundation.config import Config
 from search_spaces.space import SearchSpace
 
@@ -83,4 +84,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -26,6 +26,7 @@ from replays import recorded
 from engine.programs.scheduler import SLICE_TRIALS, TaskState, next_task, program_time_s
 from engine.replays.recorded_space import RecordedSpace
 from engine.search import Search
+from foundation.command_line import run_script
 from foundation.config import Config
 
 __all__ = ["main"]
@@ -198,4 +199,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -23,6 +23,7 @@ from made_up_spaces import Table, blocks
 from engine.repeats.comparison import compare, leaders
 from engine.repeats.racing import Race
 from engine.search import Search
+from foundation.command_line import run_script
 from foundation.config import Config
 from rvv_runner.measurement import Measurement
 from search_spaces.space import SearchSpace
@@ -149,4 +150,4 @@ def _runs(results: Sequence[Result]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -18,6 +18,8 @@ from engine.study.objectives import Robust
 from engine.study.robust import model_regrets
 from engine.study.storage import study_named
 from engine.study.stored_trial import StoredTrial
+from foundation.command_line import positive_integer, run_script
+from foundation.errors import UserError
 from kernels.registry import kernel_names
 
 __all__ = ["drawn_kernels"]
@@ -45,14 +47,15 @@ def _tuned(
         )
         result = tune(request, [])
         stored = study_named(storage, result.study)
-        assert result.summary.winner is not None
+        if result.summary.winner is None:
+            raise UserError(f"no configuration of {kernel} was correct: give --trials more")
         return result.summary.winner, [t for t in stored.changes() if t.time_s is not None]
 
 
 def main() -> None:
     """Print one row for each kernel."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--trials", type=positive_integer, default=20)
     parser.add_argument("--device", default="emulated")
     parser.add_argument("--kernels", nargs="*", default=drawn_kernels())
     arguments = parser.parse_args()
@@ -76,4 +79,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

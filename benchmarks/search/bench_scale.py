@@ -32,6 +32,7 @@ from engine.workers.board_pool import BoardPool
 from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool
 from engine.workers.ray_session import ray_session
+from foundation.command_line import run_script
 from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
@@ -173,4 +174,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

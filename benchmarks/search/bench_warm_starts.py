@@ -20,6 +20,7 @@ from engine.replays.on_gpus import recorded_on_gpus
 from engine.replays.recorded_space import RecordedSpace
 from engine.search import Search
 from engine.search.model.warm_start import History
+from foundation.command_line import run_script
 
 __all__ = ["main"]
 
@@ -89,4 +90,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

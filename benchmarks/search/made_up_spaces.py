@@ -18,6 +18,7 @@ import numpy as np
 from gpu_products import product_table
 
 from engine.replays.space_file import Result, write_space
+from foundation.command_line import run_script
 from foundation.config import Config
 
 __all__ = ["FAMILIES", "Table", "main"]
@@ -299,4 +300,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -29,6 +29,7 @@ from engine.results.exports.t4 import INVALIDITY
 from engine.workers.devices import load_board
 from engine.workers.joint import JointMeasurement
 from engine.workers.workbench import Workbench, workbench
+from foundation.command_line import run_script
 from foundation.config import Config
 from foundation.processors import cores
 from foundation.shapes import shape_text
@@ -159,4 +160,4 @@ def _written(problem: Problem, info: BoardInfo, table: Table, folder: Path) -> P
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from engine.results.exports.t4 import INVALIDITY
 from engine.run.identity import made_with
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.command_line import run_script
 from foundation.config import Config
 from foundation.shapes import Shape
 from kernels.registry import kernel_names, load_kernel, make_problem
@@ -162,4 +162,4 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run_script(main)

@@ -20,6 +20,7 @@ from replays import recorded
 from engine.replays.recorded_space import Floats, RecordedSpace
 from engine.replays.runs import replay
 from engine.replays.searches import KERNEL_TUNER
+from foundation.command_line import run_script
 
 __all__ = ["main"]
 
@@ -127,4 +128,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

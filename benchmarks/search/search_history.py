@@ -18,6 +18,7 @@ from engine.replays.shipped import SPACES
 from engine.replays.space_file import read_space
 from engine.search import Search
 from engine.search.model.warm_start import History
+from foundation.command_line import run_script
 
 __all__ = ["main"]
 
@@ -110,4 +111,4 @@ def print_line(space: str, history: str, row: Floats) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

@@ -22,6 +22,7 @@ from engine.replays.runs import Job, Run, run_all
 from engine.replays.shipped import shipped_files, split
 from engine.replays.space_file import read_space
 from engine.search.model.candidates import Candidates
+from foundation.command_line import run_script
 from foundation.processors import cores
 
 __all__ = ["main"]
@@ -131,4 +132,4 @@ def _print_row(name: str, lost: Floats) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_script(main)

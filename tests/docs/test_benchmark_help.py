@@ -17,6 +17,12 @@ SCRIPTS = sorted(
 )
 
 
+@pytest.fixture(autouse=True)
+def signals(monkeypatch):
+    """A script handles signals for the whole process, which goes on here."""
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=str)
 def test_a_script_prints_its_help(script, monkeypatch, capsys):
     path = REPOSITORY / "benchmarks" / script
@@ -28,12 +34,31 @@ def test_a_script_prints_its_help(script, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith(f"usage: {script.name} ")
 
 
-@pytest.mark.parametrize("name", ["bench_code_speed", "bench_hand", "pass_effects"])
-def test_a_kernel_that_there_is_not_ends_a_script_in_a_sentence(name, monkeypatch, capsys):
-    path = REPOSITORY / "benchmarks" / "compiler" / f"{name}.py"
+@pytest.mark.parametrize(
+    ("script", "words", "sentence"),
+    [
+        ("compiler/bench_code_speed.py", "no_such", "there is no kernel no_such: "),
+        ("compiler/bench_hand.py", "no_such", "there is no kernel no_such: "),
+        ("compiler/pass_effects.py", "no_such", "there is no kernel no_such: "),
+        ("compiler/bench_build.py", "no_such", "there is no kernel named no_such: "),
+        ("boards/bench_family.py", "no_such", "there is no kernel named no_such: "),
+        ("boards/bench_family.py", "--device host", "host has no family of models: "),
+        (
+            "boards/bench_calibration.py",
+            "no_such",
+            "there is no emulated core named emulated:no_such: ",
+        ),
+        ("boards/bench_calibration.py", "x60:one", "the seed of x60 must be a whole number"),
+        ("search/bench_robust.py", "--trials 0", "--trials: must be a positive integer"),
+    ],
+)
+def test_a_name_that_there_is_not_ends_a_script_in_a_sentence(
+    script, words, sentence, monkeypatch, capsys
+):
+    path = REPOSITORY / "benchmarks" / script
     monkeypatch.syspath_prepend(path.parent)
-    monkeypatch.setattr(sys, "argv", [str(path), "no_such"])
+    monkeypatch.setattr(sys, "argv", [str(path), *words.split()])
     with pytest.raises(SystemExit) as ended:
         runpy.run_path(str(path), run_name="__main__")
     assert ended.value.code == 2
-    assert "error: there is no kernel no_such: " in capsys.readouterr().err
+    assert sentence in capsys.readouterr().err

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from queue_cases import Rivals, until
+from queue_cases import LIMIT_S, Rivals, until
 from ssh_cases import SCALE, TIMEOUT_S, doubled
 
 from rvv_runner.board_file import SshSettings, read_board_file
@@ -34,17 +34,11 @@ def rivals(tmp_path: Path) -> Iterator[Rivals]:
     script = shutil.copy(JOB_SCRIPT, tmp_path / "files")
 
     def start(name: str) -> subprocess.Popen[bytes]:
-        patience_s = "1" if name == "eve" else "20"
-        options = [
-            str(tmp_path / "lock"),
-            patience_s,
-            "20",
-            "20",
-            "",
-            "",
-            str(tmp_path / "sys"),
-            "",
-        ]
+        # On a busy machine a board is opened and looked at for longer than a run usually may take.
+        limit_s = f"{LIMIT_S:.0f}"
+        patience_s = "1" if name == "eve" else limit_s
+        lock, system = str(tmp_path / "lock"), str(tmp_path / "sys")
+        options = [lock, patience_s, limit_s, limit_s, "", "", system, ""]
         keeps = ["sh", "-c", f"cd {tmp_path}; {KEEPS_IT}", "sh", name]
         told = {"TRITON_RVV_TUNER": f"{name}@lab", "TRITON_RVV_COOL": "", "TRITON_RVV_ENTER": ""}
         return subprocess.Popen(
