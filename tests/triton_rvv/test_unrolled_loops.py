@@ -20,32 +20,35 @@ def window_kernel(x_ptr, y_ptr, z_ptr, H, W, BLOCK_H: tl.constexpr, BLOCK_W: tl.
     rows = tl.program_id(1) * BLOCK_H + tl.arange(0, BLOCK_H)
     columns = tl.program_id(0) * BLOCK_W + tl.arange(0, BLOCK_W)
     total = tl.zeros((BLOCK_H, BLOCK_W), dtype=tl.float32)
-    before = tl.zeros((BLOCK_H, BLOCK_W), dtype=tl.float32)
+    last = tl.zeros((BLOCK_H, BLOCK_W), dtype=tl.float32)
     for dy in range(-1, 2):
-        for dx in range(2, -1, -1):
+        for dx in range(3):
             y = rows + dy
             x = columns + dx
             inside = ((y >= 0) & (y < H))[:, None] & (x < W)[None, :]
-            before = 2 * total - before
-            total += tl.load(x_ptr + y[:, None] * W + x[None, :], mask=inside, other=0.0) * dx
+            seen = tl.load(x_ptr + y[:, None] * W + x[None, :], mask=inside, other=0.0) * dx
+            total += seen
+            last = tl.where(inside, seen, 1 - last)
     at = rows[:, None] * W + columns[None, :]
     mask = (rows < H)[:, None] & (columns < W)[None, :]
     tl.store(y_ptr + at, total, mask=mask)
-    tl.store(z_ptr + at, before, mask=mask)
+    tl.store(z_ptr + at, last, mask=mask)
 
 
 def test_windows(run: KernelRunner) -> None:
     height, width = 7, 40
     x = np.random.default_rng(1).integers(-9, 9, (height, width)).astype(np.float32)
     padded = np.pad(x, ((1, 1), (0, 2)))
-    total, before = np.zeros_like(x), np.zeros_like(x)
+    inside = np.pad(np.ones_like(x), ((1, 1), (0, 2))) > 0
+    total, last = np.zeros_like(x), np.zeros_like(x)
     for dy in range(3):
-        for dx in (2, 1, 0):
-            before = 2 * total - before
-            total = total + dx * padded[dy : dy + height, dx : dx + width]
+        for dx in range(3):
+            window = slice(dy, dy + height), slice(dx, dx + width)
+            total = total + dx * padded[window]
+            last = np.where(inside[window], dx * padded[window], 1 - last)
     run(
         window_kernel, grid=(2, 2),
-        x_ptr=x, y_ptr=Expected(total), z_ptr=Expected(before), H=height, W=width,
+        x_ptr=x, y_ptr=Expected(total), z_ptr=Expected(last), H=height, W=width,
         BLOCK_H=4, BLOCK_W=32,
     )  # fmt: skip
 
@@ -81,11 +84,15 @@ def _sum(turns: int, use: str = "") -> str:
     {store}""")
 
 
+_TWICE = '%square = "arith.mulf"(%so_far, %so_far) : (TYPE, TYPE) -> TYPE'.replace(
+    "TYPE", "tensor<64xf32>"
+)
 _STORE = '"tt.store"(%out, %more) : (tensor<64x!tt.ptr<f32>>, tensor<64xf32>) -> ()'
 
 
 @pytest.mark.parametrize(
-    ("turns", "use", "fires"), [(3, "", 1), (16, "", 1), (17, "", 0), (3, _STORE, 0)]
+    ("turns", "use", "fires"),
+    [(3, "", 1), (16, "", 1), (17, "", 0), (3, _STORE, 0), (3, _TWICE, 0)],
 )
 def test_short_loops_without_effects_fire(turns: int, use: str, fires: int) -> None:
     module = parse_module(_sum(turns, use))

@@ -5,7 +5,8 @@
         total += f(x[rows + d])             total += f(x[rows + 1])
 
 The carried blocks would be read from memory and written again in every turn. Written out, all turns
-are one expression, which is computed in one walk with its parts in registers.
+are one expression, which is computed in one walk with its parts in registers. Loops that go over
+long rows in steps of a block are left as they are.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ def unroll_loops(kernel: Kernel) -> int:
     rewriter, integers, fired = Rewriter(kernel.module), kernel.integers_so_far(), 0
     for block in reversed(blocks_inside(kernel.module)):  # inner loops first
         for loop in [each for each in block.operations if each.name == "scf.for"]:
-            turns = integers.turns(loop)
-            if turns and _pays(loop, turns) and not _is_only_reduced(loop, kernel):
+            turns, step = integers.turns(loop), integers.of(loop.operands[2])
+            if turns and step == 1 and _pays(loop, turns) and not _is_only_reduced(loop, kernel):
                 numbers = [_number(loop, turn, integers) for turn in range(turns)]
                 _unroll(block, loop, numbers, rewriter)
                 fired += 1
@@ -48,13 +49,18 @@ def unroll_loops(kernel: Kernel) -> int:
 
 
 def _pays(loop: Operation, turns: int) -> bool:
-    """Whether a loop carries blocks of numbers and is short enough, with nothing else in it."""
-    body = loop.regions[0].block.operations
+    """Whether a loop carries blocks of numbers and is short enough, with nothing else in it.
+
+    What a turn uses twice would be written out twice as often in each turn before.
+    """
+    block = loop.regions[0].block
+    body = block.operations
     loads = [each for each in body if each.name == "tt.load" and _is_block(each.result)]
     return (
         turns * len(body) <= _MOST_OPERATIONS
         and turns * len(loads) <= _MOST_LOADS
         and any(map(_is_block, loop.results))
+        and all(value.uses <= 1 for value in block.arguments[1:])
         and all(_is_elementwise(each) for each in body)
     )
 
@@ -66,8 +72,12 @@ def _is_block(value: Value) -> bool:
 
 def _is_only_reduced(loop: Operation, kernel: Kernel) -> bool:
     """Whether smaller blocks can be carried, since only their sums are asked for."""
-    results = set(loop.results)
-    users = [each for each in kernel.module.walk() if not results.isdisjoint(each.operands)]
+    blocks, users = set(loop.results), list[Operation]()
+    for each in kernel.module.walk():
+        if each.name == "tt.reshape" and not blocks.isdisjoint(each.operands):
+            blocks.update(each.results)
+        elif not blocks.isdisjoint(each.operands):
+            users.append(each)
     return all(each.name == "tt.reduce" for each in users)
 
 
