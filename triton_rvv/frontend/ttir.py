@@ -11,6 +11,7 @@ their textual names, which are unique in a function.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -107,11 +108,13 @@ class Operation:
 
     def walk(self) -> Iterator[Operation]:
         """This operation and all those inside its regions, outermost first."""
-        yield self
-        for region in self.regions:
-            for block in region.blocks:
-                for operation in block.operations:
-                    yield from operation.walk()
+        waiting = [self]
+        while waiting:
+            operation = waiting.pop()
+            yield operation
+            for region in reversed(operation.regions):
+                for block in reversed(region.blocks):
+                    waiting += reversed(block.operations)
 
 
 _NAME = re.compile(r"%[\w$.\-]+(?:#\d+)?")
@@ -166,12 +169,17 @@ class _Locations:
 
     def _read(self, body: str) -> str:
         if match := _FILE_LINE.match(body):
-            return "" if _LIBRARY in Path(match[1]).parents else f"{match[1]}:{match[2]}"
+            return "" if _is_of_library(match[1]) else f"{match[1]}:{match[2]}"
         if body.startswith("callsite("):
             callee, _, caller = body[len("callsite(") : -1].rpartition(" at ")
             return self.resolve(callee) or self.resolve(caller)
         inner = body.rpartition("(")[2].rstrip(")")
         return self.resolve(inner) if inner.startswith("#loc") else ""
+
+
+@functools.cache
+def _is_of_library(file: str) -> bool:
+    return _LIBRARY in Path(file).parents
 
 
 class _Parser:

@@ -25,6 +25,7 @@ Numbers = int | npt.NDArray[np.int64]
 # The range of each type, from minus that on. Of i64, larger numbers are not followed, so that the
 # product of two fits in 64 bits.
 _LIMITS = {"i32": 1 << 31, "i64": 1 << 31}
+_LARGEST = max(_LIMITS.values())
 
 # A power of two that divides 0, as every one does.
 _NOUGHT = 1 << 31
@@ -82,7 +83,7 @@ class Intervals:
     def of(self, value: Val) -> Interval | None:
         """What is known of a value; all of a constant."""
         if (number := value.constant) is not None:
-            return exactly(number) if abs(number) <= max(_LIMITS.values()) else None
+            return exactly(number) if abs(number) <= _LARGEST else None
         return self._known.get(value.ref)
 
     def multiple(self, value: Val) -> int:
@@ -109,10 +110,13 @@ class Intervals:
     def note_result(self, name: str, result: Val, operands: Sequence[Val]) -> None:
         """Say what is known of the result of an instruction, from LLVM's name of it."""
         if result.type in _LIMITS and name in _RESULTS:
-            found = [self.of(operand) for operand in operands]
-            known = [interval for interval in found if interval is not None]
-            if len(known) == len(found):
-                self.note(result, _RESULTS[name](*known))
+            known = []
+            for operand in operands:
+                interval = self.of(operand)
+                if interval is None:
+                    return
+                known.append(interval)
+            self.note(result, _RESULTS[name](*known))
 
     def note_counter(self, counter: Val, start: Val, end: Val, signed: bool) -> None:
         """Say what is known of a loop's counter inside the loop, where it is below the end.

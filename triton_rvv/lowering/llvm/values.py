@@ -121,6 +121,8 @@ def signed(number: int, bits: int) -> int:
 
 def folded(name: str, left: Val, right: Val) -> Val | None:
     """The result of an integer instruction, where it needs none."""
+    if left.ref[0] == right.ref[0] == "%":  # most have no constants
+        return None
     if name in _NEUTRAL and left.type == "i1":
         for one, other in ((left, right), (right, left)):
             if other.truth is not None:
