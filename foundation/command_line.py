@@ -19,6 +19,7 @@ from foundation.errors import CommandError, UserError, nearest
 from foundation.printing import say
 from foundation.programs import python_command
 from foundation.refusals import refusal
+from foundation.user_folders import triton_elsewhere
 
 __all__ = [
     "EXIT_FOUND",
@@ -147,6 +148,7 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
         # A shell without job control starts what runs in the background with SIGINT ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _check_current_folder()
+        os.environ.update(triton_elsewhere(os.environ))
         status = command(None)
         sys.stdout.flush()
     except BrokenPipeError:  # as with `| head`

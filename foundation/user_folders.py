@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from foundation.errors import UserError
 
-__all__ = ["cache_folder", "config_folder", "home"]
+__all__ = ["cache_folder", "config_folder", "home", "triton_elsewhere"]
 
 _NAME = "triton-rvv-tuner"
 
@@ -43,6 +45,39 @@ def config_folder() -> Path:
         UserError: if the user's home is not known.
     """
     return _base("XDG_CONFIG_HOME", ".config") / _NAME
+
+
+def triton_elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
+    """Variables that let Triton keep kernels elsewhere, where it may not write to the user's home.
+
+    Empty where it may, or where the environment says already where they are kept. Homes that are
+    read-only, or that do not exist, are common in containers.
+    """
+    if environment.get("TRITON_CACHE_DIR"):
+        return {}
+    base = Path(environment.get("TRITON_HOME") or Path("~").expanduser())
+    if _may_be_made(base / ".triton"):
+        return {}
+    given = Path(environment.get("XDG_CACHE_HOME", ""))
+    is_usable = given.is_absolute() and _may_be_made(given)
+    return {"TRITON_CACHE_DIR": str((given / _NAME if is_usable else _temporary()) / "triton")}
+
+
+def _temporary() -> Path:
+    """A folder of this user alone, the same each time: kernels are code."""
+    folder = Path(tempfile.gettempdir()) / f"{_NAME}-{os.getuid()}"
+    try:
+        folder.mkdir(mode=0o700)
+    except FileExistsError:
+        if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+            return Path(tempfile.mkdtemp(prefix=f"{_NAME}-"))
+    return folder
+
+
+def _may_be_made(folder: Path) -> bool:
+    """Whether a folder is there and may be written to, or can be made."""
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 
 def _base(variable: str, below_home: str) -> Path:
