@@ -1,13 +1,14 @@
 """llama.cpp's kernels beside these:
-LLAMA_CPP=folder python benchmarks/programs/bench_llama_cpp.py [--drawn]
+LLAMA_CPP=folder python benchmarks/programs/bench_llama_cpp.py [--unit] [--drawn]
 
 LLAMA_CPP is a checkout of llama.cpp, or of ggml alone. Its products of weights in Q4_0 with
 activations in Q8_0 are compiled by the C compiler that this project comes with, and run on the
 emulated X60, one core, at the shapes of `matmul_w4a8` beside them: a dot product for each element,
 and the products of repacked weights, which llama.cpp takes at this vector length. All are checked;
-operands that fit into a cache are there. Cycles are estimates. --drawn takes products with many
-rows of sizes drawn by a seed: multiples of 4 rows, 16 columns and 32 elements along K, which
-llama.cpp's take.
+operands that fit into a cache are there. Cycles are estimates. --unit takes llama.cpp's kernel for
+the X60's matrix unit, and many rows, on the emulated X60 with that unit. --drawn takes products
+with many rows of sizes drawn by a seed: multiples of 4 rows, 16 columns and 32 elements along K,
+which llama.cpp's take.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import argparse
 import math
 import os
 import tempfile
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +31,7 @@ from rvv_runner.emulated.counters import parse_report
 from rvv_runner.emulated.run import run_in_qemu
 from triton_rvv.codegen.zig import run_zig_cc
 
-DEVICE = "emulated:x60"
+DEVICE, DEVICE_WITH_UNIT = "emulated:x60", "emulated:x60-ime"
 LIMIT_S = 600.0
 DRIVER = Path(__file__).with_name("ggml_products.c")
 SHAPES = (
@@ -37,7 +40,8 @@ SHAPES = (
     {"M": 1, "N": 896, "K": 4864},
     {"M": 64, "N": 512, "K": 896},
 )
-_SEED, _DRAWN = 20261128, 6
+_PROMPTS = ({"M": 64, "N": 512, "K": 896}, {"M": 32, "N": 512, "K": 896})
+_SEED, _SEED_OF_UNIT, _DRAWN = 20261128, 20261130, 6
 _RANGES = {"M": (16, 96), "N": (64, 768), "K": (128, 1024)}
 _MULTIPLES = {"M": 4, "N": 16, "K": 32}
 _MOST_PRODUCTS = 16 << 20
@@ -54,27 +58,32 @@ _CPU = "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs+zfh+zvfh+zicbop"
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--shapes", type=int, nargs="+", help="numbers of them; all by default")
-    parser.add_argument("--drawn", action="store_true")
+    parser.add_argument("--unit", action="store_true", help="the X60's matrix unit")
+    parser.add_argument("--drawn", action="store_true", help="products of drawn sizes")
     arguments = parser.parse_args()
-    shapes = drawn_shapes() if arguments.drawn else SHAPES
+    unit: bool = arguments.unit
+    shapes: Sequence[Mapping[str, int]] = _PROMPTS if unit else SHAPES
+    if arguments.drawn:
+        shapes = drawn_shapes(_SEED_OF_UNIT if unit else _SEED)
     folder = os.environ.get("LLAMA_CPP")
     if folder is None:
         print("LLAMA_CPP names no checkout of llama.cpp: nothing is compared")
         return
-    board = load_board(DEVICE)
+    board = load_board(DEVICE_WITH_UNIT if unit else DEVICE)
     assert isinstance(board, EmulatedBoard)
     board.open()
-    print("| shape | dot products | repacked | this project | repacked / this project |")
-    print("|---|---|---|---|---|", flush=True)
+    theirs = ["for the unit"] if unit else ["dot products", "repacked"]
+    heading = ["shape", *theirs, "this project", f"{theirs[-1]} / this project"]
+    print(f"| {' | '.join(heading)} |\n|{'---|' * len(heading)}", flush=True)
     with tempfile.TemporaryDirectory() as name:
-        program = linked(ggml_folder(Path(folder)), Path(name))
+        program = linked(ggml_folder(Path(folder)), Path(name), unit)
         for number in arguments.shapes or range(len(shapes)):
             print(row(board, program, shapes[number]), flush=True)
 
 
-def drawn_shapes() -> list[dict[str, int]]:
+def drawn_shapes(seed: int) -> list[dict[str, int]]:
     """Sizes with uniform logarithms, of products that run for seconds at most."""
-    random, shapes = np.random.default_rng(_SEED), list[dict[str, int]]()
+    random, shapes = np.random.default_rng(seed), list[dict[str, int]]()
     while len(shapes) < _DRAWN:
         shape = {}
         for name, (least, most) in _RANGES.items():
@@ -97,15 +106,25 @@ def ggml_folder(checkout: Path) -> Path:
     raise SystemExit(f"LLAMA_CPP={checkout} is no checkout of llama.cpp or ggml for RISC-V")
 
 
-def linked(ggml: Path, folder: Path) -> Path:
-    """The program with ggml's functions."""
+def linked(ggml: Path, folder: Path, unit: bool) -> Path:
+    """The program with ggml's functions: those for the matrix unit, or the others."""
     own = ggml / "src" / "ggml-cpu"
     includes = [f"-I{ggml / 'include'}", f"-I{ggml / 'src'}", f"-I{own}"]
+    cpp = ["-std=gnu++20", "-lc++", *includes]
     sources = {
         DRIVER: ["-std=gnu11"],
         own / "arch" / "riscv" / "quants.c": ["-std=gnu11", *includes],
-        own / "arch" / "riscv" / "repack.cpp": ["-std=gnu++17", "-lc++", *includes],
+        own / "arch" / "riscv" / "repack.cpp": cpp,
     }
+    if unit:
+        sources = {
+            # Computes what QEMU lacks, without vectors of its own.
+            Path(str(files("launchers") / "matrix_unit.c")): ["-std=gnu11", "-mcpu=baseline_rv64"],
+            DRIVER: ["-std=gnu11", "-DMATRIX_UNIT"],
+            own / "spacemit" / "ime1_kernels.cpp": [
+                *cpp, "-DRISCV64_SPACEMIT_IME1", "-include", str(DRIVER.with_name("vmadot.h")),
+            ],
+        }  # fmt: skip
     objects = []
     for source, flags in sources.items():
         objects.append(str(folder / f"{source.stem}.o"))
@@ -117,8 +136,8 @@ def linked(ggml: Path, folder: Path) -> Path:
     return program
 
 
-def row(board: EmulatedBoard, program: Path, shape: dict[str, int]) -> str:
-    """Cycles of ggml's two products and of this project's, at one shape.
+def row(board: EmulatedBoard, program: Path, shape: Mapping[str, int]) -> str:
+    """Cycles of ggml's products and of this project's, at one shape.
 
     Raises:
         SystemExit: if one of them is wrong.
@@ -126,13 +145,14 @@ def row(board: EmulatedBoard, program: Path, shape: dict[str, int]) -> str:
     arguments = [str(shape[name]) for name in "MNK"]
     done = run_in_qemu(board.emulator, program, arguments, LIMIT_S)
     if done.result.returncode != 0 or done.report is None:
-        raise SystemExit(f"ggml's products ended with status {done.result.returncode}")
-    dots, repacked = (region.cycles for region in parse_report(done.report))
+        reason = done.result.stderr.strip()
+        raise SystemExit(f"ggml's products ended with status {done.result.returncode}: {reason}")
+    theirs = [region.cycles for region in parse_report(done.report)]
     configs = _ONE_ROW if shape["M"] == 1 else _MANY_ROWS
     time_s, _ = measured(board, Step("matmul_w4a8", shape, "i8", 1, configs))
     own = time_s * board.info.frequency_hz
-    figures = [f"{cycles / 1e6:.2f} M" for cycles in (dots, repacked, own)]
-    return f"| {' | '.join((shape_text(shape), *figures, f'{repacked / own:.2f}'))} |"
+    figures = [f"{cycles / 1e6:.2f} M" for cycles in (*theirs, own)]
+    return f"| {' | '.join((shape_text(shape), *figures, f'{theirs[-1] / own:.2f}'))} |"
 
 
 if __name__ == "__main__":
