@@ -21,7 +21,7 @@ from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims
-from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.builder import WRITE, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.products.accumulator_init import UnfilledAccumulator
@@ -64,6 +64,11 @@ class LoopUpdate:
             waiting = new
         for place, value in waiting:
             self.array.write(builder, place, value)
+
+    def prefetch(self, builder: Builder, points: Sequence[VectorIndex]) -> None:
+        """Ask for the block's lines at some points, each of a line at most."""
+        for point in points:
+            builder.prefetch(self.array.address(builder, point.coordinates), WRITE)
 
     def _pieces(
         self, builder: Builder, points: Sequence[VectorIndex], sums: Sequence[Val]

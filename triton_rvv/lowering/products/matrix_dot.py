@@ -275,15 +275,23 @@ def _by_an_array(
     tile = materialise.row_major_array(
         context, TensorType((height, product.columns), product.result.element)
     )
-    call.write(TilePlace.of_array(builder, tile, VectorIndex((integer(0),), integer(0), 1)))
     width = min(point.width, product.result.panel)
-    points, sums = [], []
-    for row in range(height):
-        for column in range(0, point.width, width):
-            place = builder.add(point.index[0], integer(row))
-            points.append(VectorIndex((place,), builder.add(point.start, integer(column)), width))
-            here = VectorIndex((integer(row),), integer(column), width)
-            sums.append(tile.at(builder, here))
+    places = [(row, column) for row in range(height) for column in range(0, point.width, width)]
+    points = [
+        VectorIndex(
+            (builder.add(point.index[0], integer(row)),),
+            builder.add(point.start, integer(column)),
+            width,
+        )
+        for row, column in places
+    ]
+    if product.update is not None:
+        product.update.prefetch(builder, points)
+    call.write(TilePlace.of_array(builder, tile, VectorIndex((integer(0),), integer(0), 1)))
+    sums = [
+        tile.at(builder, VectorIndex((integer(row),), integer(column), width))
+        for row, column in places
+    ]
     totals = product.start.read(builder, points)
     sums = [builder.add(total.read(), each) for total, each in zip(totals, sums, strict=True)]
     write = product.result.write_each if product.update is None else product.update.write
