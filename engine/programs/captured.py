@@ -90,12 +90,15 @@ def _default_path(command: Sequence[str]) -> str:
 def _begun(path: Path) -> Iterator[None]:
     """Within the block, the file is a capture that begins empty, but for winners that it held.
 
-    If nothing was recorded, what was there before is there afterwards.
+    If nothing was recorded, what was there before is there afterwards; after a command that was
+    killed, the next one sees to that.
     """
+    before = path.with_name(f"{path.name}.before")
+    if is_capture_file(before):
+        _settle(path, before, is_new=False)
     if path.exists() and not is_capture_file(path):
         raise UserError(f"{path} is there, and is no capture: give another file with -o")
     winners = read_capture(path).every_winner if path.exists() else ()
-    before = path.with_name(f"{path.name}.before")
     is_new = not path.exists()
     try:
         if not is_new:
@@ -112,10 +115,15 @@ def _begun(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        if is_capture_file(path) and read_capture(path).tasks:
-            before.unlink(missing_ok=True)
-        else:
-            _put_back(path, before, is_new=is_new)
+        _settle(path, before, is_new=is_new)
+
+
+def _settle(path: Path, before: Path, *, is_new: bool) -> None:
+    """Keep what was recorded, or else what was there before."""
+    if is_capture_file(path) and read_capture(path).tasks:
+        before.unlink(missing_ok=True)
+    else:
+        _put_back(path, before, is_new=is_new)
 
 
 def _put_back(path: Path, before: Path, *, is_new: bool) -> None:

@@ -22,6 +22,7 @@ from foundation.errors import UserError
 from kernels.captured.task import Recorded
 from kernels.captured.task_file import is_capture_file, read_capture
 from triton_rvv.launches import timing
+from triton_rvv.launches.capture_file import begin_capture_file
 from triton_rvv.launches.recorder import Recorder
 
 
@@ -49,6 +50,26 @@ def test_within_this_process(tmp_path):
     with engine.capture(tmp_path / "kept", keep_data=True):
         module.add(module.y, module.y)
     check_large(read_capture(tmp_path / "kept").tasks[0], Recorded)
+
+
+def test_what_a_killed_capture_replaced_is_not_lost(tmp_path):
+    """Such a command leaves the earlier file beside the one that it has begun."""
+    module = imported(written(tmp_path, ""))
+    path, before = tmp_path / "here", tmp_path / "here.before"
+    with engine.capture(path):
+        module.add(module.x, module.x)
+    earlier = path.read_text()
+    path.rename(before)
+    begin_capture_file(path)
+    with engine.capture(path):
+        pass  # launches nothing, so that the earlier file comes back
+    assert path.read_text() == earlier
+    assert not before.exists()
+    path.rename(before)
+    with engine.capture(path):
+        module.add(module.x, module.x, block=128)
+    assert [task.constants["BLOCK"] for task in read_capture(path).tasks] == [128]
+    assert not before.exists()
 
 
 def test_a_launch_that_raises_is_no_task(tmp_path):
