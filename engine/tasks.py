@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
-from foundation.printing import say
+from foundation.printing import say, wrapped
 
 __all__ = ["main"]
 
@@ -26,7 +25,6 @@ _DESCRIPTION = (
     "launches, and the configuration that the program launched."
 )
 _WIDTH_OF_PIPES = 500  # characters
-_WIDTH_OF_NOTES = 80  # characters
 _EPILOG = "Exit status: 0 if there are tasks, 1 if not, 2 for a mistake in the command."
 
 
@@ -56,21 +54,10 @@ def main(argv: Sequence[str] | None) -> int:
         console.print(task_list(rows, console))
         for row in rows:
             for note in row.space.parameters if row.space is not None else ():
-                say(_wrapped(f"{row.task.key[:8]} {note}"))
+                say(wrapped(f"{row.task.key[:8]} {note}", len(row.task.key[:8]) + 1))
         for line in filter(None, (bound_text(rows), coverage_text(rows))):
-            say(line)
+            say(wrapped(line))
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID
-
-
-def _wrapped(line: str) -> str:
-    """A line in as many as it needs, those after the first below what follows the task's key."""
-    return textwrap.fill(
-        line,
-        _WIDTH_OF_NOTES,
-        subsequent_indent=" " * 9,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import contextlib
 import re
 import sys
+import textwrap
 from typing import Any
 
-__all__ = ["others_print_aside", "printable", "printable_lines", "say"]
+__all__ = ["others_print_aside", "printable", "printable_lines", "say", "wrapped"]
 
 # Control characters; then those of Unicode's category Cf that hide or reorder text, and lone
 # surrogates, which cannot be written at all.
@@ -21,6 +22,7 @@ _MISLEADING = (
     "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f\ud800-\udfff"
 )
+_COLUMNS = 80
 _UNPRINTABLE = re.compile(f"[{_OBEYED}{_MISLEADING}]")
 _UNPRINTABLE_IN_LINES = re.compile(f"(?![\n\t])[{_OBEYED}{_MISLEADING}]")
 
@@ -33,6 +35,17 @@ def printable(value: object) -> str:
 def printable_lines(text: str) -> str:
     """The same for a text of several lines, whose newlines and tabs stay."""
     return _UNPRINTABLE_IN_LINES.sub(_escape, text)
+
+
+def wrapped(line: str, indent: int = 2) -> str:
+    """A line in as many as fit 80 columns, those after the first indented. Words stay whole."""
+    return textwrap.fill(
+        line,
+        _COLUMNS,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def say(*values: object, **options: Any) -> None:

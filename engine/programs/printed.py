@@ -20,7 +20,7 @@ from engine.results.fields import field_line
 from engine.results.units import counted, short_config, speedup_text, time_text
 from engine.study.location import DEFAULT_STORAGE, shown_storage
 from foundation.console import EscapingConsole
-from foundation.printing import say
+from foundation.printing import say, wrapped
 
 __all__ = ["print_change", "print_program", "program_record"]
 
@@ -32,16 +32,16 @@ def print_change(standings: Sequence[TaskStanding], number: int, stream: TextIO)
         say(field_line({**_fields(standing), **_program_fields(standings)}), file=stream)
         return
     if _reason(standing):
-        say(f"{standing.task.label}: {_reason(standing)}", file=stream)
+        say(wrapped(f"{standing.task.label}: {_reason(standing)}"), file=stream)
         return
     before_s, after_s = program_times_s(standings)
     share = measured_share(standings)
-    say(
+    line = (
         f"{standing.task.label}: {counted(standing.tried, 'trial')}, {_times(standing)}; "
         f"program {time_text(before_s)} -> {time_text(after_s)}"
-        f"{'' if share == 1.0 else f' (estimate: {share:.0%} of it measured)'}",
-        file=stream,
+        f"{'' if share == 1.0 else f' (estimate: {share:.0%} of it measured)'}"
     )
+    say(wrapped(line), file=stream)
 
 
 def print_program(standings: Sequence[TaskStanding], stream: TextIO) -> None:
@@ -55,11 +55,11 @@ def print_program(standings: Sequence[TaskStanding], stream: TextIO) -> None:
         return
     console = EscapingConsole(file=stream)
     console.print(_table(standings))
-    say(_program_text(standings), file=stream)
+    say(wrapped(_program_text(standings)), file=stream)
     for standing in standings:
         if _reason(standing):
             how = "not tuned" if standing.best_s is None else "tuned in part"
-            say(f"{how}: {standing.task.label}: {_reason(standing)}", file=stream)
+            say(wrapped(f"{how}: {standing.task.label}: {_reason(standing)}"), file=stream)
     _print_unreached(standings, stream)
     _print_studies(standings, stream)
 
@@ -99,7 +99,7 @@ def _print_unreached(standings: Sequence[TaskStanding], stream: TextIO) -> None:
         numbers = [n for n, standing in enumerate(standings) if _not_reached(standing) == why]
         share = sum(times_s[number] for number in numbers) / (sum(times_s) or 1.0)
         labels = ", ".join(standings[number].task.label for number in numbers)
-        say(f"not reached, {share:.1%} of the time: {labels}: {why}", file=stream)
+        say(wrapped(f"not reached, {share:.1%} of the time: {labels}: {why}"), file=stream)
 
 
 def program_record(standings: Sequence[TaskStanding]) -> dict[str, object]:

@@ -51,7 +51,8 @@ def test_a_time_that_was_measured_is_no_estimate() -> None:
 def test_a_time_that_was_measured_in_part_says_which_part() -> None:
     other = TaskStanding(dataclasses.replace(TASK, launches=30), waits=True)
     out = printed(tuned(), other, stream=Terminal())
-    assert "kernels: 20 ms -> 17.5 ms (1.14x); this is an estimate: 25.0% of the time is in" in out
+    assert "kernels: 20 ms -> 17.5 ms (1.14x); this is an estimate:\n  25.0% of the time is" in out
+    assert all(len(line) <= 80 for line in out.splitlines() if "\x1b" not in line)
     record = program_record([tuned(), other])
     assert record["measured_share"] == 0.25
     assert "measured_share=0.25\tspeedup=1.14285714" in printed(
