@@ -42,21 +42,20 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         place = sys.meta_path.index(self)
         sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
-        if spec is None or spec.loader is None:
-            return spec
-        if self._is_early:
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
             sys.meta_path.insert(place, self)  # a program may only ask whether the module is there
-            _act_before_loading(spec.loader, self)
-        else:
-            _tell_when_loaded(spec.loader, self._act)
+        if spec is not None and spec.loader is not None:
+            act_around = _act_before_loading if self._is_early else _act_when_loaded
+            act_around(spec.loader, self)
         return spec
 
-    def act(self) -> None:
+    def act(self, *module: ModuleType) -> None:
         """Do it, once."""
         if self in sys.meta_path:
             sys.meta_path.remove(self)
-            self._act()
+            self._act(*module)
 
 
 def _act_before_loading(loader: Any, finder: _Finder) -> None:
@@ -74,12 +73,12 @@ def _act_before_loading(loader: Any, finder: _Finder) -> None:
     loader.exec_module = exec_module
 
 
-def _tell_when_loaded(loader: Any, act: Callable[[ModuleType], None]) -> None:
+def _act_when_loaded(loader: Any, finder: _Finder) -> None:
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
         del loader.exec_module
         execute(module)
-        act(module)
+        finder.act(module)
 
     loader.exec_module = exec_module
