@@ -3,49 +3,73 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine.programs.captured_program import examine_new
 from engine.programs.standing import ProgramTask
 from engine.programs.task_table import ParameterNote, TaskSpace
+from engine.workers.devices import board_info
 from foundation.errors import UserError
+from foundation.gpu_limits import GpuLimits
 from foundation.printing import say
 from kernels.captured.examined import read_examined
 from kernels.captured.freedom_text import FreedomText, freedom_texts
 from kernels.captured.recorded import load_task
 from kernels.captured.space import captured_space
 from kernels.captured.task import Task
+from kernels.captured.task_file import read_capture
+from rvv_runner.board import BoardError
 from search_spaces.enumeration import take_census
 
 __all__ = ["spaces_in"]
 
 
 def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
-    """What tuning would try for each task, on a processor.
+    """What tuning would try for each task: on this machine's GPU if it was captured on one.
 
-    Finds out about tasks that nothing is kept of, which takes seconds for each.
+    Where there is none, and for other tasks, on a processor. Finds out about tasks that nothing is
+    kept of, which takes seconds for each.
 
     Raises:
         UserError: if what was found cannot be kept.
     """
     examine_new(capture, _say_examined)
     examined = read_examined(capture)
+    gpus = {backend: _limits_of(backend) for backend in _gpus_of(read_capture(capture).tasks)}
 
     def space_of(task: Task) -> TaskSpace:
         found = examined.get(task.key)
         why = _refusal(capture, task) if found is None else found.refusal
         if found is None or found.probed is None:
             return TaskSpace(0, (ParameterNote("", "is not tuned", why),))
-        if found.probed.unseen:
+        gpu = gpus.get(_backend(task))
+        if found.probed.unseen and gpu is None:
             return TaskSpace(0, (ParameterNote("", "is tuned on a GPU only", found.probed.unseen),))
         options, listed = task.options, task.listed
-        space = captured_space(found.probed, options, listed, None, is_wide=found.is_wide)
+        space = captured_space(found.probed, options, listed, gpu, is_wide=found.is_wide)
         return TaskSpace(
             take_census(space).valid, tuple(map(_note, freedom_texts(found.probed.freedoms)))
         )
 
     return space_of
+
+
+def _backend(task: Task) -> str:
+    return task.target.partition(":")[0]
+
+
+def _gpus_of(tasks: Sequence[Task]) -> set[str]:
+    """The kinds of GPUs on which tasks were captured."""
+    return {_backend(task) for task in tasks} & {"cuda", "hip"}
+
+
+def _limits_of(backend: str) -> GpuLimits | None:
+    """What this machine's GPU has; None where there is none that can be used."""
+    try:
+        return board_info(backend).gpu
+    except (BoardError, UserError):
+        return None
 
 
 def _refusal(capture: Path, task: Task) -> str:

@@ -49,6 +49,7 @@ class CaptureFile:
         time_s: float | None = 1e-5,
         options: Mapping[str, Any] | None = None,
         grid_samples: Sequence[Mapping[str, Any]] = (),
+        target: str = "host:test",
         **kernel_fields: Any,
     ) -> str:
         """Add a task, and return its key.
@@ -61,6 +62,7 @@ class CaptureFile:
             time_s: of one launch; None if it was not timed.
             options: of the compiler.
             grid_samples: what the program's function gives for other constants.
+            target: Triton's, on which it was launched.
             kernel_fields: other values of `kernels.captured.task.Kernel`.
         """
         configurations, function = None, kernel
@@ -98,7 +100,7 @@ class CaptureFile:
             "heuristics": [],
             "wrappers": [],
             "device": "host",
-            "target": "host:test",
+            "target": target,
         }
         key = hashlib.sha256(json.dumps(task, sort_keys=True).encode()).hexdigest()[:16]
         # What only `run` reads.

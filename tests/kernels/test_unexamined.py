@@ -10,12 +10,14 @@ import pytest
 import torch
 from capture_files import CaptureFile
 
+from engine.programs import spaces
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.gpu_limits import GpuLimits
 from kernels.captured import examination
 from kernels.captured.examined import read_examined
 from kernels.captured.names import task_name
+from kernels.captured.task_file import read_capture
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import BoardInfo
 
@@ -59,6 +61,19 @@ def test_a_list_is_tried_and_the_programs_function_gives_the_grid(capture: Captu
     problem = examined(capture, kernels.listed_kernel, values, grid_samples=samples)
     assert {config["BLOCK"] for config in problem.space(GPU).valid_configs()} == {64, 256}
     assert problem.spec.grid(problem, Config({"BLOCK": 64, "num_warps": 4})) == (64, 1, 1)
+
+
+def test_what_is_to_try_of_a_task_of_a_gpu_is_counted_there(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tensors = {name: torch.ones(4096) for name in ("x", "y", "out")}
+    examined(capture, kernels.add_kernel, {**tensors, "BLOCK": 256}, target="cuda:90")
+    (task,) = read_capture(capture.path).tasks
+    monkeypatch.setattr(spaces, "board_info", lambda name: GPU)
+    assert spaces.spaces_in(capture.path)(task).configurations == 5 * 4
+    monkeypatch.setattr(spaces, "board_info", lambda name: HOST)
+    (note,) = spaces.spaces_in(capture.path)(task).parameters
+    assert note.verb == "is tuned on a GPU only"
 
 
 def test_arguments_that_share_memory_are_refused(capture: CaptureFile) -> None:
