@@ -58,6 +58,15 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     compiler = commands.add_parser(
         "compile", help="compile a kernel", description=_DESCRIPTION, epilog=_EPILOG
     )
+    _add_kernel_arguments(compiler)
+    _add_pass_arguments(compiler)
+    compiler.add_argument(
+        "--out", type=Path, default=Path(), metavar="DIR", help="the current folder by default"
+    )
+    return parser.parse_args(argv)
+
+
+def _add_kernel_arguments(compiler: argparse.ArgumentParser) -> None:
     compiler.add_argument("file", metavar="FILE", type=Path, help="a Python file with the kernel")
     compiler.add_argument("kernel", metavar="KERNEL", help="the name of a @triton.jit function")
     compiler.add_argument(
@@ -83,6 +92,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         action="store_true",
         help="for speed: no two pointer arguments ever lead to the same memory",
     )
+
+
+def _add_pass_arguments(compiler: argparse.ArgumentParser) -> None:
     compiler.add_argument(
         "--print-after",
         action="append",
@@ -104,10 +116,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="leave out a pass, or a rule by which code is written, to find the one that makes "
         "code wrong or slow; code is right without any of them; may be given several times",
     )
-    compiler.add_argument(
-        "--out", type=Path, default=Path(), metavar="DIR", help="the current folder by default"
-    )
-    return parser.parse_args(argv)
 
 
 if __name__ == "__main__":

@@ -113,31 +113,10 @@ def compile_kernel(
     Raises:
         CompileError: where the kernel cannot be compiled.
     """
-    known = known or {}
-    defaults = {p.name: p.default for p in function.params if p.is_constexpr and p.has_default}
-    constants = {**defaults, **constants}
-    ones = {name: 1 for name, value in known.items() if value == 1 and name in signature}
-    types = {**signature, **dict.fromkeys([*constants, *ones], "constexpr")}
-    multiples = frozenset(
-        name
-        for name, value in known.items()
-        if value % 16 == 0 and name not in ones and name in signature
-    )
-    every = [part for name, type_ in signature.items() for part in part_names(name, type_)]
-    passed = [name for name in every if name not in ones]
-    slots = [index for index, name in enumerate(every) if name not in ones]
-    values = [known.get(name) for name in passed]
-    # Masks and addresses of descriptors are found only with the numbers in them.
-    described = {
-        number: known[name]
-        for number, name in enumerate(passed)
-        if name in known and name not in signature
-    }
+    arguments = _Arguments(function, signature, constants, known or {})
     stages_s: dict[str, float] = {}
     with _timed(stages_s, "front end"):
-        text = ""
-        if parsed is None:
-            text = make_ttir(function, types, {**constants, **ones}, multiples, target, described)
+        text = arguments.ttir(target) if parsed is None else ""
     with _timed(stages_s, "lowering"):
         module = parsed or parse_module(text)
         leaves_loads = watches_accesses and disjoint_arguments
@@ -146,11 +125,11 @@ def compile_kernel(
         lowered = lower_module(
             module,
             target,
-            slots,
+            arguments.slots,
             marks,
             disjoint_arguments,
-            values=values,
-            leads=[(leads or {}).get(name, 0) for name in passed],
+            values=[arguments.known.get(name) for name in arguments.passed],
+            leads=[(leads or {}).get(name, 0) for name in arguments.passed],
             grid=grid,
             watch=watch,
             skipped_passes=skipped_passes,
@@ -171,6 +150,54 @@ def compile_kernel(
         target,
         lowered.passes,
     )
+
+
+@dataclass(frozen=True)
+class _Arguments:
+    """What is known of a kernel's arguments before it is compiled; as of `compile_kernel`."""
+
+    function: Any
+    signature: Mapping[str, str]
+    constants: Mapping[str, object]
+    known: Mapping[str, int]
+
+    def ttir(self, target: Target) -> str:
+        """The kernel as TTIR, where integers that are 1 are constants."""
+        parameters = self.function.params
+        defaults = {p.name: p.default for p in parameters if p.is_constexpr and p.has_default}
+        constants = {**defaults, **self.constants, **dict.fromkeys(self._ones, 1)}
+        types = {**self.signature, **dict.fromkeys(constants, "constexpr")}
+        multiples = frozenset(
+            name
+            for name, value in self.known.items()
+            if value % 16 == 0 and name not in self._ones and name in self.signature
+        )
+        # Masks and addresses of descriptors are found only with the numbers in them.
+        described = {
+            number: self.known[name]
+            for number, name in enumerate(self.passed)
+            if name in self.known and name not in self.signature
+        }
+        return make_ttir(self.function, types, constants, multiples, target, described)
+
+    @functools.cached_property
+    def _ones(self) -> Collection[str]:
+        return {name for name, value in self.known.items() if value == 1 and name in self.signature}
+
+    @functools.cached_property
+    def _every(self) -> Sequence[str]:
+        types = self.signature.items()
+        return [part for name, type_ in types for part in part_names(name, type_)]
+
+    @functools.cached_property
+    def passed(self) -> Sequence[str]:
+        """The names of what TTIR's function takes, of descriptors and tuples for each part."""
+        return [name for name in self._every if name not in self._ones]
+
+    @functools.cached_property
+    def slots(self) -> Sequence[int]:
+        """For each of those its place among all that the launcher passes."""
+        return [place for place, name in enumerate(self._every) if name not in self._ones]
 
 
 @contextmanager

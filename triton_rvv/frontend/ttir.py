@@ -11,15 +11,13 @@ their textual names, which are unique in a function.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib.util import find_spec
-from pathlib import Path
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.attributes import Attribute, parse_attribute
+from triton_rvv.frontend.locations import Locations
 from triton_rvv.frontend.types import Type, parse_type
 
 __all__ = ["Block", "Operation", "Region", "Value", "parse_module"]
@@ -124,12 +122,7 @@ _LABEL = re.compile(r"\^([\w$.\-]+)")
 _SPACE = re.compile(r"(?:\s+|//[^\n]*)+")
 _BRACKET = re.compile(r'"|->|[<({\[>)}\]]')
 _TYPE_STOP = re.compile(r"[<(>), \n]")
-_LOC_ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
 _LOC_USE = re.compile(r"loc\((#loc\d*)\)")
-_FILE_LINE = re.compile(r'^"([^"]+)":(\d+):\d+$')
-_TRITON = find_spec("triton")
-# Triton's own functions, such as `tl.sum`.
-_LIBRARY = Path(_TRITON.origin if _TRITON and _TRITON.origin else "triton").parent / "language"
 
 
 def parse_module(text: str) -> Operation:
@@ -147,45 +140,13 @@ def parse_module(text: str) -> Operation:
     start = text.find('"builtin.module"')
     if start < 0:
         raise CompileError("the module is not in MLIR's generic form")
-    return _Parser(text, start, _Locations(text)).operation()
-
-
-class _Locations:
-    """Location aliases, resolved to `file:line` of the kernel's own source.
-
-    Inside called functions it is the innermost place that is not in Triton's own library, since
-    that is a line which the author wrote.
-    """
-
-    def __init__(self, text: str) -> None:
-        self._aliases = dict(_LOC_ALIAS.findall(text))
-        self._resolved: dict[str, str] = {}
-
-    def resolve(self, alias: str) -> str:
-        """`file:line`, or the empty string where it is not known."""
-        if alias not in self._resolved:
-            self._resolved[alias] = self._read(self._aliases.get(alias, ""))
-        return self._resolved[alias]
-
-    def _read(self, body: str) -> str:
-        if match := _FILE_LINE.match(body):
-            return "" if _is_of_library(match[1]) else f"{match[1]}:{match[2]}"
-        if body.startswith("callsite("):
-            callee, _, caller = body[len("callsite(") : -1].rpartition(" at ")
-            return self.resolve(callee) or self.resolve(caller)
-        inner = body.rpartition("(")[2].rstrip(")")
-        return self.resolve(inner) if inner.startswith("#loc") else ""
-
-
-@functools.cache
-def _is_of_library(file: str) -> bool:
-    return _LIBRARY in Path(file).parents
+    return _Parser(text, start, Locations(text)).operation()
 
 
 class _Parser:
     """Recursive descent over the text, from `position` on."""
 
-    def __init__(self, text: str, position: int, locations: _Locations) -> None:
+    def __init__(self, text: str, position: int, locations: Locations) -> None:
         self._text = text
         self._position = position
         self._locations = locations

@@ -214,7 +214,6 @@ class Load(Tensor):
         return builder.shared((self.rows.first, *place, masked), alone)
 
     def _evaluate_alone(self, builder: Builder, point: VectorIndex, condition: Val) -> Val:
-        lanes = point.lanes if point.width > 1 else None
         pointers = self.pointers.on(point.version)
         stride = pointers.last_stride(builder, point.version.linear)
         note_access(builder, "loads", stride, condition, point, self.source.name)
@@ -229,7 +228,7 @@ class Load(Tensor):
             value = run
         else:
             addresses = self.pointers.at(builder, point)
-            condition = first_where(builder, condition, lanes, point.width)
+            condition = first_where(builder, condition, point.lanes, point.width)
             value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
             if condition.truth is True:
                 prefetch_columns_ahead(builder, pointers, point)
@@ -241,8 +240,7 @@ class Load(Tensor):
         lanes, size_bytes = point.lanes, self.element.size_bytes
         row = run_address(builder, pointers, point)
         if self.to_next_program is not None and self.walks == 1:
-            distance = self.to_next_program
-            prefetch_next_program(builder, row, self.element, point.width, distance)
+            prefetch_next_program(builder, row, self.element, point.width, self.to_next_program)
         if condition.truth is True and lanes is not None:
             fill = self._fill(builder, point)
             value = load_first(builder, row, lanes, fill, size_bytes, point.clears)

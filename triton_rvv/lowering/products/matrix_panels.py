@@ -167,6 +167,15 @@ def _pack_rows(
         builder.branches(is_aligned, where_it_lies, otherwise, likely=True)
 
     guards = left.guards_in_place(builder, [live.rows, live.depth])
+    aligned = _rows_of_whole_operands(builder, unit, left, live)
+    in_place = loop_versioning.all_of(context, guards)
+    builder.branches(in_place, by_rows, by_a_copy, likely=True)
+
+
+def _rows_of_whole_operands(
+    builder: Builder, unit: MatrixUnit, left: Load, live: DotExtents
+) -> list[Val]:
+    """Truth values under which rows in memory begin and end where operands of the unit do."""
     start, stride = left.rows_in_place(builder, integer(0))
     start, stride = builder.cast("ptrtoint", start, "i64"), builder.resize(stride, "i64")
     _, rest = builder.split(builder.binary("or", start, stride), unit.depth)
@@ -174,8 +183,7 @@ def _pack_rows(
     if live.depth is not None:
         _, rest = builder.split(live.depth, unit.turn_depth)
         aligned.append(builder.compare("eq", rest, integer(0)))
-    in_place = loop_versioning.all_of(context, guards)
-    builder.branches(in_place, by_rows, by_a_copy, likely=True)
+    return aligned
 
 
 @dataclass(frozen=True)
