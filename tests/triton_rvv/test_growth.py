@@ -77,3 +77,20 @@ def long_sum_kernel(x_ptr, y_ptr, turns, LENGTH: tl.constexpr):
 def test_long_computations_of_addresses_are_not_followed() -> None:
     """Each step uses the one before three times: following all of them would never end."""
     assert "load" in lowered(long_sum_kernel, LENGTH=40)
+
+
+@triton.jit
+def running_largest_kernel(x_ptr, y_ptr, turns, LENGTH: tl.constexpr):
+    """The largest element of a row, of which each part is compared with what was so far."""
+    columns = tl.arange(0, 64)
+    largest = tl.load(x_ptr + columns, mask=columns < turns, other=0.0)
+    for part in tl.static_range(LENGTH):
+        at = part * 64 + columns
+        x = tl.load(x_ptr + at, mask=at < turns, other=0.0)
+        largest = tl.where(x > largest, x, largest)
+    tl.store(y_ptr, tl.max(largest))
+
+
+def test_what_is_used_twice_is_looked_at_once() -> None:
+    """Each part uses what was so far twice: looking at it each time would never end."""
+    assert "load" in lowered(running_largest_kernel, LENGTH=40)

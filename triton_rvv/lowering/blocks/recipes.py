@@ -107,9 +107,22 @@ def guards_of_all(
     builder: Builder, tensors: Iterable[Tensor], extents: Extents
 ) -> list[Val] | None:
     """The guards of several recipes of one shape, where all of them have such."""
+    return _guards_of_others(builder, tensors, extents, set())
+
+
+def _guards_of_others(
+    builder: Builder, tensors: Iterable[Tensor], extents: Extents, seen: set[Tensor]
+) -> list[Val] | None:
+    """The guards of those recipes that were not seen; one may be an operand of many."""
     total: list[Val] = []
     for tensor in tensors:
-        guards = [] if tensor.materialised else tensor.guards_within(builder, extents)
+        if tensor.materialised or tensor in seen:
+            continue
+        seen.add(tensor)
+        if isinstance(tensor, Elementwise):
+            guards = _guards_of_others(builder, tensor.operands, extents, seen)
+        else:
+            guards = tensor.guards_within(builder, extents)
         if guards is None:
             return None
         total += guards
