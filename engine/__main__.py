@@ -52,23 +52,23 @@ COMMANDS = {
     "run": Command("engine.apply", "run a program with the winners of its kernels"),
     "find": Command("engine.find", "look up the stored winner for a shape"),
     "check-key": Command("engine.check_key", "measure the cost of the power-of-two key"),
-    "regret": Command("engine.regret", "what one board's winner costs on another"),
+    "regret": Command("engine.regret", "measure how much slower each board's winner is elsewhere"),
     "report": Command("engine.report", "show a study, or compare two, as one HTML page"),
-    "explain": Command("engine.explain", "say why a study's winner won, by cause and by line"),
+    "explain": Command("engine.explain", "show why a study's winner won, by cause and by line"),
     "export": Command("engine.export", "write studies as CSV, or for other programs"),
     "import": Command("engine.import", "start later searches from other programs' results"),
     "audit": Command("engine.audit", "check tables of tuned configurations"),
     "build": Command("engine.build", "build configurations to measure by hand"),
     "collect": Command("engine.collect", "add results measured by hand to their study"),
     "bench": Command("engine.bench", "compare searches on recorded spaces"),
-    "repair": Command("engine.repair", "write what is whole in a damaged journal into a new one"),
+    "repair": Command("engine.repair", "copy the intact part of a damaged journal"),
     "new": Command("engine.new", "write the file of a new kernel"),
-    "boards": Command("rvv_runner.__main__", "check, trust or calibrate a board, count a program"),
+    "boards": Command("rvv_runner.__main__", "trust, check or calibrate a board; count events"),
     "compile": Command("triton_rvv.__main__", "compile a kernel to IR and assembly", ("compile",)),
 }
 
 _PROG = "engine"
-_DESCRIPTION = "Tunes Triton kernels for RISC-V Vector boards."
+_DESCRIPTION = "Tunes Triton kernels for RISC-V Vector boards, CPUs and GPUs."
 
 
 def start() -> NoReturn:

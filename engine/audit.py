@@ -30,8 +30,8 @@ __all__ = ["main"]
 
 _PROG = "engine.audit"
 _DESCRIPTION = (
-    "Says which rows of tuned tables are never hit on a GPU, were tuned with another Triton, are "
-    "no better than the default, are there twice, or are shadowed by others."
+    "Lists the rows of tuned tables that are never hit on a GPU, were tuned with another Triton, "
+    "are no better than the default, are duplicates, or are shadowed by others."
 )
 _EPILOG = "Exit status: 0 if nothing is wrong, 1 if something is, 2 for a mistake in the command."
 _MOST_FAULTS = 40

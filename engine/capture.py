@@ -16,8 +16,7 @@ __all__ = ["main"]
 _PROG = "engine.capture"
 _DESCRIPTION = (
     "Runs a program, unchanged, and records each Triton kernel that it launches: its source, "
-    "arguments, how often and how long. Where there is no GPU, kernels run on this machine's "
-    "processor."
+    "arguments, number of launches and times. Without a GPU, kernels run on this machine's CPU."
 )
 _EPILOG = "Exit status: that of the program; 2 for a mistake in the command."
 
@@ -45,7 +44,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--keep-data",
         action="store_true",
-        help="keep large tensors as they are, instead of how their values are distributed",
+        help="store large tensors in full, not only the distribution of their values",
     )
     parser.add_argument(
         "program",

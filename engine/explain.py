@@ -23,9 +23,9 @@ __all__ = ["main"]
 
 _PROG = "engine.explain"
 _DESCRIPTION = (
-    "Runs a study's winner, the runner-up and the default again on an emulated board, and says "
-    "where their cycles went: by cause, and by source line of the kernel. Of a real board, which "
-    "does not tell, it prints what the board counted of each."
+    "Runs a study's winner, the runner-up and the default again on an emulated board, and shows "
+    "where their cycles went, by cause and by source line of the kernel. For a study of a real "
+    "board, it prints the events that the board counted."
 )
 _EPILOG = "Exit status: 0 if it could be explained, 2 for a mistake in the command."
 _WIDTH = 120  # where the output is no terminal

@@ -30,8 +30,8 @@ __all__ = ["main"]
 
 _PROG = "engine.find"
 _DESCRIPTION = (
-    "Prints the stored winner for a shape, why it serves, and how far away it was tuned; of a "
-    "capture's file its winners, and how to run the program with them."
+    "Prints the stored winner for a shape, how it was found, and how far away it was tuned. For a "
+    "capture's file, it prints the winners and the command that runs the program with them."
 )
 _EPILOG = "Exit status: 0 if there is a winner, 1 if not, 2 for a mistake in the command."
 

@@ -99,21 +99,21 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--kernel",
         metavar="KERNEL",
         type=kernel_name,
-        help="the kernel that the results are about (default: what the file says)",
+        help="the kernel that the results are about (default: the file's)",
     )
     add(
         "--shape",
         metavar="M=256,...",
         type=shape_type,
         default={},
-        help="sizes that the file does not say, or says otherwise",
+        help="sizes that the file lacks, or that replace the file's",
     )
     add("--dtype", metavar="TYPE", help="element type (default: the file's, or the kernel's first)")
+    add("--write", metavar="NAME", help="name of a bundle's or page's core (default: the file's)")
     add(
-        "--write", metavar="NAME", help="of a bundle's or page's core (default: what the file says)"
-    )
-    add(
-        "--like", metavar="CORE", help="for what a bundle lacks, such as x60 (default: by its kind)"
+        "--like",
+        metavar="CORE",
+        help="core that supplies what a bundle lacks, such as x60 (default: by the bundle's kind)",
     )
     add_storage_argument(parser)
     return parser.parse(argv)

@@ -1,4 +1,4 @@
-"""Write what is whole in a damaged journal into a new one: python -m engine.repair JOURNAL."""
+"""Copy the intact part of a damaged journal to a new one: python -m engine.repair JOURNAL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _PROG = "engine.repair"
-_DESCRIPTION = "Writes what is whole in a damaged journal into a new one, and says what is lost."
+_DESCRIPTION = "Copies the intact part of a damaged journal to a new one, and lists what is lost."
 _EPILOG = "Exit status: 0 if the new journal has a study, 1 if it has none, 2 for a mistake."
 
 
@@ -58,7 +58,9 @@ def main(argv: Sequence[str] | None) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    parser.add_argument("journal", metavar="JOURNAL", type=Path, help="is left as it is")
+    parser.add_argument(
+        "journal", metavar="JOURNAL", type=Path, help="the damaged journal, left as it is"
+    )
     parser.add_argument(
         "--out",
         metavar="FILE",

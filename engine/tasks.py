@@ -64,7 +64,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     parser.add_argument("file", metavar="FILE", type=Path, help="a capture's file")
     parser.add_argument(
-        "--html", metavar="PAGE", type=Path, help="write a page that needs no network, and no table"
+        "--html", metavar="PAGE", type=Path, help="write an HTML page in place of the table"
     )
     return parser.parse(argv)
 

@@ -207,14 +207,14 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         "--budget",
         metavar="TIME",
         type=duration_s,
-        help="for the file of a capture: begin nothing after this time, such as 30m or 2h, "
-        "comparisons of leaders included (default: 20 trials per task)",
+        help="for the file of a capture: time for all tasks, such as 30m or 2h, which includes "
+        "comparing the leaders (default: 20 trials per task)",
     )
     add(
         "--widen",
         action="store_true",
-        help="for the file of a capture: of kernels with an autotuner, try other values and "
-        "combinations besides those that it lists, from now on",
+        help="for the file of a capture: also try configurations that a kernel's autotuner does "
+        "not list, in this run and later ones",
     )
     add(
         "--study",

@@ -29,8 +29,8 @@ _DESCRIPTION = (
     "counts what a program does on a board, and builds the QEMU that emulated boards need."
 )
 _EPILOG = (
-    "Exit status: 0 if all is well, 1 if a board is not ready, 2 for a mistake in the command; of "
-    "stat, the program's own, or 2 for a mistake."
+    "Exit status: 0 if all is well, 1 if a board is not ready, 2 for a mistake in the command. "
+    "`stat` ends with the status of the program that it ran."
 )
 
 
@@ -98,7 +98,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     summary = "show a board's host key, and trust it from now on"
     trust = commands.add_parser("trust", help=summary, description=summary)
     trust.add_argument("host", metavar="HOST", help="as in ssh://user@host:22, or a name")
-    summary = "check whether a board is ready to measure, and say what to do if not"
+    summary = "check whether a board is ready to measure, and print how to mend what is not"
     check = commands.add_parser("check", help=summary, description=summary)
     check.add_argument(
         "device",
@@ -109,8 +109,8 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     check.add_argument(
         "--full",
         action="store_true",
-        help="also measure what the models of the emulated boards differ in, say which is "
-        "nearest, and make an emulated core of what is left",
+        help="also measure where the models of the emulated boards differ, print the nearest "
+        "model, and make an emulated core without the models that are ruled out",
     )
     check.add_argument(
         "--core", metavar="NAME", help="with --full: of that core (default: DEVICE-checked)"

@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 _DESCRIPTION = """Compiles a Triton kernel and writes NAME.ttir, NAME.llir, NAME.s and NAME.o. The
 assembly shows the kernel's source lines, as comments."""
-_EPILOG = "Exit status: 0 where it compiles, 1 where it does not, 2 for a mistake in the command."
+_EPILOG = "Exit status: 0 if it compiles, 1 if not, 2 for a mistake in the command."
 
 
 class _Parser(argparse.ArgumentParser):
@@ -73,13 +73,13 @@ def _add_kernel_arguments(compiler: argparse.ArgumentParser) -> None:
         "--signature",
         required=True,
         metavar="TYPES",
-        help="of the arguments that are no constants, in order: '*fp32,*fp32,i32'",
+        help="types of the arguments that are not constant, in order: '*fp32,*fp32,i32'",
     )
     compiler.add_argument(
         "--constants",
         default="",
         metavar="NAME=VALUE,...",
-        help="of every constexpr, and of other arguments that never change: BLOCK=64,stride=1",
+        help="values of all constexprs, and of other constant arguments: BLOCK=64,stride=1",
     )
     compiler.add_argument(
         "--target",
@@ -90,7 +90,7 @@ def _add_kernel_arguments(compiler: argparse.ArgumentParser) -> None:
     compiler.add_argument(
         "--disjoint",
         action="store_true",
-        help="for speed: no two pointer arguments ever lead to the same memory",
+        help="make faster code, which is right only if no two pointer arguments share memory",
     )
 
 
@@ -100,8 +100,8 @@ def _add_pass_arguments(compiler: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PASS",
-        help="print the IR after a pass; parse is before all of them, and write-code behind them, "
-        "with how each operation's code was written; may be given several times",
+        help="print the IR after a pass; `parse` is the IR before all passes, and `write-code` the "
+        "one after them, with how each operation's code was written; may be given several times",
     )
     compiler.add_argument(
         "--print-changed",

@@ -22,8 +22,8 @@ def add_consumer_argument(parser: ArgumentParser) -> None:
         metavar="NAME",
         dest="consumer",
         type=consumer_option,
-        help=f"on a GPU: search only what the kernel of another program can run, in an element "
-        f"type that it reads, for `engine.export --format NAME`: {', '.join(_options())}",
+        help="on a GPU: search only configurations and element types that another program's kernel "
+        f"can run, for `engine.export --format NAME`: {', '.join(_options())}",
     )
     completes(action, _options)
     parser.finish_with(_apply)

@@ -127,17 +127,17 @@ def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> Non
     parser.add_argument(
         "--timing",
         choices=TIMINGS,
-        help="how kernels are timed: with caches flushed before each run (cold, a GPU's default), "
-        "without (warm, a processor's default), or on a GPU in a CUDA graph, without the cost of "
-        "launches (graph)",
+        help="how kernels are timed: with caches flushed before each run (cold, the default on a "
+        "GPU), without flushing (warm, the default elsewhere), or on a GPU in a CUDA graph, which "
+        "leaves out the cost of launches (graph)",
     )
     parser.add_argument(
         "--cores",
         metavar="N,..." if several else "N",
         type=core_counts if several else _one_count,
         default=(),
-        help="how many cores of the board run a kernel at once"
-        f"{', and several numbers for one after another' if several else ''} (default: one)",
+        help="number of cores that run a kernel at once"
+        f"{'; several numbers are taken one after another' if several else ''} (default: 1)",
     )
     parser.finish_with(_apply_usage)
 
