@@ -17,15 +17,15 @@ from triton_rvv.targets.target import RVVTarget
 
 TARGET = RVVTarget.named("x60-ime")
 SIGNATURE = {
-    "a_ptr": "*i8", "b_ptr": "*i8", "scale_ptr": "*fp32", "out_ptr": "*i32", "scaled_ptr": "*fp32",
-    "rows": "i32", "turns": "i32",
+    "a_ptr": "*i8", "b_ptr": "*i8", "scale_ptr": "*fp32", "of_columns": "*fp32",
+    "out_ptr": "*i32", "scaled_ptr": "*fp32", "rows": "i32", "turns": "i32",
 }  # fmt: skip
 TURNS = 3
 
 
 @triton.jit
 def chain_kernel(
-    a_ptr, b_ptr, scale_ptr, out_ptr, scaled_ptr, rows, turns,
+    a_ptr, b_ptr, scale_ptr, of_columns, out_ptr, scaled_ptr, rows, turns,
     M: tl.constexpr, N: tl.constexpr, FIRST: tl.constexpr, SECOND: tl.constexpr,
     SCALED: tl.constexpr, USED: tl.constexpr,
 ):  # fmt: skip
@@ -46,7 +46,7 @@ def chain_kernel(
         if SCALED:
             both = tl.dot(c, d - 3, tl.dot(a, b - 3, out_dtype=tl.int32), out_dtype=tl.int32)
             scale = tl.load(scale_ptr + turn * rows + row, mask=row < rows, other=0.0)
-            total += both.to(tl.float32) * scale[:, None]
+            total += both.to(tl.float32) * scale[:, None] * tl.load(of_columns + column)[None, :]
         else:
             low = tl.dot(a, b, sums, out_dtype=tl.int32)
             sums = tl.dot(c, d, low, out_dtype=tl.int32)
@@ -89,6 +89,7 @@ def test_products_that_add_to_one_another_are_exact(
     a = torch.randint(-128, 128, (TURNS, rows, depth), generator=random, dtype=torch.int8)
     b = torch.randint(-100, 100, (TURNS, depth, size[1]), generator=random, dtype=torch.int8)
     scale = 2.0 ** torch.randint(-2, 3, (TURNS, rows), generator=random)
+    of_columns = 2.0 ** torch.randint(-2, 3, (size[1],), generator=random)
     products = a.int() @ (b.int() - 3) if scaled else a.int() @ b.int()
     sums = torch.zeros(rows, size[1], dtype=torch.int32)
     for turn in range(TURNS):
@@ -98,8 +99,11 @@ def test_products_that_add_to_one_another_are_exact(
         "a_ptr": a,
         "b_ptr": b,
         "scale_ptr": scale,
+        "of_columns": of_columns,
         "out_ptr": torch.zeros(1, dtype=torch.int32) if scaled else Expected(sums),
-        "scaled_ptr": Expected((products * scale[:, :, None]).sum(0)) if scaled else torch.zeros(1),
+        "scaled_ptr": Expected((products * scale[:, :, None] * of_columns).sum(0))
+        if scaled
+        else torch.zeros(1),
         "rows": rows,
         "turns": TURNS,
     }
@@ -114,3 +118,7 @@ def test_products_that_add_to_one_another_become_one() -> None:
         for second in (16, 8)
     )
     assert 0 < 2 * one <= two
+
+
+def test_a_tile_adds_to_a_scaled_total_by_itself() -> None:
+    assert "call\ttriton_rvv_tile_4x8_2x4_0011" in compiled((8, 32), (16, 16), scaled=True).assembly

@@ -140,7 +140,7 @@ def test_the_unit_has_one_vector_length() -> None:
 @pytest.mark.parametrize(("rows", "columns"), [(3, 4), (3, 2), (2, 4), (1, 4)])
 def test_no_product_of_a_tile_waits_for_a_load(rows: int, columns: int) -> None:
     """A load takes four cycles of its unit: another one, or four products, come before its use."""
-    name = f"triton_rvv_tile_4x8_{rows}x{columns}_001"
+    name = f"triton_rvv_tile_4x8_{rows}x{columns}_0010"
     lines = tile_functions(f"declare void @{name}(ptr)\n").splitlines()
     begin, end = lines.index("1:"), next(n for n, line in enumerate(lines) if "bnez" in line)
     turn = [line.replace(",", "").split() for line in lines[begin + 1 : end]]

@@ -28,12 +28,15 @@ __all__ = ["tile_functions"]
 
 _SUMS_AT = 8  # the first register of the sums; operands are before it
 _LEFT_AT, _THIRD_AT = 4, 6  # the first registers of A
+_COLUMN_FACTORS_AT = 6  # behind the last step, when operands are no longer needed
 _LINE_BYTES = 64
 _LOADED = {1: "vl1re8.v", 2: "vl2re8.v"}
 # Arguments: where the operands lie, turns of two steps along K, and where rows go, so many bytes
-# apart; in a function that adds, also where the sums before are.
+# apart; in a function that adds, also where the sums before are, and in one that scales, the
+# factors of its rows and of its columns.
 _PAIR, _THIRD, _COLUMNS, _TURNS = "a0", "a1", "a2", "a3"
 _OUT, _OUT_STRIDE, _START, _START_STRIDE = "a4", "a5", "a6", "a7"
+_ROW_FACTORS, _COLUMN_FACTORS = "a6", "a7"
 _LENGTH, _SECOND_OUT, _SECOND_START = "t0", "t1", "t2"
 _ASKED, _NEXT_ASKED, _FIRST_ASKED = "t3", "t4", "t5"  # the ends of rows that are asked for
 
@@ -195,6 +198,10 @@ def _write_rows(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
     yield f"vmv.s.x v0, {_LENGTH}"  # the lower half
     parts = list(itertools.product(range(shape.rows), range(2)))
     spares = itertools.cycle((1, 2, 3))
+    if shape.scales:
+        yield from _factors(unit, shape)
+        yield from _in_stages(unit, shape, parts, half)
+        return
     yield from _to_rows(shape, parts[0], half, spares)
     for number, part in enumerate(parts):
         following = parts[number + 1 : number + 2]
@@ -230,6 +237,65 @@ def _write_part(unit: MatrixUnit, shape: TileShape, part: tuple[int, int]) -> It
         registers = [_sums(shape, row, 2 * run + within) + place for run in runs]
         if shape.adds:
             yield from _added(unit, registers, temporaries)
+        yield from _at_runs(unit, "vse32.v", registers, (_OUT, _SECOND_OUT))
+        yield f"add {_OUT}, {_OUT}, {_OUT_STRIDE}"
+
+
+def _factors(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
+    """Load the factors of the rows, and those of the columns."""
+    columns = [_COLUMN_FACTORS_AT + run for run in range(shape.columns // 2)]
+    yield from _at_runs(unit, "vle32.v", columns, (_COLUMN_FACTORS, _SECOND_START))
+    for row in range(shape.rows * unit.side):
+        yield f"flw ft{row}, {4 * row}({_ROW_FACTORS})"
+
+
+def _in_stages(
+    unit: MatrixUnit, shape: TileShape, parts: Sequence[tuple[int, int]], half: int
+) -> Iterator[str]:
+    """Add parts to a total: while one is added, the next is scaled, and the one after that put into
+    rows, since loads and stores take as long as arithmetic does."""
+    spares = itertools.cycle((1, 2))
+    rows = [list(_to_rows(shape, part, half, spares)) for part in parts]
+    scaled = [list(_scaled(unit, shape, part)) for part in parts]
+    added = [list(_added_to_total(unit, shape, part)) for part in parts]
+    for number in range(-2, len(parts)):
+        stages = ((added, number), (scaled, number + 1), (rows, number + 2))
+        yield from _merged([each[at] for each, at in stages if 0 <= at < len(parts)])
+
+
+def _merged(pieces: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of several pieces, spread evenly among one another."""
+    placed = [
+        ((number + 0.5) / len(piece), line) for piece in pieces for number, line in enumerate(piece)
+    ]
+    return [line for _, line in sorted(placed, key=lambda each: each[0])]
+
+
+def _rows_of(shape: TileShape, part: tuple[int, int]) -> list[list[int]]:
+    """The registers of a part's two rows."""
+    row, place = part
+    runs = range(shape.columns // 2)
+    return [[_sums(shape, row, 2 * run + within) + place for run in runs] for within in range(2)]
+
+
+def _scaled(unit: MatrixUnit, shape: TileShape, part: tuple[int, int]) -> Iterator[str]:
+    """Two rows of a part as floats, times their factors."""
+    row, place = part
+    rows = _rows_of(shape, part)
+    yield from (f"vfcvt.f.x.v v{v}, v{v}" for registers in rows for v in registers)
+    for within, registers in enumerate(rows):
+        factor = unit.side * row + unit.rows_per_register * place + within
+        yield from (f"vfmul.vf v{v}, v{v}, ft{factor}" for v in registers)
+
+
+def _added_to_total(unit: MatrixUnit, shape: TileShape, part: tuple[int, int]) -> Iterator[str]:
+    """Add two rows of a part to a total, times the factors of their columns."""
+    temporaries = itertools.cycle((3, 4, 5))
+    for registers in _rows_of(shape, part):
+        totals = [next(temporaries) for _ in registers]
+        yield from _at_runs(unit, "vle32.v", totals, (_OUT, _SECOND_OUT))
+        for run, (v, total) in enumerate(zip(registers, totals, strict=True)):
+            yield f"vfmadd.vv v{v}, v{_COLUMN_FACTORS_AT + run}, v{total}"
         yield from _at_runs(unit, "vse32.v", registers, (_OUT, _SECOND_OUT))
         yield f"add {_OUT}, {_OUT}, {_OUT_STRIDE}"
 

@@ -88,6 +88,8 @@ class TileShape:
         adds: whether sums that were before are added.
         is_single_step: whether there is one step along K, and otherwise a multiple of two.
         prefetches: whether lines of the operands are asked for ahead.
+        scales: whether sums are taken to floats, and added to a total with a factor for each row
+            and each column.
     """
 
     rows: int
@@ -95,6 +97,7 @@ class TileShape:
     adds: bool
     is_single_step: bool
     prefetches: bool
+    scales: bool
 
     @property
     def pairs(self) -> int:
@@ -114,12 +117,15 @@ class TileShape:
     def function(self, unit: MatrixUnit) -> str:
         """The name of the function."""
         size = f"{unit.side}x{unit.depth}_{self.rows}x{self.columns}"
-        return f"triton_rvv_tile_{size}_{self.adds:d}{self.is_single_step:d}{self.prefetches:d}"
+        flags = (self.adds, self.is_single_step, self.prefetches, self.scales)
+        return f"triton_rvv_tile_{size}_{''.join(str(int(flag)) for flag in flags)}"
 
     @staticmethod
     def of_function(name: str) -> tuple[MatrixUnit, TileShape] | None:
         """The unit and the tile of a function; None for other functions."""
-        found = re.fullmatch(r"triton_rvv_tile_(\d+)x(\d+)_(\d)x(\d)_([01])([01])([01])", name)
+        found = re.fullmatch(
+            r"triton_rvv_tile_(\d+)x(\d+)_(\d)x(\d)_([01])([01])([01])([01])", name
+        )
         if found is None:
             return None
         side, depth, rows, columns, *flags = map(int, found.groups())

@@ -20,7 +20,7 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
-from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.builder import WRITE, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
@@ -40,6 +40,7 @@ from triton_rvv.lowering.products.matrix_panels import (
     packed_rows,
     row_tiles,
 )
+from triton_rvv.lowering.products.scaled_totals import ScaledTotal, scaled_total
 from triton_rvv.targets.matrix_unit import MatrixUnit, TileShape
 from triton_rvv.targets.target import Target
 
@@ -74,6 +75,7 @@ class _Product:
         store: what to do with complete tiles in the last turn of a loop.
         in_parts: whether the mask of that store may cut tiles.
         update: what to do with tiles in every turn, in place of writing them to `result`.
+        scaled: what that is, if tiles do it themselves.
     """
 
     unit: MatrixUnit
@@ -86,6 +88,7 @@ class _Product:
     store: EpilogueStore | None
     in_parts: bool = False
     update: LoopUpdate | None = None
+    scaled: ScaledTotal | None = None
 
     def plane(self, builder: Builder, position: Val, rows: int) -> _Product:
         """That of one position in a batch, whose A has so many rows."""
@@ -132,6 +135,8 @@ def multiply_int8(
         parts = [(each, right.shape[-2]) for each, right in zip(sources, rights, strict=True)]
         b = column_panels(context, unit, parts, columns, live, tile_columns)
         product = _Product(unit, live, a, b, tile_columns, before, result, store, update=update)
+        if update is not None and _scales_itself(product):
+            product = replace(product, scaled=scaled_total(context, operation, update))
         if store is not None:
             store.takes_part = store.part is not None and _is_in_place(product)
         for plane in index_loops.positions(context, lefts[0].shape[:-2], unrolled=False):
@@ -206,6 +211,9 @@ def _tile(
     panels = [product.left.panel(builder, top) for top in (row, below)]
     panels.append(product.right.packed.panel(builder, column))
     call = _Call(builder, product, tiles.operands, panels)
+    if product.scaled is not None:
+        _add_scaled(context, product.scaled, call, point, height)
+        return
     if product.update is not None or not _is_in_place(product):
         _by_an_array(context, product, call, point, height)
         return
@@ -244,12 +252,16 @@ class _Call:
         """Write the sum of the product and of what was before."""
         self._call(True, [to.start, to.stride_bytes, before.start, before.stride_bytes])
 
-    def _call(self, adds: bool, places: Sequence[Val]) -> None:
+    def scale(self, to: TilePlace, rows: Val, columns: Val) -> None:
+        """Add the product to a total, times factors of rows and columns that lie there."""
+        self._call(False, [to.start, to.stride_bytes, rows, columns], scales=True)
+
+    def _call(self, adds: bool, places: Sequence[Val], scales: bool = False) -> None:
         unit, whole = self.product.unit, self.product.left.depth
         turns = self.builder.shift_right(self.product.left.stride, unit.turn_depth.bit_length() - 1)
         prefetches = self.builder.abilities.machine.prefetch != "off"
         columns = self.product.columns // unit.side
-        shape = TileShape(self.rows, columns, adds, whole == unit.depth, prefetches)
+        shape = TileShape(self.rows, columns, adds, whole == unit.depth, prefetches, scales)
         arguments = [*self.panels, turns, *places]
         self.builder.call_void(shape.function(unit), arguments)
 
@@ -265,6 +277,30 @@ def _is_in_place(product: _Product) -> bool:
         return is_zero or is_same
     usual = start.usual
     return is_zero and isinstance(usual, Buffer) and usual.pointer.ref == result.pointer.ref
+
+
+def _scales_itself(product: _Product) -> bool:
+    """Whether tiles cover the block, and begin with sums of 0."""
+    first = product.start.first
+    is_zero = isinstance(first, Splat) and first.value.constant == 0
+    panels = (product.result.panel, product.update.array.panel if product.update else 0)
+    is_covered = min(panels) >= product.columns
+    return is_zero and first is product.start.usual and is_covered and product.store is None
+
+
+def _add_scaled(
+    context: Context, total: ScaledTotal, call: _Call, point: VectorIndex, height: int
+) -> None:
+    """Have a tile add to a total, whose lines are asked for first."""
+    builder, (row,) = context.builder, point.index
+    place = TilePlace.of_array(builder, total.array, point)
+    for number in range(height):
+        builder.prefetch(place.row(builder, integer(number)), WRITE)
+    factors = [
+        total.rows.address(builder, (row,)),
+        total.columns.address(builder, (point.start,)),
+    ]
+    call.scale(place, *factors)
 
 
 def _by_an_array(
