@@ -36,15 +36,16 @@ def main(argv: Sequence[str] | None) -> int:
             be written.
     """
     arguments = _parse(argv)
-    # torch takes seconds to import: --help does not wait for it.
+    from kernels.captured.task_file import read_capture
+
+    captured = read_capture(arguments.file)
+    # torch takes seconds to import: --help and a mistyped file do not wait for it.
     from engine.programs.spaces import spaces_in
     from engine.programs.task_list import task_list
     from engine.programs.task_page import task_page
     from engine.programs.task_table import bound_text, coverage_text, task_rows
     from foundation.console import EscapingConsole
-    from kernels.captured.task_file import read_capture
 
-    captured = read_capture(arguments.file)
     rows = task_rows(captured, spaces_in(arguments.file))
     if arguments.html is not None:
         write_text_file(arguments.html, task_page(captured, rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
@@ -46,6 +47,8 @@ SSH_PREFIX = "ssh://"
 _EMULATED_PREFIX = "emulated:"
 _DEFAULT_EMULATED = "x60"
 _FILE_SUFFIX = ".toml"
+# What has a user, a domain or the numbers of an address.
+_ADDRESS = re.compile(r"[\w.-]+@[\w.:\[\]-]+|[\w-]+(\.[\w-]+)+")
 # A name that shares less with a known one is not a typing mistake: laptop is not python.
 _SIMILAR = 0.7
 
@@ -193,7 +196,10 @@ def _unknown_device(name: str, names: Sequence[str]) -> str:
             f"its model, {_EMULATED_PREFIX}{name}"
         )
     hint = nearest(name, names, _SIMILAR)
-    if not hint.endswith("?"):  # no name is near, so it may be a board
+    is_near = hint.endswith("?")
+    if not is_near and _ADDRESS.fullmatch(name):
+        hint = f"if it is the address of a board, write {SSH_PREFIX}{name}"
+    elif not is_near:  # it may be a board
         hint += f", or write a board file for your own with `{write_command()}`"
     return f"there is no device named {name}: {hint}"
 

@@ -221,6 +221,10 @@ def kernel_name(text: str) -> str:
         what = "a folder" if path.is_dir() else "no Python file"
         raise UserError(f"{text} is {what}: give the path of a Python file with a kernel")
     if is_kernel_file(text):
+        file = Path(re.sub(r"(\.py):\w+$", r"\1", text))
+        if not file.exists():
+            advice = "give the path of a Python file with a kernel"
+            raise UserError(f"there is no file {file}: {advice}")
         return text
     return one_of("kernel", kernel_names)(text)
 

@@ -49,7 +49,7 @@ def info_on(machine: str, board: str, ray_address: str | None) -> BoardInfo:
     if ray_address is None:
         raise UserError(
             f"{board}@{machine} is reached from another machine of a Ray cluster: give "
-            "--ray-address too"
+            f"--ray-address too, or for a board at this address write ssh://{board}@{machine}"
         )
     with ray_session(1, ray_address):
         pool = WorkerPool([Blueprint(_Informant, cpus=0, machine=machine)])

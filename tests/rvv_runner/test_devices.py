@@ -73,10 +73,7 @@ def test_a_board_file_without_an_address_is_told_to_name_one(my_board):
     [
         ("bpi-f3", "bpi-f3 is a kind of board, and you have no board file of that name: write"),
         ("x60", "x60 is a kind of board, and you have no board file of that name: write"),
-        (
-            "192.168.1.20",
-            "there is no device named 192.168.1.20: choose one of .* or write a board",
-        ),
+        ("tower", "there is no device named tower: choose one of .* or write a board"),
         ("none.toml", "there is no board file none.toml: write one"),
     ],
 )
@@ -86,6 +83,12 @@ def test_who_has_a_board_is_told_how_to_name_it(my_board, name, refused):
         load_board(name)
     assert command in str(caught.value)
     assert name.endswith(".toml") or "emulated:x60-ime, host, my-board" in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["192.168.1.20", "me@lab", "me@10.0.0.7", "board.local"])
+def test_the_address_of_a_board_is_told_apart_from_a_name(my_board, address):
+    with pytest.raises(BoardError, match=f"if it is the address of a board, write ssh://{address}"):
+        board_file_of(address)
 
 
 def test_only_boards_over_ssh_are_checked():
