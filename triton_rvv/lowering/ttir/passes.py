@@ -27,6 +27,7 @@ from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
+from triton_rvv.lowering.ttir.repeated_loads import load_repeated
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
 from triton_rvv.lowering.ttir.shared_rows import share_rows
@@ -86,6 +87,11 @@ PASSES: Sequence[Pass] = (
         "turn-short-rows",
         turn_short_rows,
         "Turns blocks around whose short rows are reduced, so that their rows are lanes.",
+    ),
+    Pass(
+        "load-repeated",
+        load_repeated,
+        "Loads once what neighbouring columns share, such as the scale of a group of weights.",
     ),
     Pass(
         "unroll-loops",

@@ -1,0 +1,75 @@
+"""Loads of what neighbouring columns share, such as scales of groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from qemu_kernels import Expected, KernelRunner
+
+from triton_rvv import RVVTarget, compile_kernel
+
+
+@triton.jit
+def grouped_kernel(
+    x_ptr, s_ptr, y_ptr, z_ptr, N, K, GROUP: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
+):
+    rows = tl.program_id(0) * BN + tl.arange(0, BN)
+    total = tl.zeros((BN,), dtype=tl.float32)
+    for k in range(0, K, BK):
+        at = k + tl.arange(0, BK)
+        mask = (rows < N)[:, None] & (at < K)[None, :]
+        x = tl.load(x_ptr + rows[:, None] * K + at[None, :], mask=mask, other=0.0)
+        groups = (K + GROUP - 1) // GROUP
+        places = rows[:, None] * groups + (at // GROUP)[None, :]
+        scale = tl.load(s_ptr + places, mask=mask, other=-1.0)
+        tl.store(y_ptr + rows[:, None] * K + at[None, :], x * scale, mask=mask)
+        total += tl.sum(x + scale, axis=1)
+    tl.store(z_ptr + rows, total, mask=rows < N)
+
+
+@pytest.mark.parametrize(("group", "columns"), [(16, 32), (32, 32), (64, 32), (24, 16), (8, 64)])
+def test_scales_of_groups(run: KernelRunner, group: int, columns: int) -> None:
+    rows, depth = 5, 100
+    random = np.random.default_rng(1)
+    x = random.integers(-9, 9, (rows, depth)).astype(np.float32)
+    scales = random.integers(1, 9, (rows, -(-depth // group))).astype(np.float32)
+    each = np.repeat(scales, group, 1)[:, :depth]
+    beyond = -depth % columns
+    run(
+        grouped_kernel, grid=(2,),
+        x_ptr=x, s_ptr=scales, y_ptr=Expected(x * each),
+        z_ptr=Expected((x + each).sum(1) - beyond),
+        N=rows, K=depth, GROUP=group, BN=4, BK=columns,
+    )  # fmt: skip
+
+
+@triton.jit
+def looked_up_kernel(s_ptr, y_ptr, shift, BY: tl.constexpr, STEP: tl.constexpr):
+    rows, columns = tl.arange(0, 8), tl.program_id(0) * 64 + tl.arange(0, 64)
+    at = rows[:, None] * 9 + ((STEP * columns + shift) // BY)[None, :]
+    tl.store(y_ptr + rows[:, None] * 64 + columns[None, :], tl.load(s_ptr + at))
+
+
+@pytest.mark.parametrize(
+    ("by", "step", "shift", "fires"),
+    [
+        (8, 1, 0, 1),
+        (48, 3, 0, 0),
+        (16, 2, 0, 1),
+        (4, 1, 0, 0),
+        (16, 1, 32, 1),
+        (16, 1, 3, 0),
+        (16, 1, -32, 0),  # quotients are rounded to zero: 31 columns have the first one
+        (16, 1, None, 0),
+    ],
+)
+def test_neighbours_that_are_known_to_be_alike_fire(
+    by: int, step: int, shift: int | None, fires: int
+) -> None:
+    types = {"s_ptr": "*fp32", "y_ptr": "*fp32", "shift": "i32"}
+    known = {} if shift is None else {"shift": shift}
+    constants = {"BY": by, "STEP": step}
+    made = compile_kernel(looked_up_kernel, types, constants, RVVTarget.named("x60"), known=known)
+    assert {each.name: each.count for each in made.passes}["load-repeated"] == fires

@@ -1,0 +1,161 @@
+"""How many neighbours of a block are the same number, as those of `columns // 32` are."""
+
+from __future__ import annotations
+
+import math
+
+from triton_rvv.frontend.attributes import DenseAttribute
+from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.known_integers import KnownIntegers
+
+__all__ = ["ALL_ALIKE", "Granules", "axis_before", "one_number"]
+
+# A power of two that no dimension reaches: all neighbours are the same.
+ALL_ALIKE = 1 << 30
+_AT_SAME_PLACE = ("arith.", "tt.addptr", "tt.bitcast")
+_NEVER_NEGATIVE = ("arith.addi", "arith.muli", "arith.divsi", "arith.remsi", "arith.minsi")
+_COUNTS = ("tt.get_program_id", "tt.get_num_programs")
+# Predicates `slt` and `sle` of `arith.cmpi`.
+_BELOW = (2, 3)
+
+
+class Granules:
+    """Asks of values along one of their dimensions.
+
+    Args:
+        module: all operations.
+        integers: the scalars that are known.
+    """
+
+    def __init__(self, module: Operation, integers: KnownIntegers) -> None:
+        self._integers = integers
+        self._makers: dict[Value, Operation] = {}
+        self._counted: dict[Value, Operation] = {}
+        for each in module.walk():
+            self._makers.update(dict.fromkeys(each.results, each))
+            if each.name == "scf.for":
+                self._counted[each.regions[0].block.arguments[0]] = each
+
+    def of(self, value: Value, axis: int) -> int:
+        """A power of two: so many neighbours, from a multiple of it on, are the same.
+
+        Where a sum in a quotient wraps, addresses made of it lie outside of any array.
+        """
+        maker = self._makers.get(value)
+        if maker is None:
+            return 1
+        if _size(value, axis) == 1 or maker.name == "tt.splat" or one_number(maker) is not None:
+            return ALL_ALIKE
+        if maker.name in ("tt.expand_dims", "tt.broadcast"):
+            return self.of(maker.operands[0], axis_before(maker, axis))
+        if maker.name in ("arith.divsi", "arith.shrsi"):
+            own = self._of_quotient(maker)
+            if own > 1:
+                return own
+        if not maker.operands or not maker.name.startswith(_AT_SAME_PLACE):
+            return 1
+        return min(self.of(operand, axis) for operand in maker.operands)
+
+    def decided_by_first(self, value: Value, axis: int) -> int:
+        """A power of two: of so many neighbours the first is true where any of them is."""
+        maker = self._makers.get(value)
+        if maker is None:
+            return 1
+        if maker.name in ("tt.expand_dims", "tt.broadcast") and _size(value, axis) > 1:
+            return self.decided_by_first(maker.operands[0], axis_before(maker, axis))
+        if maker.name == "arith.andi":
+            return min(self.decided_by_first(each, axis) for each in maker.operands)
+        if maker.name == "arith.cmpi" and maker.integer("predicate") in _BELOW:
+            line, bound = maker.operands
+            rises = self._rise(line) if _rank(line) == 1 else None
+            if rises is not None and rises[0] == 1 and self.of(bound, axis) == ALL_ALIKE:
+                return rises[1] & -rises[1] if rises[1] else ALL_ALIKE
+        return self.of(value, axis)
+
+    def _of_quotient(self, quotient: Operation) -> int:
+        """Of a line that rises evenly from a multiple of a power of two, by a multiple of it."""
+        left, right = quotient.operands
+        divisor = one_number(self._makers.get(right))
+        rises = self._rise(left) if _rank(left) == 1 else None
+        if divisor is None or divisor <= 0 or rises is None or not self._is_natural(left):
+            return 1
+        if quotient.name == "arith.shrsi":
+            divisor = 1 << divisor
+        step, multiple = rises
+        aligned = math.gcd(multiple, divisor)
+        aligned &= -aligned
+        return 1 << ((aligned - 1) // step + 1).bit_length() - 1 if step > 0 else 1
+
+    def _rise(self, line: Value) -> tuple[int, int] | None:
+        """From an element of a line to the next, and what the first one is a multiple of."""
+        maker = self._makers.get(line)
+        if maker is None:
+            return None
+        if maker.name == "tt.make_range":
+            return 1, maker.integer("start")
+        if (number := one_number(maker)) is not None:
+            return 0, abs(number)
+        if maker.name == "tt.splat":
+            return 0, self._multiple(maker.operands[0])
+        if maker.name not in ("arith.addi", "arith.muli"):
+            return None
+        one, other = (self._rise(operand) for operand in maker.operands)
+        if one is None or other is None:
+            return None
+        if maker.name == "arith.addi":
+            return one[0] + other[0], math.gcd(one[1], other[1])
+        factors = [one_number(self._makers.get(operand)) for operand in maker.operands]
+        factor, of = (factors[0], other) if factors[0] is not None else (factors[1], one)
+        return None if factor is None or factor < 0 else (of[0] * factor, of[1] * factor)
+
+    def _multiple(self, number: Value) -> int:
+        """What a scalar is a multiple of; 0 is one of all."""
+        if (known := self._integers.of(number)) is not None:
+            return abs(known)
+        if number in self._counted:
+            start, _, step, *_ = self._counted[number].operands
+            return math.gcd(self._multiple(start), self._multiple(step))
+        maker = self._makers.get(number)
+        if maker is None or maker.name not in ("arith.addi", "arith.muli"):
+            return 1
+        one, other = map(self._multiple, maker.operands)
+        return one * other if maker.name == "arith.muli" else math.gcd(one, other)
+
+    def _is_natural(self, value: Value) -> bool:
+        """Whether no element is below 0, but for sums that wrap."""
+        if (known := self._integers.of(value)) is not None:
+            return known >= 0
+        if value in self._counted:
+            return self._is_natural(self._counted[value].operands[0])
+        maker = self._makers.get(value)
+        if maker is None:
+            return False
+        if (number := one_number(maker)) is not None:
+            return number >= 0
+        if maker.name in _COUNTS or maker.name == "tt.make_range":
+            return True
+        is_of_such = maker.name in _NEVER_NEGATIVE or maker.name == "tt.splat"
+        return is_of_such and all(map(self._is_natural, maker.operands))
+
+
+def one_number(maker: Operation | None) -> int | None:
+    """The integer that a constant block is filled with."""
+    value = None if maker is None else maker.attributes.get("value")
+    if not isinstance(value, DenseAttribute) or len(value.elements) != 1:
+        return None
+    return value.elements[0] if isinstance(value.elements[0], int) else None
+
+
+def axis_before(operation: Operation, axis: int) -> int:
+    """Which dimension of the operand of a view one of its result is; its own where it is new."""
+    added = operation.integer("axis") if operation.name == "tt.expand_dims" else axis
+    return axis - 1 if axis > added else axis
+
+
+def _rank(value: Value) -> int:
+    return len(value.type.shape) if isinstance(value.type, TensorType) else 0
+
+
+def _size(value: Value, axis: int) -> int:
+    return value.type.shape[axis] if isinstance(value.type, TensorType) else 1
