@@ -59,6 +59,22 @@ def test_a_board_without_the_unit_is_refused_before_anything_runs(
         board.open()
 
 
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [(0o644, "runs no program that lies in the tuner's folder"), (0o755, "program: no more")],
+)
+def test_a_program_that_does_not_run_says_nothing_about_the_unit(
+    board_file: BoardFile, tmp_path: Path, mode: int, reason: str
+) -> None:
+    (tmp_path / "wrapper").write_text("#!/bin/sh\necho no more\nexit 3\n")
+    (tmp_path / "wrapper").chmod(mode)
+    assert board_file.ssh is not None
+    ssh = dataclasses.replace(board_file.ssh, wrapper=(str(tmp_path / "wrapper"),))
+    changed = dataclasses.replace(board_file, cpu="x60-ime", ssh=ssh)
+    with pytest.raises(BoardError, match=reason):
+        SshBoard("test", changed, patience_s=0).open()
+
+
 @pytest.mark.long
 def test_a_study_on_a_board_without_the_unit_ends_before_its_first_trial(
     server: SshServer,

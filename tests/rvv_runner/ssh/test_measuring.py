@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 from ssh_cases import SCALE, TIMEOUT_S, doubled, processes_with
 
+from rvv_runner.ssh.cache import NO_PROGRAM_RUNS
+
 # Leaves a family in sessions of their own behind, the first time it runs.
 LEAVES_CHILDREN = f"""
 extern int fork(void), setsid(void), pause(void);
@@ -67,6 +69,13 @@ def test_a_wrapper_that_is_not_there_is_the_boards_fault(open_board, build_kerne
     measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)
     assert measurement.status == "board"
     assert "no-such-emulator" in measurement.reason
+
+
+def test_a_folder_that_is_mounted_noexec_is_named(open_board, build_kernel, tmp_path):
+    (tmp_path / "plain").touch(mode=0o644)  # refused as all programs on such a file system are
+    board = open_board(wrapper=(str(tmp_path / "plain"),))
+    measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)
+    assert (measurement.status, measurement.reason) == ("board", NO_PROGRAM_RUNS)
 
 
 def test_nothing_is_shipped_twice(open_board, build_kernel, settings):
