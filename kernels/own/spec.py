@@ -189,7 +189,9 @@ class _OwnKernel:
                 (problem.spec.source_digest, str(dict(config)), *map(str, key)),
                 lambda: telling_changes(
                     lambda changes: replace(plain, changes=changes),
-                    lambda launch: self._arguments(problem, launch, expected_outputs(launch)),
+                    lambda launch: self._arguments(
+                        problem, launch, expected_outputs(launch, with_unnamed=False)
+                    ),
                     problem.constants(config),
                 ),
             )
