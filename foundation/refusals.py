@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import errno
 import io
+import shutil
+import tempfile
 import traceback
 from pathlib import Path
 
-__all__ = ["refusal"]
+__all__ = ["full_temporary_folder", "refusal"]
+
+# Processes write logs as they start; with less than this, they end.
+_LEAST_FREE_BYTES = 1 << 20
 
 # What the system says where the machine, and not this program, is at fault.
 _REFUSALS = frozenset(
@@ -40,6 +45,12 @@ def refusal(error: OSError) -> str | None:
     return f"{what} cannot be used: {error.strerror}"
 
 
+def full_temporary_folder() -> str | None:
+    """The folder for temporary files, if its disk is full."""
+    folder = tempfile.gettempdir()
+    return folder if shutil.disk_usage(folder).free < _LEAST_FREE_BYTES else None
+
+
 def _written(error: OSError) -> str | None:
     """The file that the innermost function with one was writing: the system names files that
     cannot be opened, and none that cannot be written to."""
@@ -50,5 +61,7 @@ def _written(error: OSError) -> str | None:
                 found = str(value)
             elif isinstance(value, io.IOBase) and getattr(value, "mode", "r") not in ("r", "rb"):
                 opened = getattr(value, "name", None)
-                found = opened if isinstance(opened, str) else found
+                # A standard stream that some caller holds says nothing of what was written.
+                if isinstance(opened, str) and not opened.startswith("<"):
+                    found = opened
     return found

@@ -19,7 +19,8 @@ from engine.workers.worker import (
     WorkerGone,
     WorkerTimeout,
 )
-from foundation.errors import TooBusyError
+from foundation.errors import TooBusyError, UserError
+from foundation.refusals import full_temporary_folder
 
 __all__ = ["Lease", "PoolClosed", "WorkerPool"]
 
@@ -129,6 +130,12 @@ class WorkerPool:
                 return
             except WorkerDied as error:
                 if start == _STARTS:
+                    if folder := full_temporary_folder():
+                        raise UserError(
+                            f"a worker ({worker.name}) died {_STARTS} times while it started, and "
+                            f"the disk of {folder} is full: free some space there, or set TMPDIR "
+                            "to a folder on another disk"
+                        ) from error
                     raise TooBusyError(
                         f"a worker ({worker.name}) died {_STARTS} times while it started "
                         f"({error}): end other programs"

@@ -163,6 +163,18 @@ def test_a_worker_that_never_starts_is_one_sentence(tmp_path: Path) -> None:
         pool.close()
 
 
+def test_a_full_disk_is_named_where_no_worker_starts(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/proc")  # which has room for nothing
+    pool = BoardPool(
+        [BoardSource("fake", functools.partial(FakeBoard, tmp_path / "log", deaths=9))]
+    )
+    try:
+        with pytest.raises(UserError, match=r"the disk of /proc is full: free some space"):
+            pool.measure(artifact(time_ms=3), 1, 10)
+    finally:
+        pool.close()
+
+
 def builder_of_which_one_starts_slowly(folder: Path) -> FakeBuilder:
     """The first of a pool to start waits until a file says that it may go on."""
     try:

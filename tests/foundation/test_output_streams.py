@@ -81,6 +81,13 @@ def test_a_file_on_a_full_disk_is_named(statement: str) -> None:
     assert ended(statement) == "tried: /dev/full cannot be used: No space left on device\n"
 
 
+def test_an_output_that_a_caller_holds_is_not_taken_for_the_file() -> None:
+    statement = 'out = sys.stdout; os.write(os.open("/dev/full", os.O_WRONLY), b"text")'
+    assert ended(statement) == (
+        "tried: a file or the output cannot be used: No space left on device\n"
+    )
+
+
 def test_a_machine_without_a_folder_for_temporary_files_is_told_what_to_set() -> None:
     statement = "tempfile._candidate_tempdir_list = lambda: ['/nowhere']; tempfile.mkdtemp()"
     assert ended(statement) == (
@@ -91,7 +98,7 @@ def test_a_machine_without_a_folder_for_temporary_files_is_told_what_to_set() ->
 def ended(statement: str) -> str:
     """What a command whose body is this prints to stderr, as a mistake of the user."""
     program = f"""
-import io, shutil, tempfile
+import io, os, shutil, sys, tempfile
 from pathlib import Path
 from foundation.command_line import run_command
 
