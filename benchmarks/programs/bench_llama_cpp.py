@@ -50,6 +50,10 @@ _MANY_ROWS = tuple(
     {"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": columns}
     for rows, columns in ((4, 64), (16, 32), (16, 64), (32, 64))
 )
+_ROWS_OF_UNIT = tuple(
+    {"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": columns}
+    for rows, columns in ((16, 64), (32, 64), (32, 128), (64, 64))
+)
 # What is not called is left out, so that two files of ggml's do.
 _FLAGS = ("-O3", "-DNDEBUG", "-ffunction-sections", "-fdata-sections", "-Wno-everything")
 _CPU = "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs+zfh+zvfh+zicbop"
@@ -148,7 +152,8 @@ def row(board: EmulatedBoard, program: Path, shape: Mapping[str, int]) -> str:
         reason = done.result.stderr.strip()
         raise SystemExit(f"ggml's products ended with status {done.result.returncode}: {reason}")
     theirs = [region.cycles for region in parse_report(done.report)]
-    configs = _ONE_ROW if shape["M"] == 1 else _MANY_ROWS
+    many = _ROWS_OF_UNIT if board.info.target.matrix_unit else _MANY_ROWS
+    configs = _ONE_ROW if shape["M"] == 1 else many
     time_s, _ = measured(board, Step("matmul_w4a8", shape, "i8", 1, configs))
     own = time_s * board.info.frequency_hz
     figures = [f"{cycles / 1e6:.2f} M" for cycles in (*theirs, own)]
