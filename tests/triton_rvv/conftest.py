@@ -1,17 +1,22 @@
 """One runner of kernels for all tests of the compiler, so that nothing is built twice; the host as
-Triton's driver; the IR verified after every pass."""
+Triton's driver; the IR verified after every pass; code in one order of its instructions."""
 
 from __future__ import annotations
 
+import functools
+import zlib
 from collections.abc import Collection, Iterator
+from typing import Any
 
 import pytest
 import triton
 from qemu_kernels import KernelRunner
 
 import triton_rvv
+from triton_rvv.codegen import llvm
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.ttir_verifier import verify
+from triton_rvv.lowering import BY_ESTIMATE
 from triton_rvv.lowering.control import function
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.passes import PARSED, Fired, Watch, run_passes
@@ -33,6 +38,32 @@ def verified_passes() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(function, "run_passes", run_verified)
         yield
+
+
+_FASTER_ORDER = llvm._faster_order
+
+
+@functools.lru_cache(maxsize=32)  # tests that ask for the same lie close together
+def _one_order(optimised: str, machine: Any) -> llvm.MachineCode:
+    order = ("topdown", "bidirectional")[zlib.crc32(optimised.encode()) % 2]
+    return llvm._translated(optimised.replace(f'"{BY_ESTIMATE}"', f'"{order}"'), machine)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_order() -> Iterator[None]:
+    """Code that may have either order gets one, each in about half of the kernels.
+
+    Which one is faster matters to no result, and to make both takes half as long again.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(llvm, "_faster_order", _one_order)
+        yield
+
+
+@pytest.fixture
+def faster_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The faster order, as outside of these tests."""
+    monkeypatch.setattr(llvm, "_faster_order", _FASTER_ORDER)
 
 
 @pytest.fixture(scope="session")

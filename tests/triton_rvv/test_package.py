@@ -110,6 +110,7 @@ def test_same_object_twice_in_one_process():
     assert matmul_digest() == matmul_digest()
 
 
+@pytest.mark.usefixtures("faster_order")
 def test_same_object_whatever_the_hash_seed(tmp_path):
     code = "from test_package import matmul_digest; print(matmul_digest())"
     folders = [str(Path(__file__).parent), str(PACKAGE.parent), os.environ["PYTHONPATH"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import llvmlite.binding as llvm
+import pytest
 import triton
 import triton.language as tl
 
@@ -13,6 +14,8 @@ from triton_rvv.codegen.loop_estimate import estimated_cycles
 from triton_rvv.codegen.vector_code import Reload, Vector, innermost_loops
 from triton_rvv.lowering import SCHEDULED_BY_LLVM
 from triton_rvv.targets.host_target import host_target
+
+pytestmark = pytest.mark.usefixtures("faster_order")
 
 
 @triton.jit
