@@ -7,6 +7,7 @@ import pytest
 import triton
 import triton.language as tl
 from ir_text import function
+from pairs import in_turn
 from qemu_kernels import Expected
 
 from triton_rvv.frontend.ttir import parse_module
@@ -80,11 +81,12 @@ def halves_kernel(
     tl.store(out_ptr + places, total, mask=m[:, None] < rows)
 
 
-@pytest.mark.parametrize("vlen_bits", [128, 256])
-@pytest.mark.parametrize("shape", [(1, 32, 16), (4, 16, 16), (8, 128, 16), (16, 64, 16)])
+@pytest.mark.parametrize(
+    ("m", "n", "k", "vlen_bits"),
+    in_turn([(1, 32, 16), (4, 16, 16), (8, 128, 16), (16, 64, 16)], [128, 256]),
+)
 @pytest.mark.parametrize("are_extreme", [True, False])
-def test_sums_are_exact(run, shape, vlen_bits, are_extreme):
-    m, n, k = shape
+def test_sums_are_exact(run, m, n, k, vlen_bits, are_extreme):
     rows, turns, random = max(1, m - 1), 3, np.random.default_rng(7)
     a = random.integers(-128, 128, (m, turns, 2, k)).astype(np.int8)
     packed = random.integers(0, 256, (turns, k, n)).astype(np.uint8)
