@@ -71,6 +71,11 @@ def load_kernel(name: str) -> KernelSpec:
         from kernels.captured.problem import load_captured
 
         return load_captured(name)
+    if name.endswith(".capture"):
+        from kernels.captured.task_file import read_capture
+
+        read_capture(name)  # which says what keeps it from being one
+        raise UserError(f"name a task of {name} as {name}#KEY: list them with the command tasks")
     if is_kernel_file(name):
         from kernels.own.spec import load_own_kernel
 

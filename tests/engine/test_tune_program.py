@@ -214,6 +214,13 @@ def test_a_capture_without_launches_is_refused(capture: CaptureFile) -> None:
         tune_command.main([str(capture.path)])
 
 
+def test_a_capture_in_the_place_of_a_kernel_is_told_apart(capture: CaptureFile) -> None:
+    with pytest.raises(UserError, match=r"there is no file other\.capture: make a capture with"):
+        load_kernel("other.capture")
+    with pytest.raises(UserError, match=r"name a task of .*program\.capture as .*#KEY"):
+        load_kernel(str(capture.path))
+
+
 def test_a_changed_kernel_is_refused(capture: CaptureFile) -> None:
     key = add_to(capture, digest="0" * 16)
     with pytest.raises(UserError, match=r"the kernel add_kernel of .* has changed"):
