@@ -241,7 +241,10 @@ def _poison(after: torch.Tensor) -> torch.Tensor:
 
 
 def _flipped(integers: torch.Tensor) -> torch.Tensor:
-    return ~integers
+    """The complement, of truth values or of bits; torch has none for most unsigned types."""
+    if integers.dtype is torch.bool:
+        return ~integers
+    return (~integers.view(_BITS[integers.element_size()])).view(integers.dtype)
 
 
 def _chosen(where: torch.Tensor, one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:

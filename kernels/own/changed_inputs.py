@@ -14,6 +14,8 @@ __all__ = ["Change", "changed"]
 
 # One row of so many has another scale, and another one another mean.
 _ROWS = 8
+# Types that torch stores and converts, and hardly computes with.
+_BARE = (torch.uint16, torch.uint32, torch.uint64)
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ def _columns(tensor: torch.Tensor, memory: torch.Tensor) -> int:
 
 def _changed_integers(tensor: torch.Tensor, memory: torch.Tensor, change: Change) -> torch.Tensor:
     elements, (least, most) = memory.flatten().clone(), _limits(memory.dtype)
+    if memory.dtype in _BARE:
+        elements, most = elements.to(torch.int64), most if most < 1 << 63 else -1
     if change.backwards:
         elements = elements.flip(0)
     if change.uneven:
@@ -98,7 +102,7 @@ def _changed_integers(tensor: torch.Tensor, memory: torch.Tensor, change: Change
     if change.full_rows:
         rows = elements.reshape(-1, _columns(tensor, memory))
         rows[1::_ROWS], rows[2::_ROWS] = most, least
-    return elements.reshape(memory.shape)
+    return elements.to(memory.dtype).reshape(memory.shape)
 
 
 def _limits(dtype: torch.dtype) -> tuple[int, int]:

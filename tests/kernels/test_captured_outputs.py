@@ -20,6 +20,17 @@ def test_an_output_that_is_written_whole_starts_as_poison() -> None:
     assert found.agree(add()[0].run(found.poisoned()))
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.uint16, torch.uint32, torch.uint64])
+def test_integers_without_a_sign_start_as_something_else(dtype: torch.dtype) -> None:
+    deployed = launch(kernels.copy_kernel, 4, {"BLOCK": 32}, n=100)
+    x = torch.arange(100).to(dtype)
+    found = checked_outputs(deployed, memory_of(x=x, out=torch.zeros(100).to(dtype)))
+    (output,) = found.outputs.values()
+    assert output.start is None
+    assert not (found.poisoned().span("out") == x).any()
+    assert found.agree(deployed.run(found.poisoned()))
+
+
 def test_an_unfinished_output_is_wrong() -> None:
     deployed, memory = add()
     found = checked_outputs(deployed, memory)
