@@ -71,7 +71,7 @@ _PROGRAMS = ("-m", "pytest", "-p", "no:xdist", "-m", "long or not long", "tests/
 PARTS = {
     "programs": Part(_PROGRAMS, 900),
     "own": Part(_bench("own-files"), 500),
-    "tests": Part(_tests(), 400),
+    "tests": Part(_tests(), 600),
     "jobs": Part(("benchmarks/gpu/gpu_jobs.py",), 400),
     "rivals": Part(_bench("split-k", "descriptors", "blockscale", "attention"), 300),
     "products": Part(_bench("other-products"), 300),

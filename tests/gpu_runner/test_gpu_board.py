@@ -146,7 +146,7 @@ def test_more_shared_memory_than_there_is_is_the_configurations_fault(board, bui
 
 
 def test_memory_that_another_program_holds_is_no_fault_of_the_configuration(board, build):
-    artifact = build("vector_add", {"BLOCK_SIZE": 1024, "num_warps": 4}, "fp32", N=1 << 27)
+    artifact = build("vector_add", {"BLOCK_SIZE": 1024, "num_warps": 4}, "fp32", N=1 << 26)
     free_bytes, _ = torch.cuda.mem_get_info()
     held = torch.empty(free_bytes - (1 << 30), dtype=torch.uint8, device="cuda")
     measurement = board.measure(artifact, 1, LIMIT_S)
