@@ -37,7 +37,8 @@ def hoist_masks(kernel: Kernel) -> int:
                 if product.name in ("tt.dot", "tt.dot_scaled")
                 for mask in _masks_of(product, kernel.demanded)
             }
-            moved += _move_before(block, operation, masks)
+            if masks:
+                moved += _move_before(block, operation, masks)
     return moved
 
 

@@ -54,6 +54,8 @@ def locate_extremes(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many reductions became two."""
     fired = 0
     for function in kernel.functions.values():
+        if not any(each.name == "tt.reduce" for each in function.walk()):
+            continue
         rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
         for block in blocks_inside(function):
             for operation in [each for each in block.operations if each.name == "tt.reduce"]:

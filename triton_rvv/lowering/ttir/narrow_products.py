@@ -30,7 +30,7 @@ def narrow_products(kernel: Kernel) -> int:
 
     Where a matrix unit multiplies bytes, it adds up in 32 bits at no cost.
     """
-    if not kernel.target.sums_bytes_in_16_bits:
+    if not (kernel.has_product and kernel.target.sums_bytes_in_16_bits):
         return 0
     fired = 0
     for function in kernel.functions.values():
