@@ -24,6 +24,7 @@ from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import add_late
 from triton_rvv.lowering.ttir.located_extremes import locate_extremes
+from triton_rvv.lowering.ttir.multiplied_shifts import multiply_shifts
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
@@ -73,6 +74,11 @@ Watch = Callable[[Fired, Operation], None]
 
 
 PASSES: Sequence[Pass] = (
+    Pass(
+        "multiply-shifts",
+        multiply_shifts,
+        "Multiplies by powers of two in place of shifts, as passes and code follow products.",
+    ),
     Pass(
         "choose-schedule",
         choose_schedule,

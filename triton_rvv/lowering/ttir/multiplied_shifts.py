@@ -1,0 +1,59 @@
+"""Multiplies by powers of two in place of shifts to the left, which no analysis of addresses knows.
+
+    offsets = columns << 1                          offsets = columns * 2
+    even = load(p + offsets)                        even = load(p + offsets)
+
+Neighbours would be gathered, since nothing tells how far they are from each other. Where no address
+depends on the product, LLVM makes a shift of it again.
+"""
+
+from __future__ import annotations
+
+from triton_rvv.frontend.attributes import Attribute, DenseAttribute
+from triton_rvv.frontend.ttir import Block, Operation
+from triton_rvv.frontend.types import ScalarType, TensorType, element_type
+from triton_rvv.lowering.ttir.block_ranges import one_number
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+
+__all__ = ["multiply_shifts"]
+
+# Narrower integers are no part of an address.
+_OFFSETS = (ScalarType("i32"), ScalarType("i64"))
+
+
+def multiply_shifts(kernel: Kernel) -> int:
+    """Rewrite a kernel in place; how many shifts became products."""
+    if not any(each.name == "arith.shli" for each in kernel.module.walk()):
+        return 0
+    rewriter, fired = Rewriter(kernel.module), 0
+    for block in blocks_inside(kernel.module):
+        for shift in [each for each in block.operations if each.name == "arith.shli"]:
+            factor = _factor(shift, rewriter)
+            if factor is not None:
+                _multiply(block, shift, factor, rewriter)
+                fired += 1
+    return fired
+
+
+def _factor(shift: Operation, rewriter: Rewriter) -> int | None:
+    """The power of two that a shift multiplies by, where it is positive in the shift's type."""
+    element = element_type(shift.result.type)
+    maker = rewriter.makers.get(shift.operands[1])
+    places = one_number(maker) if maker is not None else None
+    if not isinstance(element, ScalarType) or element not in _OFFSETS or places is None:
+        return None
+    return 1 << places if 0 <= places < element.bits - 1 else None
+
+
+def _multiply(block: Block, shift: Operation, factor: int, rewriter: Rewriter) -> None:
+    """Make a product of a shift."""
+    type_, places = shift.result.type, shift.operands[1]
+    value: Attribute = factor
+    if isinstance(type_, TensorType):
+        value = DenseAttribute(type_, (factor,))
+    number = rewriter.value(places)
+    made = rewriter.operation("arith.constant", [], [number], {"value": value}, shift.line)
+    block.operations.insert(block.operations.index(shift), made)
+    rewriter.set_operands(shift, [shift.operands[0], number])
+    shift.name, shift.attributes = "arith.muli", {}
