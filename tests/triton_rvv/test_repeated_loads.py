@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from ir_text import function
 from qemu_kernels import Expected, KernelRunner
 
 from triton_rvv import RVVTarget, compile_kernel
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.lowering.ttir.granules import Granules
+from triton_rvv.lowering.ttir.known_integers import KnownIntegers
+
+HASHED = "(tensor<64xi32>, tensor<64xi32>) -> tensor<64xi32>"
 
 
 @triton.jit
@@ -73,3 +79,20 @@ def test_neighbours_that_are_known_to_be_alike_fire(
     constants = {"BY": by, "STEP": step}
     made = compile_kernel(looked_up_kernel, types, constants, RVVTarget.named("x60"), known=known)
     assert {each.name: each.count for each in made.passes}["load-repeated"] == fires
+
+
+def test_what_is_used_twice_is_asked_once() -> None:
+    # Each step of a hash uses the number before it twice: asked each time, it never ends.
+    body = """
+    %h0 = "tt.make_range"() {end = 64, start = 0} : () -> tensor<64xi32>
+    %k = "arith.constant"() {value = dense<3> : tensor<64xi32>} : () -> tensor<64xi32>
+    """
+    for step in range(60):
+        for name, result, operands in (
+            ("arith.shrsi", f"%s{step}", f"%h{step}, %k"),
+            ("arith.xori", f"%h{step + 1}", f"%h{step}, %s{step}"),
+        ):
+            body += f'{result} = "{name}"({operands}) : {HASHED}\n'
+    module = parse_module(function(body))
+    results = [each.results[0] for each in module.walk() if each.name == "arith.xori"]
+    assert Granules(module, KnownIntegers(module, {})).of(results[-1], 0) == 1

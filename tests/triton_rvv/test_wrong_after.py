@@ -23,5 +23,5 @@ def test_the_one_that_makes_a_kernel_wrong(name):
 
 
 def test_none_is_to_blame():
-    assert wrong_after(lambda _: True) == "It is wrong without any pass or rule."
+    assert wrong_after(lambda _: True).startswith("It is wrong without any pass or rule")
     assert wrong_after(lambda _: False) == "It is right this time."

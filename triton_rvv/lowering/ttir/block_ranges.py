@@ -82,13 +82,14 @@ _OF_SUMS: Mapping[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
 }
 
 
-def one_number(constant: Operation) -> int | None:
+def one_number(maker: Operation | None) -> int | None:
     """The integer that a constant is, or that fills it; None for anything else."""
-    value = constant.attributes.get("value")
+    if maker is None or maker.name != "arith.constant":
+        return None
+    value = maker.attributes.get("value")
     if isinstance(value, DenseAttribute):
         value = value.elements[0] if len(set(value.elements)) == 1 else None
-    is_integer = isinstance(value, int) and constant.name == "arith.constant"
-    return value if is_integer and isinstance(value, int) else None
+    return value if isinstance(value, int) else None
 
 
 def _fits(value: Value, found: Range) -> bool:

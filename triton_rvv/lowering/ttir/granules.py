@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.block_ranges import one_number
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
 
-__all__ = ["ALL_ALIKE", "Granules", "axis_before", "one_number"]
+__all__ = ["ALL_ALIKE", "Granules", "axis_before"]
 
 # A power of two that no dimension reaches: all neighbours are the same.
 ALL_ALIKE = 1 << 30
@@ -32,6 +32,7 @@ class Granules:
         self._integers = integers
         self._makers: dict[Value, Operation] = {}
         self._counted: dict[Value, Operation] = {}
+        self._found: dict[tuple[Value, int], int] = {}
         for each in module.walk():
             self._makers.update(dict.fromkeys(each.results, each))
             if each.name == "scf.for":
@@ -42,6 +43,11 @@ class Granules:
 
         Where a sum in a quotient wraps, addresses made of it lie outside of any array.
         """
+        if (value, axis) not in self._found:
+            self._found[value, axis] = self._alike(value, axis)
+        return self._found[value, axis]
+
+    def _alike(self, value: Value, axis: int) -> int:
         maker = self._makers.get(value)
         if maker is None:
             return 1
@@ -137,14 +143,6 @@ class Granules:
             return True
         is_of_such = maker.name in _NEVER_NEGATIVE or maker.name == "tt.splat"
         return is_of_such and all(map(self._is_natural, maker.operands))
-
-
-def one_number(maker: Operation | None) -> int | None:
-    """The integer that a constant block is filled with."""
-    value = None if maker is None else maker.attributes.get("value")
-    if not isinstance(value, DenseAttribute) or len(value.elements) != 1:
-        return None
-    return value.elements[0] if isinstance(value.elements[0], int) else None
 
 
 def axis_before(operation: Operation, axis: int) -> int:

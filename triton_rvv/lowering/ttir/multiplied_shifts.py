@@ -39,8 +39,7 @@ def multiply_shifts(kernel: Kernel) -> int:
 def _factor(shift: Operation, rewriter: Rewriter) -> int | None:
     """The power of two that a shift multiplies by, where it is positive in the shift's type."""
     element = element_type(shift.result.type)
-    maker = rewriter.makers.get(shift.operands[1])
-    places = one_number(maker) if maker is not None else None
+    places = one_number(rewriter.makers.get(shift.operands[1]))
     if not isinstance(element, ScalarType) or element not in _OFFSETS or places is None:
         return None
     return 1 << places if 0 <= places < element.bits - 1 else None
