@@ -75,7 +75,7 @@ class Choices:
 
     Args:
         skipped: the names of rules that are not to be followed.
-        is_watched: whether anybody reads notes of other kinds than "rules".
+        is_watched: whether notes of other kinds than "rules" are read.
 
     Attributes:
         operation: the one that code is written for; None between operations.

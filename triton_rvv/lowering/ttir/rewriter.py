@@ -73,7 +73,7 @@ class Rewriter:
         operation.operands = [*operands]
 
     def erase(self, block: Block, operation: Operation) -> None:
-        """Take an operation without regions, of which nobody uses a result, out of a block."""
+        """Take an operation without regions, whose results are unused, out of a block."""
         self.set_operands(operation, [])
         for result in operation.results:
             del self.makers[result]
