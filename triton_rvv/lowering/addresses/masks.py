@@ -13,7 +13,7 @@ from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.rules import no, nothing, rule
+from triton_rvv.lowering.llvm.rules import no, rule
 from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer
 
 __all__ = ["JointComparison", "Mask", "Term"]
@@ -132,7 +132,6 @@ class Term:
         widened = self.left.wrapped
         return end if widened is None else builder.select(widened.fits, end, size)
 
-    @rule("count-lanes", nothing, asked_with=1)
     def lanes_in(self, builder: Builder, point: VectorIndex) -> LaneRange | None:
         """The lanes of a run in which the comparison holds, where they are neighbours."""
         in_row = 1 < point.width <= self.left.shape[-1]
@@ -227,6 +226,15 @@ class JointComparison(Tensor):
 def _constant(part: Component) -> int | None:
     """The stride of a dimension that rises evenly, where it is a constant."""
     return part.stride.constant if part.has_rule and part.stride is not None else None
+
+
+@rule("count-lanes", no)
+def _counts_lanes(_: Builder, neighbours: Sequence[Term]) -> bool:
+    """Whether comparisons that hold in neighbouring lanes are told by the numbers of these lanes.
+
+    One mask with one bound for all loads, as where rows end, is made sooner by positions.
+    """
+    return len(neighbours) > 1 or any(len(term.alike) != 1 for term in neighbours)
 
 
 class Mask(Tensor):
@@ -328,10 +336,10 @@ class Mask(Tensor):
                 neighbours.append(term)
             else:
                 total = builder.conjunction(total, term.at(builder, point))
-        # One mask with one bound for all loads, as where rows end, is made sooner by positions.
-        if len(neighbours) == 1 and len(neighbours[0].alike) == 1:
+        if not _counts_lanes(builder, neighbours):
             lanes = LaneRange()
-            total = builder.conjunction(total, neighbours[0].at(builder, point))
+            for term in neighbours:
+                total = builder.conjunction(total, term.at(builder, point))
         for other in self.operands:
             if version.unmasked and isinstance(other, JointComparison):
                 continue

@@ -48,7 +48,7 @@ RULES: Sequence[Rule] = (
     Rule("walk-segments", "Walks over the parts of a line in which addresses rise evenly."),
     Rule("join-lists", "Makes one list for each dimension of a product's operand."),
     Rule("copy-listed-runs", "Copies listed columns in runs where they follow one another."),
-    Rule("count-lanes", "Tells loads and stores how many lanes count in place of a mask."),
+    Rule("count-lanes", "Masks lanes by the numbers of the first and last, not by positions."),
     Rule("compare-jointly", "Asks of a comparison's last element whether all elements are below."),
     Rule("split-at-edges", "Leaves out the masks of vectors inside an image."),
     Rule("end-plain-columns", "Goes without masks up to the last whole vectors of a row."),
