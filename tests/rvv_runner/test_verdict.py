@@ -177,7 +177,7 @@ def test_a_folder_that_runs_no_programs_is_the_boards_fault() -> None:
     report = JobReport("done", limit_s=2, status=126, stderr=said)
     measurement = measurement_of(report, INFO, LIMIT_S, 1, {}, "scale")
     assert measurement.status == "board"
-    assert "name another as `folder` in the board's file" in measurement.reason
+    assert "name another as `folder` in its board file" in measurement.reason
 
 
 def test_a_job_report_without_a_part_is_refused_in_a_sentence() -> None:
