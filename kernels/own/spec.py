@@ -175,12 +175,16 @@ class _OwnKernel:
         launch = self._launch(problem, self.default_config(problem))
         telling = self._telling(problem)
         notes = check_notes(replace(launch, changes=telling.changes))
-        return (*notes, telling.refused) if telling.refused else notes
+        return (*notes, *telling.notes)
 
     def _telling(self, problem: Problem) -> Telling:
         """How the check's inputs differ from the file's; see `telling_changes`."""
-        if want_types_alone() or current_data_set() != 0 or self._follows:
+        if want_types_alone() or current_data_set() != 0:
             return Telling()
+        if self._follows:
+            has_reference = self._file.optional("reference") is not None
+            untried = "arguments or reference takes config" if has_reference else ""
+            return Telling(untried=untried)
         key = (*problem.shape.items(), problem.dtype, torch.get_default_device())
         if key not in self._changes:
             config = self.default_config(problem)

@@ -68,10 +68,21 @@ class Telling:
         changes: by the name of a tensor or a number.
         refused: one sentence on a change of inputs under which `reference` gives finite numbers and
             the default configuration gives others; "" if there is none.
+        untried: why no change was tried, where there is a `reference`; "" if some was.
     """
 
     changes: dict[str, Change] = field(default_factory=dict)
     refused: str = ""
+    untried: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know of the check's inputs."""
+        untried = (
+            f"the check has the file's own inputs, since {self.untried}: what these do not show, "
+            "such as a bias of zeros that is left out, is not found"
+        )
+        return (*([self.refused] if self.refused else []), *([untried] if self.untried else []))
 
 
 def telling_changes(
@@ -94,14 +105,22 @@ def telling_changes(
     """
     plain = launch({})
     values = plain.values()
-    outputs = _outputs_of_quick_reference(plain, values)
+    start_s = time.process_time()
+    outputs = frozenset(plain.reference(values) or {})
+    if outputs and time.process_time() - start_s >= _PATIENCE_S:
+        return Telling(untried=f"reference takes longer than {_PATIENCE_S:g} s")
     floats = _changeable(plain, values, outputs, _FLOATS)
     integers = _changeable(plain, values, frozenset(), _INTEGERS)
     numbers = [name for name in _numbers(values) if name not in constants]
     if not outputs or not (floats or integers or numbers):
         return Telling()
-    if not _is_small(values) or not _same_launch(plain, values):
+    tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
+    if any(tensor.device.type != "cpu" for tensor in tensors):
         return Telling()
+    if sum(int(tensor.nbytes) for tensor in tensors) > _MOST_BYTES:
+        return Telling(untried=f"they take more than {_MOST_BYTES >> 20} MiB")
+    if not _same_launch(plain, values):
+        return Telling()  # a note on the timed runs tells it
     # One number that an output holds at the start is part of the kernel, such as a sum's zero.
     constant = accesses_of(plain).constant
     inputs = {name for name in floats if name in constant or not _is_one_number(values[name])}
@@ -253,13 +272,6 @@ def _in_words(change: Change) -> str:
     return f"with elements {ties}{signs}up to {change.row_scale * change.heavy:g} times as large"
 
 
-def _outputs_of_quick_reference(launch: Launch, values: Mapping[str, Any]) -> frozenset[str]:
-    """The outputs that the reference names; none if there is no reference, or a slow one."""
-    start_s = time.process_time()
-    outputs = launch.reference(values) or {}
-    return frozenset(outputs if time.process_time() - start_s < _PATIENCE_S else ())
-
-
 def _changeable(
     launch: Launch,
     values: Mapping[str, Any],
@@ -293,12 +305,6 @@ def _numbers(values: Mapping[str, Any]) -> list[str]:
 
 def _is_one_number(tensor: torch.Tensor) -> bool:
     return bool((tensor == tensor.flatten()[0]).all())
-
-
-def _is_small(values: Mapping[str, Any]) -> bool:
-    tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
-    on_processor = all(tensor.device.type == "cpu" for tensor in tensors)
-    return on_processor and sum(int(tensor.nbytes) for tensor in tensors) <= _MOST_BYTES
 
 
 def _same_launch(launch: Launch, values: Mapping[str, Any]) -> bool:

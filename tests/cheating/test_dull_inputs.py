@@ -85,6 +85,16 @@ def test_a_number_of_which_the_reference_has_a_copy_stays_as_it_is(tmp_path):
     assert problem.spec.check(problem) == ()
 
 
+def test_inputs_that_follow_the_configuration_are_named(tmp_path):
+    path = tmp_path / "follows.py"
+    path.write_text(FILE.read_text().replace("def arguments(M", "def arguments(config=None, M"))
+    problem = make_problem(load_kernel(f"{path}:bias_kernel"), {})
+    (note,) = problem.spec.check(problem)
+    assert note.startswith(
+        "the check has the file's own inputs, since arguments or reference takes config: "
+    )
+
+
 def test_the_timed_runs_keep_the_files_inputs():
     problem = problem_of("bias")
     (x, w, _), config = problem.arguments(problem.default_config), problem.default_config
