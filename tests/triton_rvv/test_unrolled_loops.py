@@ -9,10 +9,10 @@ import triton.language as tl
 from ir_text import function
 from qemu_kernels import Expected, KernelRunner
 
+from triton_rvv import RVVTarget, compile_kernel
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops
-from triton_rvv.targets.target import RVVTarget
 
 
 @triton.jit
@@ -100,3 +100,22 @@ def test_short_loops_without_effects_fire(turns: int, use: str, fires: int) -> N
     names = [each.name for each in module.walk()]
     assert names.count("scf.for") == 1 - fires
     assert names.count("tt.load") == (turns if fires else 1)
+
+
+@triton.jit
+def filter_kernel(x_ptr, taps_ptr, y_ptr, turns, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for tap in range(turns):
+        x = tl.load(x_ptr + at - tap, mask=(at >= tap) & (at < 1000), other=0.0)
+        total += tl.load(taps_ptr + tap) * x
+    tl.store(y_ptr + at, total, mask=at < 1000)
+
+
+@pytest.mark.parametrize(("turns", "fires"), [(16, 1), (None, 0)])
+def test_a_filter_of_known_taps_fires(turns: int | None, fires: int) -> None:
+    types = {"x_ptr": "*fp32", "taps_ptr": "*fp32", "y_ptr": "*fp32", "turns": "i32"}
+    known = {} if turns is None else {"turns": turns}
+    target = RVVTarget.named("x60")
+    made = compile_kernel(filter_kernel, types, {"BLOCK": 64}, target, known=known)
+    assert {each.name: each.count for each in made.passes}["unroll-loops"] == fires

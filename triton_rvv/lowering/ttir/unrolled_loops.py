@@ -25,7 +25,7 @@ __all__ = ["unroll_loops"]
 # Loads of blocks in all turns: each takes an address in a register of its own.
 _MOST_LOADS = 16
 # Operations in all turns, since all of them take time to compile.
-_MOST_OPERATIONS = 200
+_MOST_OPERATIONS = 300
 # All that a loop may do: what is computed element by element.
 _ELEMENTWISE = (
     *("arith.", "tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast", "tt.addptr"),
