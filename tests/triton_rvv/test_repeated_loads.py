@@ -62,7 +62,7 @@ def looked_up_kernel(s_ptr, y_ptr, shift, BY: tl.constexpr, STEP: tl.constexpr):
     ("by", "step", "shift", "fires"),
     [
         (8, 1, 0, 1),
-        (48, 3, 0, 0),
+        (64, 3, 0, 0),  # the second 16 columns begin at 48, and have two quotients
         (16, 2, 0, 1),
         (4, 1, 0, 0),
         (16, 1, 32, 1),
@@ -79,6 +79,22 @@ def test_neighbours_that_are_known_to_be_alike_fire(
     constants = {"BY": by, "STEP": step}
     made = compile_kernel(looked_up_kernel, types, constants, RVVTarget.named("x60"), known=known)
     assert {each.name: each.count for each in made.passes}["load-repeated"] == fires
+
+
+@triton.jit
+def spread_kernel(s_ptr, y_ptr, BY: tl.constexpr, STEP: tl.constexpr):
+    rows, columns = tl.arange(0, 8), tl.program_id(0) * 64 + tl.arange(0, 64)
+    at = rows[:, None] * 9 + ((STEP * columns) // BY)[None, :]
+    tl.store(y_ptr + rows[:, None] * 64 + columns[None, :], tl.load(s_ptr + at))
+
+
+@pytest.mark.parametrize(("by", "step"), [(64, 3), (64, 4), (16, 32)])
+def test_neighbours_that_are_some_columns_apart(run: KernelRunner, by: int, step: int) -> None:
+    table = np.arange(8 * 9 + 64 * step // by, dtype=np.float32)
+    places = np.arange(8)[:, None] * 9 + np.arange(64) * step // by
+    run(
+        spread_kernel, grid=(1,), s_ptr=table, y_ptr=Expected(table[places]), BY=by, STEP=step
+    )  # fmt: skip
 
 
 def test_what_is_used_twice_is_asked_once() -> None:

@@ -80,7 +80,10 @@ class Granules:
         return self.of(value, axis)
 
     def _of_quotient(self, quotient: Operation) -> int:
-        """Of a line that rises evenly from a multiple of a power of two, by a multiple of it."""
+        """Of a line that rises by a power of two, from a multiple of another one.
+
+        With a step of 3, the second 16 neighbours begin at 48: their quotients by 64 differ.
+        """
         left, right = quotient.operands
         divisor = one_number(self._makers.get(right))
         rises = self._rise(left) if _rank(left) == 1 else None
@@ -91,7 +94,7 @@ class Granules:
         step, multiple = rises
         aligned = math.gcd(multiple, divisor)
         aligned &= -aligned
-        return 1 << ((aligned - 1) // step + 1).bit_length() - 1 if step > 0 else 1
+        return max(aligned // step, 1) if step.bit_count() == 1 else 1
 
     def _rise(self, line: Value) -> tuple[int, int] | None:
         """From an element of a line to the next, and what the first one is a multiple of."""
