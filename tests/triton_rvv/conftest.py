@@ -49,15 +49,14 @@ def _one_order(optimised: str, machine: Any) -> llvm.MachineCode:
     return llvm._translated(optimised.replace(f'"{BY_ESTIMATE}"', f'"{order}"'), machine)
 
 
-@pytest.fixture(scope="session", autouse=True)
-def one_order() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def one_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Code that may have either order gets one, each in about half of the kernels.
 
-    Which one is faster matters to no result, and to make both takes half as long again.
+    Which one is faster matters to no result, and to make both takes half as long again. Other
+    folders' tests, which may run in the same process, get the faster one.
     """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(llvm, "_faster_order", _one_order)
-        yield
+    monkeypatch.setattr(llvm, "_faster_order", _one_order)
 
 
 @pytest.fixture

@@ -53,6 +53,7 @@ def _code(compiled: CompiledKernel) -> bytes:
         pytest.param("vector_add", {}, marks=pytest.mark.long),
     ],
 )
+@pytest.mark.usefixtures("faster_order")  # the tests' choice reads the lines, too
 def test_lines_change_no_code(name, shape, tmp_path):
     plain = _compiled(name, shape, source_lines=False)
     lined = _compiled(name, shape, source_lines=True)
