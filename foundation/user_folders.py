@@ -55,12 +55,20 @@ def triton_elsewhere(environment: Mapping[str, str]) -> dict[str, str]:
     """
     if environment.get("TRITON_CACHE_DIR"):
         return {}
-    base = Path(environment.get("TRITON_HOME") or Path("~").expanduser())
-    if _may_be_made(base / ".triton"):
+    if _has_room_for_triton(environment.get("TRITON_HOME", "")):
         return {}
     given = Path(environment.get("XDG_CACHE_HOME", ""))
     is_usable = given.is_absolute() and _may_be_made(given)
     return {"TRITON_CACHE_DIR": str((given / _NAME if is_usable else _temporary()) / "triton")}
+
+
+def _has_room_for_triton(given: str) -> bool:
+    """Whether Triton may write to its home: the given one, or else the user's."""
+    try:
+        base = Path(given) if given else Path.home()
+    except RuntimeError:  # the system does not know the user, as in containers
+        return False
+    return _may_be_made(base / ".triton")
 
 
 def _temporary() -> Path:
@@ -76,7 +84,8 @@ def _temporary() -> Path:
 
 def _may_be_made(folder: Path) -> bool:
     """Whether a folder is there and may be written to, or can be made."""
-    there = next(one for one in (folder, *folder.parents) if one.exists())
+    # Path.exists raises below a folder that others have closed, such as /root.
+    there = next(one for one in (folder, *folder.parents) if os.access(one, os.F_OK))
     return there.is_dir() and os.access(there, os.W_OK | os.X_OK)
 
 

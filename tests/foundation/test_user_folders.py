@@ -31,6 +31,34 @@ def test_triton_keeps_kernels_elsewhere_where_there_is_no_home(temporary: Path) 
     assert elsewhere == {"TRITON_CACHE_DIR": f"{shared}/triton-rvv-tuner/triton"}
 
 
+def test_a_home_in_a_folder_that_others_have_closed_is_none(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (temporary / "closed").mkdir(mode=0)
+    monkeypatch.setenv("HOME", str(temporary / "closed" / "home"))
+    is_root = os.getuid() == 0
+    if is_root:  # whom nothing is closed to
+        os.setresuid(65534, 65534, 0)
+    try:
+        elsewhere = triton_elsewhere({**os.environ, "XDG_CACHE_HOME": "/tmp/mine"})
+    finally:
+        if is_root:
+            os.setresuid(0, 0, 0)
+    assert elsewhere == {"TRITON_CACHE_DIR": "/tmp/mine/triton-rvv-tuner/triton"}
+
+
+def test_a_user_whom_the_system_does_not_know_has_no_home(
+    temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unknown(_: int) -> None:
+        raise KeyError
+
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    (folder,) = triton_elsewhere(os.environ).values()
+    assert folder == str(temporary / f"triton-rvv-tuner-{os.getuid()}" / "triton")
+
+
 def test_another_users_folder_is_not_taken(temporary: Path) -> None:
     (temporary / f"triton-rvv-tuner-{os.getuid()}").symlink_to("/")
     (folder,) = triton_elsewhere(os.environ).values()
