@@ -131,61 +131,60 @@ def _authenticated(hop: Hop, sock: Connection, limit_s: float) -> paramiko.SSHCl
             auth_timeout=limit_s,
             channel_timeout=limit_s,
         )
-    except paramiko.BadHostKeyException:
+    except BaseException as error:
+        refusal = _refusal(hop, client, error)
         client.close()
-        raise HostKeyError(
-            f"the host key of {hop.known_as} has changed, so this may be another machine: if the "
-            f"board was reinstalled, run `ssh-keygen -R '{hop.known_as}'` and then "
-            f"`{python_command('rvv_runner')} trust {_typed(hop)}`"
-        ) from None
-    except paramiko.PasswordRequiredException as error:
-        client.close()
-        raise LoginRefused(
-            f"your key for {hop} asks for a passphrase: give it to an agent with `ssh-add`"
-        ) from error
-    except paramiko.BadAuthenticationType as error:
-        client.close()
-        raise LoginRefused(
-            f"{hop} takes no keys: write `PubkeyAuthentication yes` into /etc/ssh/sshd_config "
-            f"there, start its SSH server again, and run `{hop.copy_key_command}`"
-        ) from error
-    except paramiko.SSHException as error:
-        reason = _login_refused(hop, client, error)
-        client.close()
-        if reason is None:
+        if refusal is None:
             raise
-        raise LoginRefused(reason) from error
-    except OSError as error:
-        client.close()
-        if error.filename is None:
-            raise
-        raise LoginRefused(
-            f"your key {error.filename} for {hop} cannot be read: {error.strerror}"
-        ) from error
-    except BaseException:
-        client.close()
-        raise
+        raise refusal from error
     return client
 
 
-def _login_refused(
-    hop: Hop, client: paramiko.SSHClient, error: paramiko.SSHException
-) -> str | None:
-    """Why the machine does not let this user in; None if it ended the connection."""
-    if _NO_KEY in str(error):
-        return (
+def _refusal(
+    hop: Hop, client: paramiko.SSHClient, error: BaseException
+) -> HostKeyError | LoginRefused | None:
+    """What the user has to change before a login works; None if the connection ended otherwise."""
+    if isinstance(error, paramiko.BadHostKeyException):
+        return HostKeyError(
+            f"the host key of {hop.known_as} has changed, so this may be another machine: if the "
+            f"board was reinstalled, run `ssh-keygen -R '{hop.known_as}'` and then "
+            f"`{python_command('rvv_runner')} trust {_typed(hop)}`"
+        )
+    if isinstance(error, paramiko.PasswordRequiredException):
+        return LoginRefused(
+            f"your key for {hop} asks for a passphrase: give it to an agent with `ssh-add`"
+        )
+    if isinstance(error, paramiko.BadAuthenticationType):
+        return LoginRefused(
+            f"{hop} takes no keys: write `PubkeyAuthentication yes` into /etc/ssh/sshd_config "
+            f"there, start its SSH server again, and run `{hop.copy_key_command}`"
+        )
+    if isinstance(error, OSError) and error.filename is not None:
+        return LoginRefused(
+            f"your key {error.filename} for {hop} cannot be read ({error.strerror}): mend that, "
+            "or name another as IdentityFile in ~/.ssh/config"
+        )
+    if isinstance(error, paramiko.SSHException) and _NO_KEY in str(error):
+        return LoginRefused(
             f"you have no SSH key for {hop}: make one with `ssh-keygen`, and put it there with "
             f"`{hop.copy_key_command}`"
         )
-    transport = client.get_transport()
-    is_refused = isinstance(error, paramiko.AuthenticationException)
-    # The last of several keys may fail with any error, although the machine refused the others.
-    if not is_refused and (transport is None or not transport.is_active()):
+    if not _is_refused(client, error):
         return None
-    return (
+    return LoginRefused(
         f"{hop} does not let this user in ({_text(error)}): check the user's name, and put "
         f"your key there with `{hop.copy_key_command}`"
     )
+
+
+def _is_refused(client: paramiko.SSHClient, error: BaseException) -> bool:
+    """Whether the machine answered that it does not let the user in."""
+    if not isinstance(error, paramiko.SSHException):
+        return False
+    transport = client.get_transport()
+    # The last of several keys may fail with any error, although the machine refused the others.
+    is_connected = transport is not None and transport.is_active()
+    return is_connected or isinstance(error, paramiko.AuthenticationException)
 
 
 def _typed(hop: Hop) -> str:

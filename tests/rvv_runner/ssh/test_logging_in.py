@@ -84,6 +84,14 @@ def test_a_refused_rsa_key_of_the_users_config_is_a_refused_login(open_board, se
         open_board()
 
 
+def test_a_key_of_the_users_config_that_cannot_be_read_is_named(open_board, server, home):
+    (home / ".ssh" / "id_ed25519").unlink()
+    (home / ".ssh" / "keys").mkdir()
+    (home / ".ssh" / "config").write_text(f"Host *\n  IdentityFile {home}/.ssh/keys\n")
+    with pytest.raises(BoardError, match=r"your key .*/keys .*name another as IdentityFile"):
+        open_board()
+
+
 def test_a_server_that_takes_passwords_alone_names_the_setting(open_board, server):
     restart(server, "PubkeyAuthentication no", "PasswordAuthentication yes")
     with pytest.raises(BoardError, match="takes no keys: write `PubkeyAuthentication yes` into"):
