@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import cast
 
 from foundation.errors import UserError, nearest
+from foundation.programs import python_command
 from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, PREFETCH
 from kernels.own.declared_sizes import constants_of_spec, sizes_of_file, sizes_of_spec
 from kernels.own.kernel_path import split_path
@@ -75,7 +76,8 @@ def load_kernel(name: str) -> KernelSpec:
         from kernels.captured.task_file import read_capture
 
         read_capture(name)  # which says what keeps it from being one
-        raise UserError(f"name a task of {name} as {name}#KEY: list them with the command tasks")
+        listing = f"{python_command('engine.tasks')} {name}"
+        raise UserError(f"name a task of {name} as {name}#KEY: `{listing}` lists the keys")
     if is_kernel_file(name):
         from kernels.own.spec import load_own_kernel
 

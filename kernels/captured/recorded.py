@@ -16,6 +16,7 @@ from triton import language
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
+from foundation.programs import python_command
 from foundation.torch_types import TORCH_TYPES
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
@@ -52,7 +53,8 @@ def load_task(capture: Path, key: str) -> RecordedTask:
     for task in _capture(capture, capture.stat().st_mtime_ns if capture.exists() else 0).tasks:
         if task.key == key:
             return RecordedTask(task, capture)
-    raise UserError(f"{capture} has no task {key}: list them with the command tasks")
+    listing = f"{python_command('engine.tasks')} {capture}"
+    raise UserError(f"{capture} has no task {key}: `{listing}` lists the keys")
 
 
 @functools.lru_cache(maxsize=2)

@@ -217,7 +217,9 @@ def test_a_capture_without_launches_is_refused(capture: CaptureFile) -> None:
 def test_a_capture_in_the_place_of_a_kernel_is_told_apart(capture: CaptureFile) -> None:
     with pytest.raises(UserError, match=r"there is no file other\.capture: make a capture with"):
         load_kernel("other.capture")
-    with pytest.raises(UserError, match=r"name a task of .*program\.capture as .*#KEY"):
+    with pytest.raises(
+        UserError, match=r"name a task of .*program\.capture as .*#KEY: `.*tasks .*` lists"
+    ):
         load_kernel(str(capture.path))
 
 
