@@ -90,8 +90,8 @@ def _default_path(command: Sequence[str]) -> str:
 def _begun(path: Path) -> Iterator[None]:
     """Within the block, the file is a capture that begins empty, but for winners that it held.
 
-    If nothing was recorded, what was there before is there afterwards; after a command that was
-    killed, the next one sees to that.
+    If nothing was recorded, what was there before is there afterwards. What a killed command left
+    in its place, the next command puts back.
     """
     before = path.with_name(f"{path.name}.before")
     if is_capture_file(before):

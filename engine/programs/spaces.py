@@ -26,10 +26,10 @@ __all__ = ["spaces_in"]
 
 
 def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
-    """What tuning would try for each task: on this machine's GPU if it was captured on one.
+    """What tuning would try for each task.
 
-    Where there is none, and for other tasks, on a processor. Finds out about tasks that nothing is
-    kept of, which takes seconds for each.
+    That is on this machine's GPU, if there is one and the task was captured on a GPU, and else on a
+    processor. Tasks that were not examined yet are, which takes seconds for each.
 
     Raises:
         UserError: if what was found cannot be kept.

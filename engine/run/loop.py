@@ -223,7 +223,7 @@ class TuningLoop:
         """What to try next; None if nothing is left.
 
         What a builder or a board could not finish comes first, once another configuration got
-        through, or else last.
+        through, or else last: it may be the default, without which a study knows no speed-up.
         """
         again = self._second_tries.next(at_once=True)
         if again is not None:

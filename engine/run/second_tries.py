@@ -39,9 +39,10 @@ class SecondTries:
         self._twice.append(config)
 
     def next(self, *, at_once: bool) -> Config | None:
-        """What to try again, if anything; at once only if another configuration got through.
+        """What to try again, if anything.
 
-        A study whose default had bad luck would know no speed-up.
+        Args:
+            at_once: whether to give something only if another configuration got through since.
         """
         if not self._waiting or (at_once and self._in_a_row):
             return None

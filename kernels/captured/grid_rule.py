@@ -42,7 +42,7 @@ class Factor:
     @property
     def formula(self) -> str:
         """The factor with all that it may follow: "cdiv(n | x.shape[0], BLOCK)"."""
-        return replace(self, of=" | ".join((self.of, *self.others))).__str__()
+        return str(replace(self, of=" | ".join((self.of, *self.others))))
 
     def programs(self, constants: Mapping[str, Any]) -> int:
         """The factor of the axis for values of the constexprs."""

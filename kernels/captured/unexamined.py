@@ -1,7 +1,7 @@
 """What may vary of a captured kernel that this machine's processor cannot run, or not in time.
 
-A GPU, where the program ran it, can: its autotuner's list is tried there, and else the compiler's
-options alone. The check decides, as for every configuration.
+The program ran it on a GPU. There, its autotuner's list is tried, or else the compiler's options
+alone. The check decides, as for every configuration.
 """
 
 from __future__ import annotations

@@ -120,13 +120,15 @@ def _changed_number(value: float, change: Change) -> float:
 def _changed(value: Any, change: Change, seed: int) -> Any:
     if not isinstance(value, torch.Tensor):
         return _changed_number(value, change)
-    return _changed_tensor(value, change, seed)
+    memory = memory_of(value)
+    if value.is_floating_point():
+        return view_of(_changed_floats(value, memory, change, seed), value)
+    return view_of(_changed_integers(value, memory, change), value)
 
 
-def _changed_tensor(tensor: torch.Tensor, change: Change, seed: int) -> torch.Tensor:
-    memory = memory_of(tensor)
-    if not tensor.is_floating_point():
-        return view_of(_changed_integers(tensor, memory, change), tensor)
+def _changed_floats(
+    tensor: torch.Tensor, memory: torch.Tensor, change: Change, seed: int
+) -> torch.Tensor:
     rows = memory.to(torch.float64, copy=True).reshape(-1, _columns(tensor, memory))
     count, length = rows.shape
     generator = torch.Generator(memory.device).manual_seed(seed)
@@ -165,4 +167,4 @@ def _changed_tensor(tensor: torch.Tensor, change: Change, seed: int) -> torch.Te
         rows[every[twice], again[twice]] = heavy[twice]
     if change.zero_rows and count > 1:  # of fewer than five rows, the last
         rows[min(4, count - 1) :: _ROWS] = 0
-    return view_of(rows.reshape(memory.shape).to(memory.dtype), tensor)
+    return rows.reshape(memory.shape).to(memory.dtype)

@@ -13,7 +13,7 @@ from foundation.user_folders import home
 
 __all__ = ["read_config"]
 
-_MOST_DEEP = 16  # as in OpenSSH's readconf.c, in case files include each other
+_MOST_LEVELS = 16  # as in OpenSSH's readconf.c, in case files include each other
 _SETTING = re.compile(r"\s*(\w+)(?:\s*=\s*|\s+)(.+)")
 _EVERY_HOST = "Host *"
 
@@ -28,11 +28,11 @@ def read_config(path: Path) -> paramiko.SSHConfig:
         OSError: if a file cannot be read.
         ValueError, paramiko.ConfigParseError: if its text is not as in ssh_config(5).
     """
-    text = "\n".join(_lines(path, _EVERY_HOST, _MOST_DEEP)) if path.exists() else ""
+    text = "\n".join(_lines(path, _EVERY_HOST, _MOST_LEVELS)) if path.exists() else ""
     return paramiko.SSHConfig.from_text(text)
 
 
-def _lines(path: Path, block: str, files_left: int) -> Iterator[str]:
+def _lines(path: Path, block: str, levels_left: int) -> Iterator[str]:
     """The file's lines, each Include replaced by the lines of its files.
 
     After an Include, the settings belong to the same Host or Match as before it.
@@ -43,9 +43,9 @@ def _lines(path: Path, block: str, files_left: int) -> Iterator[str]:
         if found is None or key != "include":
             block = line if key in ("host", "match") else block
             yield line
-        elif files_left:
+        elif levels_left:
             for included in _included(found[2]):
-                yield from _lines(included, block, files_left - 1)
+                yield from _lines(included, block, levels_left - 1)
             yield block
 
 
