@@ -21,8 +21,9 @@ from engine.programs.watched import host_target, program_words, run_watched
 from engine.results.units import time_text
 from foundation.errors import UserError
 from foundation.printing import say
-from kernels.captured.task import Constant, Descriptor, Task, Tensor, TupleValue, Value
+from kernels.captured.task import Task
 from kernels.captured.task_file import append_record, read_capture
+from kernels.captured.task_values import Constant, Descriptor, Tensor, TupleValue, Value
 from kernels.captured.winner import Winner
 from triton_rvv.launches.process import watched_environment
 from triton_rvv.launches.rule import Rule

@@ -6,7 +6,8 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from kernels.captured.task import Scalar, Task
+from kernels.captured.task import Task
+from kernels.captured.task_values import Scalar
 
 __all__ = ["differences", "short_key", "task_labels"]
 

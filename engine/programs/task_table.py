@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from engine.programs.labels import differences, short_key
 from engine.results.units import spaced_config, speedup_text, time_text
 from foundation.config import Config
-from kernels.captured.task import Scalar, Task
+from kernels.captured.task import Task
 from kernels.captured.task_file import Capture
+from kernels.captured.task_values import Scalar
 
 __all__ = [
     "HEADS",

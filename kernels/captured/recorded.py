@@ -24,18 +24,9 @@ from kernels.captured.drawn import Drawn
 from kernels.captured.kernel_source import loaded_kernel
 from kernels.captured.memory import Memory, View
 from kernels.captured.names import task_name
-from kernels.captured.task import (
-    Constant,
-    Descriptor,
-    Named,
-    Recorded,
-    Scalar,
-    Storage,
-    Task,
-    Tensor,
-    TupleValue,
-)
+from kernels.captured.task import Recorded, Storage, Task
 from kernels.captured.task_file import Capture, read_capture
+from kernels.captured.task_values import Constant, Descriptor, Named, Scalar, Tensor, TupleValue
 from launchers.arguments import Described
 from triton_rvv.frontend.tuples import named, nested
 

@@ -2,117 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from foundation.config import Config, ParameterValue
 from kernels.captured.drawn import Drawn, drawn_tensor
-from triton_rvv.frontend.tuples import element_names, named
+from kernels.captured.task_values import Constant, Descriptor, Tensor, Value, made_of, parts_of
 
 if TYPE_CHECKING:  # commands that read captures need no tensors; importing torch takes two seconds
     import torch
 
 __all__ = [
-    "Constant",
-    "Descriptor",
     "GridSample",
     "Kernel",
-    "Named",
     "Recorded",
-    "Scalar",
     "Storage",
     "Task",
-    "Tensor",
-    "TupleValue",
-    "Value",
 ]
 
 Grid = tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class Named:
-    """A constant that is no plain value.
-
-    Args:
-        kind: "dtype" of Triton's, such as fp32, or "function": one made by `@triton.jit`.
-        name: the type's name, or module:qualified_name.
-    """
-
-    kind: str
-    name: str
-
-
-Constant = ParameterValue | None | Named | tuple["Constant", ...]
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A number that is passed at run time.
-
-    Args:
-        type: Triton's name of it, such as i32, i64 or fp32.
-        value: of the first launch; launches of one task may differ in floats, never in integers,
-            unless the kernel was launched with so many that they were counted together.
-    """
-
-    type: str
-    value: int | float
-
-
-@dataclass(frozen=True)
-class Tensor:
-    """A tensor argument.
-
-    Args:
-        dtype: Triton's name of its elements, a key of `TORCH_TYPES`.
-        shape, strides: in elements.
-        alignment: of its first element's address in bytes: a power of two up to 16.
-        storage: a place in `Task.storages`; tensors that share memory have the same one.
-        offset: of its first element from that of the first of the storage's tensors, in bytes.
-    """
-
-    dtype: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    alignment: int
-    storage: int
-    offset: int = 0
-
-
-@dataclass(frozen=True)
-class Descriptor:
-    """A `TensorDescriptor` made on the host.
-
-    Args:
-        base: the tensor under it.
-        shape, strides, block_shape: in elements.
-        padding: "zero" or "nan".
-    """
-
-    base: Tensor
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    block_shape: tuple[int, ...]
-    padding: str = "zero"
-
-
-@dataclass(frozen=True)
-class TupleValue:
-    """A tuple argument.
-
-    Args:
-        values: its elements.
-        fields: the names of its fields; none for a plain tuple.
-    """
-
-    values: tuple[Value | Constant, ...]
-    fields: tuple[str, ...] = ()
-
-
-# None is a pointer that was not passed.
-Value = Scalar | Tensor | Descriptor | TupleValue | Named | None
 
 
 @dataclass(frozen=True)
@@ -277,7 +186,9 @@ class Task:
     @property
     def parts(self) -> dict[str, Value | Constant]:
         """The arguments, of each tuple its parts: `xs[0]`, `xs[1]` and so on."""
-        return dict(part for name, value in self.arguments.items() for part in _parts(name, value))
+        return dict(
+            part for name, value in self.arguments.items() for part in parts_of(name, value)
+        )
 
     @property
     def tensors(self) -> dict[str, Tensor]:
@@ -320,36 +231,5 @@ class Task:
         import torch
 
         memory = [s.tensor().view(torch.uint8)[s.front_bytes :] for s in self.storages]
-        made = {name: _made(value, memory) for name, value in self.arguments.items()}
+        made = {name: made_of(value, memory) for name, value in self.arguments.items()}
         return {**self.constants, **made}
-
-
-def _parts(name: str, value: Value | Constant) -> Iterator[tuple[str, Value | Constant]]:
-    if not isinstance(value, TupleValue) or not value.values:
-        yield name, value
-        return
-    names = element_names(name, len(value.values), value.fields)
-    for part_name, part in zip(names, value.values, strict=True):
-        yield from _parts(part_name, part)
-
-
-def _made(value: Value | Constant, memory: list[torch.Tensor]) -> Any:
-    if isinstance(value, Scalar):
-        return value.value
-    if isinstance(value, Tensor):
-        from foundation.torch_types import TORCH_TYPES
-
-        dtype = TORCH_TYPES[value.dtype]
-        space = memory[value.storage][value.offset :]
-        size_bytes = len(space) // dtype.itemsize * dtype.itemsize
-        return space[:size_bytes].view(dtype).as_strided(value.shape, value.strides)
-    if isinstance(value, Descriptor):
-        from triton.tools.tensor_descriptor import TensorDescriptor
-
-        base = _made(value.base, memory)
-        return TensorDescriptor(
-            base, list(value.shape), list(value.strides), list(value.block_shape), value.padding
-        )
-    if isinstance(value, TupleValue):
-        return named((_made(part, memory) for part in value.values), value.fields)
-    return value

@@ -9,17 +9,12 @@ from typing import Any
 
 from foundation.config import Config
 from kernels.captured.drawn import Drawn
-from kernels.captured.task import (
+from kernels.captured.task import Grid, GridSample, Kernel, Recorded, Storage, Task
+from kernels.captured.task_values import (
     Constant,
     Descriptor,
-    Grid,
-    GridSample,
-    Kernel,
     Named,
-    Recorded,
     Scalar,
-    Storage,
-    Task,
     Tensor,
     TupleValue,
     Value,

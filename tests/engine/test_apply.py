@@ -20,8 +20,8 @@ from engine.programs.applied import Applied, run_program
 from engine.programs.watched import program_words
 from foundation.config import Config
 from foundation.errors import UserError
-from kernels.captured.task import Descriptor
 from kernels.captured.task_file import append_winner, read_capture
+from kernels.captured.task_values import Descriptor
 from kernels.captured.winner import Winner
 from triton_rvv.launches.grid_text import followed
 

@@ -13,8 +13,9 @@ from command_here import run_here
 
 from engine.programs.captured import capture_program
 from kernels.captured.drawn import Drawn
-from kernels.captured.task import Recorded, Scalar, Task
+from kernels.captured.task import Recorded, Task
 from kernels.captured.task_file import read_capture
+from kernels.captured.task_values import Scalar
 
 # Small tensors twice, with another constant, and one that is too large to be kept.
 PLAIN = """
