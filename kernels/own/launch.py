@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -148,7 +149,8 @@ class Launch:
         whole = all(isinstance(size, int) and size > 0 for size in found)
         if not whole or not 1 <= len(found) <= 3:
             raise UserError(
-                f"{self.file.path}: grid must return one to three positive integers, not {sizes}"
+                f"{self.file.path}: grid must return one to three positive integers, not "
+                f"{reprlib.repr(sizes)}"
             )
         x, y, z = (*found, 1, 1)[:3]
         return (x, y, z)

@@ -175,6 +175,7 @@ def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
         (("torch.randn(N)", "torch.rand(-N)"), r":15 fails in arguments: RuntimeError: Trying to"),
         (('"BLOCK"]), 1', '"BLOCKS"]), 1'), ":18 fails in grid: KeyError: 'BLOCKS'"),
         (('"BLOCK"]), 1', '"BLOCK"]), 0'), r"one to three positive integers, not \(4, 0\)"),
+        (('"BLOCK"]), 1', '"BLOCK"]), meta'), r"not \(4, \{'[^\n]{1,200}\}\)$"),
         (('{"BLOCK": 64, "PLUS": True}', '{"BLOCK": 64}'), "name different parameters"),
         (('"PLUS": True}', '"MINUS": True}'), "name different parameters"),
         (('"PLUS"', '"MINUS"'), "has MINUS, which is not a tl.constexpr of twice_kernel"),
