@@ -97,6 +97,39 @@ def test_neighbours_that_are_some_columns_apart(run: KernelRunner, by: int, step
     )  # fmt: skip
 
 
+@triton.jit
+def unfilled_kernel(s_ptr, y_ptr, n):
+    rows, columns = tl.arange(0, 4), tl.arange(0, 64)
+    at = rows[:, None] * 8 + (columns // 16)[None, :]
+    loaded = tl.load(s_ptr + at, mask=(columns < n)[None, :])
+    tl.store(y_ptr + rows[:, None] * 64 + columns[None, :], loaded)
+
+
+@pytest.mark.parametrize("type_", ["f4", "i1"])
+def test_what_a_mask_leaves_out_is_0(run: KernelRunner, type_: str) -> None:
+    table, columns = np.arange(1, 33).astype(type_), np.arange(64)
+    loaded = table[np.arange(4)[:, None] * 8 + columns // 16]
+    y = np.where(columns < 27, loaded, 0).astype(type_)
+    run(unfilled_kernel, s_ptr=table, y_ptr=Expected(y), n=27)
+
+
+@triton.jit
+def hashed_kernel(s_ptr, y_ptr):
+    program, rows, columns = tl.program_id(0), tl.arange(0, 4), tl.arange(0, 64)
+    bucket = ((program * 1073741824 + columns) // 32) & 15
+    at = program * 256 + rows[:, None] * 64 + columns[None, :]
+    tl.store(y_ptr + at, tl.load(s_ptr + rows[:, None] + bucket[None, :]))
+
+
+def test_quotients_of_what_wraps_are_each_looked_up(run: KernelRunner) -> None:
+    table = np.arange(19, dtype=np.float32)
+    sums = np.arange(3)[:, None] * (1 << 30) + np.arange(64)
+    wrapped = sums.astype(np.int32)
+    buckets = np.trunc(wrapped / 32).astype(np.int64) & 15
+    places = np.arange(4)[None, :, None] + buckets[:, None, :]
+    run(hashed_kernel, grid=(3,), s_ptr=table, y_ptr=Expected(table[places]))
+
+
 def test_what_is_used_twice_is_asked_once() -> None:
     # Each step of a hash uses the number before it twice: asked each time, it never ends.
     body = """

@@ -14,6 +14,8 @@ __all__ = ["ALL_ALIKE", "Granules", "axis_before"]
 # A power of two that no dimension reaches: all neighbours are the same.
 ALL_ALIKE = 1 << 30
 _AT_SAME_PLACE = ("arith.", "tt.addptr", "tt.bitcast")
+# These bring numbers that wrapped back into an array, as hashes do.
+_CUT = ("arith.andi", "arith.remui", "arith.divui", "arith.shrui", "arith.trunci")
 _NEVER_NEGATIVE = ("arith.addi", "arith.muli", "arith.divsi", "arith.remsi", "arith.minsi")
 _COUNTS = ("tt.get_program_id", "tt.get_num_programs")
 # Predicates `slt` and `sle` of `arith.cmpi`.
@@ -41,7 +43,8 @@ class Granules:
     def of(self, value: Value, axis: int) -> int:
         """A power of two: so many neighbours, from a multiple of it on, are the same.
 
-        Where a sum in a quotient wraps, addresses made of it lie outside of any array.
+        Where a sum in a quotient wraps, addresses made of it lie outside of any array. Behind an
+        operation that cuts off bits they may not, so no neighbours are taken to be the same there.
         """
         if (value, axis) not in self._found:
             self._found[value, axis] = self._alike(value, axis)
@@ -61,7 +64,8 @@ class Granules:
                 return own
         if not maker.operands or not maker.name.startswith(_AT_SAME_PLACE):
             return 1
-        return min(self.of(operand, axis) for operand in maker.operands)
+        alike = min(self.of(operand, axis) for operand in maker.operands)
+        return 1 if maker.name in _CUT and alike < ALL_ALIKE else alike
 
     def decided_by_first(self, value: Value, axis: int) -> int:
         """A power of two: of so many neighbours the first is true where any of them is."""

@@ -9,9 +9,9 @@ The whole block would be gathered, element by element.
 
 from __future__ import annotations
 
-from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.frontend.types import TensorType
+from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.every_so_many import EverySoMany
 from triton_rvv.lowering.ttir.granules import ALL_ALIKE, Granules
 from triton_rvv.lowering.ttir.kernel import Kernel
@@ -50,7 +50,8 @@ def _divides(operation: Operation) -> bool:
 def _together(load: Operation, granules: Granules) -> int:
     """How many neighbours along the last dimension share an address, and whether it is read."""
     type_ = load.result.type
-    if not isinstance(type_, TensorType) or len(type_.shape) < 2:
+    is_of_numbers = isinstance(type_, TensorType) and isinstance(type_.element, ScalarType)
+    if not isinstance(type_, TensorType) or not is_of_numbers or len(type_.shape) < 2:
         return 1
     if load.attributes.get("isVolatile") or load.integers("boundaryCheck"):
         return 1
@@ -84,12 +85,20 @@ def _shorten(block: Block, load: Operation, size: int, rewriter: Rewriter) -> No
         value = add("tt.reshape", [value], type_)
     else:
         value = add("tt.broadcast", [value], type_)
-    if len(load.operands) == 3:
-        value = add("arith.select", [load.operands[1], value, load.operands[2]], type_)
+    if len(load.operands) > 1:
+        mask, *others = load.operands[1:]
+        other = others[0] if others else add("arith.constant", [], type_, value=_zeros(type_))
+        value = add("arith.select", [mask, value, other], type_)
     place = block.operations.index(load)
     block.operations[place:place] = made
     rewriter.replace({load.result: value})
     rewriter.erase(block, load)
+
+
+def _zeros(type_: TensorType) -> DenseAttribute:
+    """What elements are that a mask leaves out, where the load names no other."""
+    assert isinstance(type_.element, ScalarType)
+    return DenseAttribute(type_, (0.0 if type_.element.is_float else 0,))
 
 
 def _of(type_: TensorType, shape: tuple[int, ...]) -> TensorType:
