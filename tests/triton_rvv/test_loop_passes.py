@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from ir_passes import after, only
 from pairs import in_turn
-from test_passes import after, only
 
 from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
 from triton_rvv.lowering.ttir.epilogues import STORED_IN_LAST_TURN

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from ir_passes import after, only
 from ir_text import function
 
 from triton_rvv.frontend.ttir import Operation, Value, parse_module
 from triton_rvv.frontend.ttir_printer import print_ir
-from triton_rvv.frontend.ttir_verifier import verify
 from triton_rvv.lowering.ttir import joint_reductions
-from triton_rvv.lowering.ttir.block_ranges import one_number
 from triton_rvv.lowering.ttir.interleaved_stores import STORE_GROUP
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.passes import PARSED, PASSES, Fired, run_passes
@@ -24,25 +23,6 @@ from triton_rvv.targets.target import RVVTarget
 ROW = "tensor<512xf32>"
 
 
-def after(
-    name: str, body: str, disjoint: bool = True, n: int | None = None
-) -> tuple[int, Operation]:
-    """A kernel after all passes up to one, and how many places that one changed."""
-    module, target = parse_module(function(body)), RVVTarget(vlen_bits=256)
-    kernel = Kernel(module, target, disjoint, [None, None, n])
-    for each in PASSES:
-        count = each.run(kernel)
-        verify(kernel.module)
-        if each.name == name:
-            return count, kernel.module
-    raise AssertionError(f"there is no pass {name}")
-
-
-def only(module: Operation, name: str) -> Operation:
-    (found,) = (operation for operation in module.walk() if operation.name == name)
-    return found
-
-
 def region(operation: str, element: str = "f32") -> str:
     """A region that combines two elements."""
     return f"""({{
@@ -50,52 +30,6 @@ def region(operation: str, element: str = "f32") -> str:
         %c = "{operation}"(%a, %b) : ({element}, {element}) -> {element}
         "tt.reduce.return"(%c) : ({element}) -> ()
     }})"""
-
-
-# -- shifts ----------------------------------------------------------------------------------------
-
-SHIFT = """
-%at = "tt.make_range"() {end = 64, start = 0} : () -> tensor<64xi32>
-%e = "arith.trunci"(%at) : (tensor<64xi32>) -> tensor<64xi8>
-%k = "arith.constant"() {value = dense<PLACES> : tensor<64xTYPE>} : () -> tensor<64xTYPE>
-%s = "arith.shli"(VALUE, %k) : (tensor<64xTYPE>, tensor<64xTYPE>) -> tensor<64xTYPE>
-"""
-
-
-def shift(value: str, type_: str, places: int | list[int]) -> str:
-    """A shift of a block by a constant."""
-    body = SHIFT.replace("VALUE", value).replace("TYPE", type_)
-    return body.replace("PLACES", str(places))
-
-
-SCALAR_SHIFT = """
-%k = "arith.constant"() {value = 8 : i32} : () -> i32
-%s = "arith.shli"(%n, %k) : (i32, i32) -> i32
-"""
-
-
-@pytest.mark.parametrize(
-    ("body", "shifted", "factor"),
-    [
-        (shift("%at", "i32", 0), "%at", 1),
-        (shift("%at", "i32", 30), "%at", 1 << 30),
-        (SCALAR_SHIFT, "%n", 256),
-    ],
-)
-def test_multiply_shifts(body, shifted, factor):
-    count, module = after("multiply-shifts", body)
-    assert count == 1
-    value, power = only(module, "arith.muli").operands
-    constants = {each.result: each for each in module.walk() if each.name == "arith.constant"}
-    assert (value.name, one_number(constants[power])) == (shifted, factor)
-
-
-@pytest.mark.parametrize(
-    ("value", "type_", "places"),
-    [("%at", "i32", 31), ("%at", "i32", 32), ("%at", "i32", [*range(4)] * 16), ("%e", "i8", 3)],
-)
-def test_shifts_that_stay(value, type_, places):
-    assert after("multiply-shifts", shift(value, type_, places))[0] == 0
 
 
 # -- schedule --------------------------------------------------------------------------------------

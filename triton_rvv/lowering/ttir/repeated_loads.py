@@ -26,8 +26,8 @@ _FEWEST = 8
 def load_repeated(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many loads became smaller.
 
-    Blocks of one dimension are left alone, of which parts are found to be one number when they are
-    walked, and so are the operands of products.
+    It leaves blocks of one dimension alone, since their walk finds runs of one address by itself,
+    and kernels with products, which copy their operands anyway.
     """
     if kernel.has_product or not any(_divides(each) for each in kernel.module.walk()):
         return 0
