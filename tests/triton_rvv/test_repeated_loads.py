@@ -114,20 +114,30 @@ def test_what_a_mask_leaves_out_is_0(run: KernelRunner, type_: str) -> None:
 
 
 @triton.jit
-def hashed_kernel(s_ptr, y_ptr):
+def hashed_kernel(s_ptr, y_ptr, WAY: tl.constexpr):
     program, rows, columns = tl.program_id(0), tl.arange(0, 4), tl.arange(0, 64)
-    bucket = ((program * 1073741824 + columns) // 32) & 15
+    bucket = (program * 1073741824 + columns) // 32
+    if WAY == "where":
+        bucket = tl.where(bucket < 0, bucket + 67108864, bucket)
+    bucket = bucket & 15
     at = program * 256 + rows[:, None] * 64 + columns[None, :]
     tl.store(y_ptr + at, tl.load(s_ptr + rows[:, None] + bucket[None, :]))
 
 
-def test_quotients_of_what_wraps_are_each_looked_up(run: KernelRunner) -> None:
+BACK = {
+    "and": lambda bucket: bucket & 15,
+    "where": lambda bucket: np.where(bucket < 0, bucket + (1 << 26), bucket) & 15,
+}
+
+
+@pytest.mark.parametrize("way", BACK)
+def test_quotients_of_what_wraps_are_each_looked_up(run: KernelRunner, way: str) -> None:
     table = np.arange(19, dtype=np.float32)
     sums = np.arange(3)[:, None] * (1 << 30) + np.arange(64)
     wrapped = sums.astype(np.int32)
-    buckets = np.trunc(wrapped / 32).astype(np.int64) & 15
+    buckets = BACK[way](np.trunc(wrapped / 32).astype(np.int64))
     places = np.arange(4)[None, :, None] + buckets[:, None, :]
-    run(hashed_kernel, grid=(3,), s_ptr=table, y_ptr=Expected(table[places]))
+    run(hashed_kernel, grid=(3,), s_ptr=table, y_ptr=Expected(table[places]), WAY=way)
 
 
 def test_what_is_used_twice_is_asked_once() -> None:

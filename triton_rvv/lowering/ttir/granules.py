@@ -13,9 +13,20 @@ __all__ = ["ALL_ALIKE", "Granules", "axis_before"]
 
 # A power of two that no dimension reaches: all neighbours are the same.
 ALL_ALIKE = 1 << 30
-_AT_SAME_PLACE = ("arith.", "tt.addptr", "tt.bitcast")
-# These bring numbers that wrapped back into an array, as hashes do.
-_CUT = ("arith.andi", "arith.remui", "arith.divui", "arith.shrui", "arith.trunci")
+# Sums that wrap stay outside of any array in these. Others bring them back, as `&`, `%` and
+# `maximum` do in hashes, and `where(at < 0, at + size, at)`.
+_KEEP_OUTSIDE = (
+    "arith.addi",
+    "arith.subi",
+    "arith.muli",
+    "arith.divsi",
+    "arith.shrsi",
+    "arith.minsi",
+    "arith.extsi",
+    "arith.cmpi",
+    "tt.addptr",
+    "tt.bitcast",
+)
 _NEVER_NEGATIVE = ("arith.addi", "arith.muli", "arith.divsi", "arith.remsi", "arith.minsi")
 _COUNTS = ("tt.get_program_id", "tt.get_num_programs")
 # Predicates `slt` and `sle` of `arith.cmpi`.
@@ -44,7 +55,7 @@ class Granules:
         """A power of two: so many neighbours, from a multiple of it on, are the same.
 
         Where a sum in a quotient wraps, addresses made of it lie outside of any array. Behind an
-        operation that cuts off bits they may not, so no neighbours are taken to be the same there.
+        operation that may bring them back, no neighbours are taken to be the same.
         """
         if (value, axis) not in self._found:
             self._found[value, axis] = self._alike(value, axis)
@@ -62,10 +73,10 @@ class Granules:
             own = self._of_quotient(maker)
             if own > 1:
                 return own
-        if not maker.operands or not maker.name.startswith(_AT_SAME_PLACE):
+        if not maker.operands or not maker.name.startswith(("arith.", "tt.addptr", "tt.bitcast")):
             return 1
         alike = min(self.of(operand, axis) for operand in maker.operands)
-        return 1 if maker.name in _CUT and alike < ALL_ALIKE else alike
+        return alike if maker.name in _KEEP_OUTSIDE or alike == ALL_ALIKE else 1
 
     def decided_by_first(self, value: Value, axis: int) -> int:
         """A power of two: of so many neighbours the first is true where any of them is."""
