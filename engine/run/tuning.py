@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
-import signal
-import sys
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from engine.run.budget import Budget
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
@@ -19,6 +14,7 @@ from engine.run.identity import identity_of
 from engine.run.loop import TuningLoop
 from engine.run.measured_on import store_measured_on
 from engine.run.request import SearchOptions, TuningRequest
+from engine.run.stop_signals import stopped_by_signals
 from engine.run.summary import Summary, summarise
 from engine.run.wrong_everywhere import note_on_reference
 from engine.search import Search
@@ -26,7 +22,7 @@ from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
 from engine.study.history import history_of
 from engine.study.objectives import Robust
 from engine.study.robust import ROBUST, robust_of
-from engine.study.storage import open_study
+from engine.study.storage import StudyIdentity, open_study
 from engine.study.trials import StoredTrials
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.devices import board_info
@@ -41,9 +37,6 @@ from search_spaces.joint import joint_space
 from search_spaces.space import SearchSpace
 
 __all__ = ["TuningResult", "tune"]
-
-_STATUS_AT_SECOND_SIGNAL = 130  # what a shell reports for a process that Ctrl-C ended
-_SHOW_CURSOR = b"\x1b[?25h"  # the live progress line hides it
 
 
 @dataclass(frozen=True)
@@ -87,6 +80,25 @@ class TuningResult:
     cores: int | None = None
 
 
+@dataclass(frozen=True)
+class _Opened:
+    """A study before a run.
+
+    Args:
+        stored: its trials.
+        identity: its name's parts.
+        search: what proposes configurations.
+        robust: what it minimises.
+        warm_started_from: as in `TuningResult`.
+    """
+
+    stored: StoredTrials
+    identity: StudyIdentity
+    search: Search
+    robust: Robust
+    warm_started_from: str | None
+
+
 def tune(
     request: TuningRequest,
     listeners: Sequence[Listener],
@@ -113,17 +125,9 @@ def tune(
     info = board_info(request.devices[0], request.work.ray_address)
     check_fits(problem, info)
     space = _space_for(problems, info)
-    options, sampler = request.study, request.search.sampler
-    identity = identity_of(problem, info, sampler, more_problems, options.objectives)
-    _check_robust(options.robust, info)
-    stored = open_study(options.storage, identity, space, options.name)
-    robust = _robust(stored, options.robust, info)
-    store_measured_on(stored, info)
-    past = history_of(stored, identity, may_warm_start=options.use_history)
-    known = past.trials if past else ()
-    search = Search(space, sampler, request.search.seed, stored, known, robust)
-    past_name = past.name if past else None
-    _tell(listeners, StudyOpened(stored.study_name, search.tried, past_name))
+    opened = _open(request, problems, info, space)
+    search, stored = opened.search, opened.stored
+    _tell(listeners, StudyOpened(stored.study_name, search.tried, opened.warm_started_from))
     budget = _budget(request.search, search.size)
     notes = space.notes + ((_ORDERED,) if problem.spec.ordered else ())
     if _is_complete(search, budget, info):
@@ -144,21 +148,41 @@ def tune(
         problem=problem,
         device=info.study_device,
         device_name=request.devices[0],
-        sampler=sampler,
-        storage=options.storage,
+        sampler=request.search.sampler,
+        storage=request.study.storage,
         study=stored.study_name,
-        warm_started_from=past_name,
-        other_studies=tuple(filter(identity.has_other_toolchain, stored.names_in_storage())),
+        warm_started_from=opened.warm_started_from,
+        other_studies=tuple(filter(opened.identity.has_other_toolchain, stored.names_in_storage())),
         builds=ARTIFACT_FOLDER,
         space_size=search.size,
         pruned=search.census.removed,
         ended=ended,
-        summary=_summary(search, info, robust),
+        summary=_summary(search, info, opened.robust),
         more_problems=tuple(more_problems),
         notes=notes + _on_reference(problem, search),
         outlook=outlook_of(search),
         cores=_cores(problem, info),
     )
+
+
+def _open(
+    request: TuningRequest, problems: Sequence[Problem], info: BoardInfo, space: SearchSpace
+) -> _Opened:
+    """Make the study, or open it, and find its warm start.
+
+    Raises:
+        UserError: for options that do not go with the board, and a storage that cannot be used.
+    """
+    options, sampler = request.study, request.search.sampler
+    identity = identity_of(problems[0], info, sampler, problems[1:], options.objectives)
+    _check_robust(options.robust, info)
+    stored = open_study(options.storage, identity, space, options.name)
+    robust = _robust(stored, options.robust, info)
+    store_measured_on(stored, info)
+    past = history_of(stored, identity, may_warm_start=options.use_history)
+    known = past.trials if past else ()
+    search = Search(space, sampler, request.search.seed, stored, known, robust)
+    return _Opened(stored, identity, search, robust, past.name if past else None)
 
 
 _ORDERED = (
@@ -254,22 +278,21 @@ def _run(
     shared: Workbench | None,
 ) -> RunEnded:
     devices = seats(request.devices, info)
+    own = workbench(
+        problems[0],
+        devices,
+        info,
+        jobs=request.work.jobs,
+        ray_address=request.work.ray_address,
+        repeats=request.repeats,
+        more_problems=problems[1:],
+        first=search.space.default,
+        tell=lambda stage: _tell(listeners, StageStarted(stage)),
+    )
     # Ray sets its own signal handlers at its start: ours go in after it, and stay until it ends.
     with (
         contextlib.ExitStack() as signals,
-        contextlib.nullcontext(shared)
-        if shared is not None
-        else workbench(
-            problems[0],
-            devices,
-            info,
-            jobs=request.work.jobs,
-            ray_address=request.work.ray_address,
-            repeats=request.repeats,
-            more_problems=problems[1:],
-            first=search.space.default,
-            tell=lambda stage: _tell(listeners, StageStarted(stage)),
-        ) as bench,
+        own if shared is None else contextlib.nullcontext(shared) as bench,
     ):
         loop = TuningLoop(
             search,
@@ -285,30 +308,5 @@ def _run(
             shares_pools=shared is not None,
             listeners=listeners,
         )
-        signals.enter_context(_stopped_by_signals(loop, owns_process))
+        signals.enter_context(stopped_by_signals(loop, owns_process))
         return loop.run()
-
-
-@contextlib.contextmanager
-def _stopped_by_signals(loop: TuningLoop, owns_process: bool) -> Iterator[None]:
-    """Within the block, Ctrl-C and SIGTERM stop the loop; a second one does not wait for it."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may set signal handlers
-        return
-    received: list[int] = []
-
-    def handle(number: int, _frame: FrameType | None) -> None:
-        if received and not owns_process:
-            raise KeyboardInterrupt
-        if received:
-            os.write(sys.stderr.fileno(), _SHOW_CURSOR if sys.stderr.isatty() else b"")
-            os._exit(_STATUS_AT_SECOND_SIGNAL)  # every worker ends with this process
-        received.append(number)
-        loop.stop()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -23,7 +23,8 @@ import engine
 import engine.tune as tune_command
 from engine.results.shown import ShownResult
 from engine.run.events import Event, RunEnded, TrialFinished
-from engine.run.tuning import TuningResult, _stopped_by_signals
+from engine.run.stop_signals import stopped_by_signals
+from engine.run.tuning import TuningResult
 from foundation.errors import UserError
 
 pytestmark = pytest.mark.usefixtures("ray_for_tests")
@@ -308,7 +309,7 @@ def test_a_second_ctrl_c_leaves_the_callers_process_alive() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
     loop: Any = Loop()
-    with _stopped_by_signals(loop, owns_process=False):
+    with stopped_by_signals(loop, owns_process=False):
         interrupt()
         with pytest.raises(KeyboardInterrupt):
             interrupt()
