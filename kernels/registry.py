@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import cast
 
 from foundation.errors import UserError, nearest
-from foundation.programs import python_command
 from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, PREFETCH
+from kernels.captured.names import keys_advice
 from kernels.own.declared_sizes import constants_of_spec, sizes_of_file, sizes_of_spec
 from kernels.own.kernel_path import split_path
 from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
@@ -76,8 +76,7 @@ def load_kernel(name: str) -> KernelSpec:
         from kernels.captured.task_file import read_capture
 
         read_capture(name)  # which says what keeps it from being one
-        listing = f"{python_command('engine.tasks')} {name}"
-        raise UserError(f"name a task of {name} as {name}#KEY: `{listing}` lists the keys")
+        raise UserError(f"name a task of {name} as {name}#KEY: {keys_advice(name)}")
     if is_kernel_file(name):
         from kernels.own.spec import load_own_kernel
 

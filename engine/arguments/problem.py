@@ -21,6 +21,7 @@ from foundation.config import Config, ParameterValue
 from foundation.errors import UserError, nearest
 from gpu_runner.names import TIMINGS
 from kernels.captured.names import is_capture
+from kernels.own.kernel_path import split_path
 from kernels.registry import check_declared, is_captured_task, is_kernel_file, kernel_names
 from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE
@@ -221,7 +222,7 @@ def kernel_name(text: str) -> str:
         what = "a folder" if path.is_dir() else "no Python file"
         raise UserError(f"{text} is {what}: give the path of a Python file with a kernel")
     if is_kernel_file(text):
-        file = Path(re.sub(r"(\.py):\w+$", r"\1", text))
+        file, _ = split_path(text)
         if not file.exists():
             advice = "give the path of a Python file with a kernel"
             raise UserError(f"there is no file {file}: {advice}")

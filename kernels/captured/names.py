@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["is_capture", "split_task_name", "task_name"]
+from foundation.programs import python_command
+
+__all__ = ["is_capture", "keys_advice", "split_task_name", "task_name"]
 
 _BETWEEN = "#"  # a file and a key
 
@@ -22,6 +24,11 @@ def is_capture(name: str) -> bool:
 def task_name(capture: Path, key: str) -> str:
     """The name by which `kernels.registry.load_kernel` finds a task, in any process."""
     return f"{capture.resolve()}{_BETWEEN}{key}"
+
+
+def keys_advice(capture: Path | str) -> str:
+    """The command that lists the keys of a capture's tasks, as a part of a sentence."""
+    return f"`{python_command('engine.tasks')} {capture}` lists the keys"
 
 
 def split_task_name(name: str) -> tuple[Path, str]:

@@ -162,9 +162,7 @@ class _Probe:
 
     def run(self) -> Probed:
         names = [p.name for p in self._deployed.function.params if p.is_constexpr]
-        # Large blocks explain a grid best, so that they come first.
-        order = sorted(names, key=lambda name: -_magnitude(self._deployed.constants.get(name)))
-        freedoms = {name: self._freedom(name) for name in order}
+        freedoms = {name: self._freedom(name) for name in self._grid.largest_first(names)}
         return Probed(
             self._rule,
             tuple(freedoms[name] for name in names),
@@ -311,7 +309,3 @@ class _Probe:
 def _is_block(value: object) -> bool:
     """Whether a value may be a block's size: a power of two above 1."""
     return type(value) is int and value > 1 and not value & (value - 1)
-
-
-def _magnitude(value: object) -> int:
-    return value if isinstance(value, int) else 0

@@ -16,14 +16,13 @@ from triton import language
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
-from foundation.programs import python_command
 from foundation.torch_types import TORCH_TYPES
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.deployed import Deployed
 from kernels.captured.drawn import Drawn
 from kernels.captured.kernel_source import loaded_kernel
 from kernels.captured.memory import Memory, View
-from kernels.captured.names import task_name
+from kernels.captured.names import keys_advice, task_name
 from kernels.captured.task import Recorded, Storage, Task
 from kernels.captured.task_file import Capture, read_capture
 from kernels.captured.task_values import Constant, Descriptor, Named, Scalar, Tensor, TupleValue
@@ -44,8 +43,7 @@ def load_task(capture: Path, key: str) -> RecordedTask:
     for task in _capture(capture, capture.stat().st_mtime_ns if capture.exists() else 0).tasks:
         if task.key == key:
             return RecordedTask(task, capture)
-    listing = f"{python_command('engine.tasks')} {capture}"
-    raise UserError(f"{capture} has no task {key}: `{listing}` lists the keys")
+    raise UserError(f"{capture} has no task {key}: {keys_advice(capture)}")
 
 
 @functools.lru_cache(maxsize=2)

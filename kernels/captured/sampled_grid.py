@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from kernels.captured.block_names import multiplied_names, program_axes
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, divided_sizes, possible_factors
@@ -25,9 +27,17 @@ class SampledGrid:
         self._axes = program_axes(deployed.function.src)
         self._products = multiplied_names(deployed.function.src)
 
+    def largest_first(self, names: Iterable[str]) -> list[str]:
+        """The constexprs in the order of their values: large blocks explain a grid best."""
+        return sorted(names, key=lambda name: -_number(self._constants.get(name)))
+
     def ways(self, rule: GridRule, name: str) -> list[GridRule]:
-        """The rules by which the grid may follow a parameter, if none is known."""
-        if any(name in factor.parameters for factor in rule.factors):
+        """The rules by which the grid may follow a parameter, if none is known.
+
+        None if its value is not a positive integer.
+        """
+        is_known = any(name in factor.parameters for factor in rule.factors)
+        if is_known or _number(self._constants[name]) < 1:
             return []
         factors = possible_factors(
             rule, name, self._constants, self._sizes, self._axes, self._products
@@ -49,3 +59,7 @@ class SampledGrid:
             return []
         rules = [rule, *self.ways(rule, name)]
         return [rule for rule in rules if all(rule.grid(one) == grid for one, grid in own)]
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import torch
 
-from foundation.config import ParameterValue
 from kernels.captured.grid_rule import GridRule
 from kernels.captured.probe import Freedom, Probed
 from kernels.captured.recorded import RecordedTask
@@ -30,9 +29,8 @@ def unexamined(task: RecordedTask, why: str) -> Probed:
     grid = SampledGrid(deployed, given)
     rule = GridRule(deployed.grid)
     constants = deployed.constants
-    for name in sorted(listed, key=lambda name: -_magnitude(constants[name])):
-        if _magnitude(constants[name]):
-            rule = next(iter(grid.rules(rule, name)), rule)
+    for name in grid.largest_first(listed):
+        rule = next(iter(grid.rules(rule, name)), rule)
 
     def freedom(name: str) -> Freedom:
         value = constants.get(name)
@@ -46,7 +44,3 @@ def unexamined(task: RecordedTask, why: str) -> Probed:
     names = [p.name for p in deployed.function.params if p.is_constexpr]
     freedoms = tuple(map(freedom, names))
     return Probed(rule, freedoms, (), in_fp32=False, blocks=deployed.blocks, unseen=why)
-
-
-def _magnitude(value: ParameterValue | None) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ __all__ = ["Change", "changed"]
 _ROWS = 8
 # Types that torch stores and converts, and hardly computes with.
 _BARE = (torch.uint16, torch.uint32, torch.uint64)
+# Gives random numbers between 0 and 1 in a tensor of a shape.
+_Drawn = Callable[..., torch.Tensor]
 
 
 @dataclass(frozen=True)
@@ -130,21 +132,40 @@ def _changed_floats(
     tensor: torch.Tensor, memory: torch.Tensor, change: Change, seed: int
 ) -> torch.Tensor:
     rows = memory.to(torch.float64, copy=True).reshape(-1, _columns(tensor, memory))
-    count, length = rows.shape
     generator = torch.Generator(memory.device).manual_seed(seed)
 
     def drawn(*shape: int) -> torch.Tensor:
         return torch.rand(*shape, generator=generator, device=memory.device, dtype=torch.float64)
 
     size = float(rows.square().mean().sqrt()) or 1.0
-    spread = float(rows.std(correction=0))
-    if spread < 1e-3 * size:  # a constant says least
-        rows = rows + size * change.heavy * (drawn(count, length) - 0.5) / 2
+    rows = _with_other_elements(rows, size, change, drawn)
+    _change_rows(rows, size, change, drawn)
+    _add_heavy(rows, change, drawn)
+    if change.zero_rows and len(rows) > 1:  # of fewer than five rows, the last
+        rows[min(4, len(rows) - 1) :: _ROWS] = 0
+    return rows.reshape(memory.shape).to(memory.dtype)
+
+
+def _with_other_elements(
+    rows: torch.Tensor, size: float, change: Change, drawn: _Drawn
+) -> torch.Tensor:
+    """With a spread in place of a constant, numbers in place of zeros, and other signs.
+
+    Args:
+        rows, change: the elements, and how they change.
+        size: the root of the elements' mean square.
+        drawn: see `_Drawn`.
+    """
+    if float(rows.std(correction=0)) < 1e-3 * size:  # a constant says least
+        rows = rows + size * change.heavy * (drawn(*rows.shape) - 0.5) / 2
     if change.ties:
-        rows = torch.where(rows == 0, size * (drawn(count, length) - 0.5), rows)
-    if change.signs:
-        rows = torch.where(drawn(count, length) < 0.5, -rows, rows)
-    every = torch.arange(count, device=memory.device)
+        rows = torch.where(rows == 0, size * (drawn(*rows.shape) - 0.5), rows)
+    return torch.where(drawn(*rows.shape) < 0.5, -rows, rows) if change.signs else rows
+
+
+def _change_rows(rows: torch.Tensor, size: float, change: Change, drawn: _Drawn) -> None:
+    """Give rows another scale, another mean or a zero; arguments as above."""
+    every = torch.arange(len(rows), device=rows.device)
     which = every % _ROWS
     rows[which == 1] *= change.row_scale
     rows[which == 2] += change.shift * size
@@ -152,19 +173,28 @@ def _changed_floats(
         rows[which == 3] -= change.shift * size
     if change.zero_rows:  # no zero in a row whose elements are all on one side of it
         some = every[which % 2 == 0]
-        rows[some, (drawn(len(some)) * length).long().clamp(max=length - 1)] = 0
+        rows[some, _places(len(some), rows, drawn)] = 0
         rows[which == 5] /= change.row_scale
-    place = (drawn(count) * length).long().clamp(max=length - 1)
+
+
+def _add_heavy(rows: torch.Tensor, change: Change, drawn: _Drawn) -> None:
+    """Make one element of each row the largest, in some rows twice."""
+    count, length = rows.shape
+    every = torch.arange(count, device=rows.device)
+    place = _places(count, rows, drawn)
     place[every % 2 == 0] = length - 1  # at the rim, which blocks that do not divide it cut
     heavy = change.heavy * rows[every, place]
     if change.signs:  # the largest of a scale is not left to luck
-        is_above = (every // _ROWS % 2 == 0) & (which != 3)
+        is_above = (every // _ROWS % 2 == 0) & (every % _ROWS != 3)
         heavy = torch.where(is_above, heavy.abs(), -heavy.abs())
     rows[every, place] = heavy
     if change.ties:
         twice = every % 4 < 2
-        again = (drawn(count) * length).long().clamp(max=length - 1)
+        again = _places(count, rows, drawn)
         rows[every[twice], again[twice]] = heavy[twice]
-    if change.zero_rows and count > 1:  # of fewer than five rows, the last
-        rows[min(4, count - 1) :: _ROWS] = 0
-    return rows.reshape(memory.shape).to(memory.dtype)
+
+
+def _places(count: int, rows: torch.Tensor, drawn: _Drawn) -> torch.Tensor:
+    """So many random columns."""
+    length = rows.shape[1]
+    return (drawn(count) * length).long().clamp(max=length - 1)

@@ -78,11 +78,11 @@ class Telling:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know of the check's inputs."""
-        untried = (
+        untried = self.untried and (
             f"the check has the file's own inputs, since {self.untried}: what these do not show, "
             "such as a bias of zeros that is left out, is not found"
         )
-        return (*([self.refused] if self.refused else []), *([untried] if self.untried else []))
+        return tuple(filter(None, (self.refused, untried)))
 
 
 def telling_changes(
@@ -129,10 +129,11 @@ def telling_changes(
         run = HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
         trials = _Trials(launch, arguments, run, frozenset(inputs.union(integers)))
         found = _most_telling(floats, trials.first_right) if floats else {}
-        found = _with_zeros(found, trials.first_right)
+        zeros = {name: replace(change, zero_rows=True) for name, change in found.items()}
+        found = _with_more(zeros, found, trials.first_right)
         for name in integers:
             found = _with_integers(name, values[name].dtype, found, trials.first_right)
-        found = _with_numbers(numbers, found, trials.first_right)
+        found = _with_more(dict.fromkeys(numbers, _NUMBER), found, trials.first_right)
     return Telling(found, _on_refused(trials.refused))
 
 
@@ -205,13 +206,14 @@ def _most_telling(names: list[str], first_right: _FirstRight) -> dict[str, Chang
     return (best and first_right([best])) or together(each for each in _CHANGES if not each.signs)
 
 
-def _with_zeros(found: dict[str, Change], first_right: _FirstRight) -> dict[str, Change]:
-    """The changes with zeros in all of their tensors, or else in as many as go together."""
-    zeros = {name: replace(change, zero_rows=True) for name, change in found.items()}
-    if not zeros or (every := first_right([zeros])):
-        return every if zeros else found
-    for name in zeros if len(zeros) > 1 else ():
-        found = first_right([{**found, name: zeros[name]}]) or found
+def _with_more(
+    more: dict[str, Change], found: dict[str, Change], first_right: _FirstRight
+) -> dict[str, Change]:
+    """The changes with more, all of these or else as many as go together."""
+    if every := first_right([{**found, **more}] if more else []):
+        return every
+    for name, change in more.items() if len(more) > 1 else ():
+        found = first_right([{**found, name: change}]) or found
     return found
 
 
@@ -227,17 +229,6 @@ def _with_integers(
         alone = first_right({name: change} for change in others) or alone
         alone = alone or first_right({name: change} for change in _IN_ORDER)
     return (alone and first_right([{**found, **alone}])) or found
-
-
-def _with_numbers(
-    names: list[str], found: dict[str, Change], first_right: _FirstRight
-) -> dict[str, Change]:
-    """The changes with other numbers, all of them or else as many as go together."""
-    if not names or (every := first_right([{**found, **dict.fromkeys(names, _NUMBER)}])):
-        return every if names else found
-    for name in names if len(names) > 1 else ():
-        found = first_right([{**found, name: _NUMBER}]) or found
-    return found
 
 
 def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
