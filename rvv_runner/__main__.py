@@ -98,6 +98,16 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     summary = "show a board's host key, and trust it from now on"
     trust = commands.add_parser("trust", help=summary, description=summary)
     trust.add_argument("host", metavar="HOST", help="as in ssh://user@host:22, or a name")
+    _add_check(commands)
+    _add_stat(commands)
+    _add_calibrate(commands)
+    _add_core(commands)
+    summary = "build a QEMU that takes plug-ins, where the system's does not"
+    commands.add_parser("qemu", help=summary, description=summary)
+    return parser.parse(argv)
+
+
+def _add_check(commands: argparse._SubParsersAction[ArgumentParser]) -> None:
     summary = "check whether a board is ready to measure, and print how to mend what is not"
     check = commands.add_parser("check", help=summary, description=summary)
     check.add_argument(
@@ -121,6 +131,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         type=Path,
         help="with --full: for what was measured (default: the core's name with .check.json)",
     )
+
+
+def _add_stat(commands: argparse._SubParsersAction[ArgumentParser]) -> None:
     summary = "run a program for riscv64 and count what it does, like perf stat"
     stat = commands.add_parser(
         "stat",
@@ -138,11 +151,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     stat.add_argument(
         "words", metavar="ELF ARGS", nargs=argparse.REMAINDER, help="after --, what to run"
     )
-    _add_calibrate(commands)
-    _add_core(commands)
-    summary = "build a QEMU that takes plug-ins, where the system's does not"
-    commands.add_parser("qemu", help=summary, description=summary)
-    return parser.parse(argv)
 
 
 def _add_calibrate(commands: argparse._SubParsersAction[ArgumentParser]) -> None:
