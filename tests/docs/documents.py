@@ -6,7 +6,15 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["DOCUMENTS", "REPOSITORY", "CodeBlock", "code_blocks", "links", "paths_named"]
+__all__ = [
+    "DOCUMENTS",
+    "REPOSITORY",
+    "CodeBlock",
+    "code_blocks",
+    "links",
+    "paths_named",
+    "with_own_file",
+]
 
 REPOSITORY = Path(__file__).parents[2]
 DOCUMENTS = sorted(
@@ -63,3 +71,11 @@ def paths_named(document: Path) -> list[str]:
 
 def _prose(document: Path) -> str:
     return re.sub(r"^```.*?^```", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def with_own_file(word: str, folder: Path) -> str:
+    """The path of an empty file in place of the name of the reader's own; other words as is."""
+    if not re.fullmatch(r"\w+\.py", word) or Path(word).exists():
+        return word
+    (folder / word).touch()
+    return str(folder / word)

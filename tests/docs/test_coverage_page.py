@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from documents import REPOSITORY
+from documents import REPOSITORY, with_own_file
 
 PAGE = (REPOSITORY / "docs/notes/coverage.md").read_text()
 SPANS = [shlex.split(span) for span in re.findall(r"`([^`]+)`", PAGE) if " " in span]
@@ -22,16 +22,10 @@ def test_there_is_something_to_check() -> None:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_command_is_accepted(
-    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_command_is_accepted(words: list[str], tmp_path: Path) -> None:
     if words[2:] == ["pytest"]:
         return
-    monkeypatch.chdir(tmp_path)
-    for word in words:
-        if re.fullmatch(r"\w+\.py", word):  # the reader's own file
-            (tmp_path / word).touch()
-    importlib.import_module(words[2])._parse(words[3:])
+    importlib.import_module(words[2])._parse([with_own_file(word, tmp_path) for word in words[3:]])
 
 
 @pytest.mark.parametrize("words", TESTS, ids=" ".join)

@@ -13,7 +13,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from documents import DOCUMENTS, REPOSITORY, code_blocks, links, paths_named
+from documents import (
+    DOCUMENTS,
+    REPOSITORY,
+    code_blocks,
+    links,
+    paths_named,
+    with_own_file,
+)
 
 import rvv_runner.__main__
 from engine import new
@@ -109,14 +116,6 @@ def test_a_command_is_accepted(words: list[str], tmp_path: Path) -> None:
         problem = make_problem(load_kernel(arguments.kernel), shape, arguments.dtype)
         config = getattr(arguments, "config", {})
         complete_config(config, problem.default_config, problem.spec.name)
-
-
-def with_own_file(word: str, folder: Path) -> str:
-    """The path of an empty file in place of the name of the reader's own; other words as is."""
-    if not re.fullmatch(r"\w+\.py", word) or Path(word).exists():
-        return word
-    (folder / word).touch()
-    return str(folder / word)
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
