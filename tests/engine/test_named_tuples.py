@@ -1,4 +1,4 @@
-"""Kernels that take named tuples are captured and examined like others."""
+"""Kernels that take named tuples are captured, examined and tried like others."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from typing import NamedTuple
 
 import pytest
 import torch
+from kernel_runs import HOST, run_kernel
 
 import engine
 import triton_rvv
 from kernels.captured.examination import examine_here
 from kernels.captured.examined import read_examined
+from kernels.captured.names import task_name
 from kernels.captured.recorded import load_task
 from kernels.captured.task_file import read_capture
+from kernels.registry import load_kernel, make_problem
 from triton_rvv.launches.grid_text import followed
 
 PROGRAM = """
@@ -61,7 +64,7 @@ def program(tmp_path, monkeypatch):
     return module
 
 
-def test_named_tuples_are_captured_and_examined(program, tmp_path):
+def test_named_tuples_are_captured_examined_and_tried(program, tmp_path):
     x, out = torch.randn(1000), torch.empty(1000)
     given = program.Matrix(x, (1000,)), out, program.Mode(2, 3), program.Ends(0.5, None)
     capture = tmp_path / "here"
@@ -80,6 +83,8 @@ def test_named_tuples_are_captured_and_examined(program, tmp_path):
     assert block.values == (8, 16, 32, 64, 128, 256, 512)
     formula, _, _ = found.rule.texts()
     assert formula.startswith("cdiv(m[1].shape[0] | m[0].data.shape[0] | ")
+    problem = make_problem(load_kernel(task_name(capture, task.key)), {})
+    run_kernel(problem, {"BLOCK": 256}, tmp_path, HOST)
 
 
 def test_formulas_of_a_grid_reach_into_named_tuples():
