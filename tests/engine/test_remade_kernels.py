@@ -12,15 +12,11 @@ from engine.programs.captured import capture_program
 from kernels.captured.recorded import load_task
 from kernels.captured.task_file import read_capture
 
-
-def test_kernels_of_a_program_are_made_again_however_it_made_them(tmp_path):
-    # A package that can be imported in the program alone, whose module needs another of its own.
-    (tmp_path / "apart").mkdir()
-    (tmp_path / "apart" / "__init__.py").write_text("import sys\nsys.modules['made_by_program']\n")
-    other = "import triton\n@triton.jit\ndef third(x):\n    return x / 3\n"
-    (tmp_path / "apart" / "other.py").write_text(other)
-    (tmp_path / "apart" / "module.py").write_text(
-        """
+# A package that can be imported in the program alone, whose module needs another of its own.
+PACKAGE = {
+    "__init__": "import sys\nsys.modules['made_by_program']\n",
+    "other": "import triton\n@triton.jit\ndef third(x):\n    return x / 3\n",
+    "module": """
 import triton
 import triton.language as tl
 from .other import third
@@ -29,10 +25,11 @@ from .other import third
 def of_module(x, out, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + at, third(tl.load(x + at, mask=at < n)), mask=at < n)
-"""
-    )
-    (tmp_path / "helper.py").write_text(other)
-    body = '''
+""",
+}
+
+# Kernels of a package, of a module, and of functions, wrappers and texts of a program.
+PROGRAM = '''
 import collections, linecache
 sys.modules["made_by_program"] = sys
 from apart.module import of_module
@@ -135,7 +132,14 @@ with_globals[(16,)](x, out, 1000, torch.float32, BLOCK=64)
 executed["executed"][(16,)](x, out, 1000, BLOCK=64)
 made_of(half)[(16,)](x, out, 1000, Scale(2.0), BLOCK=64)
 '''
-    written(tmp_path, body)
+
+
+def test_kernels_of_a_program_are_made_again_however_it_made_them(tmp_path):
+    (tmp_path / "apart").mkdir()
+    for name, text in PACKAGE.items():
+        (tmp_path / "apart" / f"{name}.py").write_text(text)
+    (tmp_path / "helper.py").write_text(PACKAGE["other"])
+    written(tmp_path, PROGRAM)
     capture = tmp_path / "program.capture"
     command = [sys.executable, "-m", f"{tmp_path.name}.program"]
     with pytest.MonkeyPatch.context() as patch:
