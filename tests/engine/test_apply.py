@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import runpy
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from applied_programs import SHOWN, add_winners, applied_here, captured_here
 from captured_programs import OWN_TUNER, captured, run_command, written
 
-import engine
-import triton_rvv
-from engine.programs.applied import Applied, run_program
+from engine.programs.applied import run_program
 from engine.programs.watched import program_words
-from foundation.config import Config
 from foundation.errors import UserError
-from kernels.captured.task_file import append_winner, read_capture
-from kernels.captured.task_values import Descriptor
-from kernels.captured.winner import Winner
-from triton_rvv.launches.grid_text import followed
-
-# Tells which block a launch was compiled with.
-SHOWN = """
-import torch, triton, triton.language as tl, sys
-
-@triton.jit
-def shown_kernel(out, n, BLOCK: tl.constexpr, OTHER: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + at, at * 0 + BLOCK + 1000000 * OTHER, mask=at < n)
-
-def show(n, block=64, other=0, numbers=False):
-    out = torch.zeros(n, dtype=torch.int32)
-    grid = (triton.cdiv(n, block),) if numbers else lambda meta: (triton.cdiv(n, meta["BLOCK"]),)
-    shown_kernel[grid](out, n, BLOCK=block, OTHER=other)
-    return out.unique().tolist()
-"""
-
+from kernels.captured.task_file import read_capture
 
 # A kernel that is autotuned beside it.
 AUTOTUNED = (
@@ -83,29 +57,6 @@ def show_own(n):
 )
 
 
-def add_winners(
-    path: Path,
-    config: dict[str, int],
-    grid: tuple[str, str, str] | None = None,
-    loads: dict[str, tuple[int, ...]] | None = None,
-    device: str = "host",
-):
-    for task in read_capture(path).tasks:
-        winner = Winner(
-            task=task.key,
-            config=Config(config),
-            grid=grid,
-            deployed_time_s=2e-3,
-            time_s=1e-3,
-            is_estimated=False,
-            device=device,
-            device_kind="host" if device == "host" else "board",
-            study="s",
-            loads=loads or {},
-        )
-        append_winner(path, winner)
-
-
 def test_another_devices_winners_do_not_take_the_place_of_this_ones(shown, tmp_path):
     path = tmp_path / "program.capture"
     shutil.copy(shown, path)
@@ -146,28 +97,6 @@ def applied(tmp_path: Path, body: str, head: str = SHOWN) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def captured_here(folder: Path, body: str, head: str = SHOWN) -> None:
-    """As `captured`, but in this process, whose kernels run on its processor."""
-    triton_rvv.activate("host")
-    with engine.capture(folder / "program.capture"):
-        runpy.run_path(str(written(folder, body, head)), run_name="__main__")
-
-
-@pytest.fixture
-def applied_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Any]:
-    """As `applied`, but in this process."""
-    triton_rvv.activate("host")
-
-    def run(body: str, head: str = SHOWN) -> tuple[str, str]:
-        path, capture = written(tmp_path, body, head), tmp_path / "program.capture"
-        with engine.apply(capture):
-            runpy.run_path(str(path), run_name="__main__")
-        uses = json.loads(capture.read_text().splitlines()[-1])["uses"]
-        return capsys.readouterr().out, "\n".join(str(Applied(**use)) for use in uses)
-
-    return run
-
-
 def test_a_winner_is_used_at_its_task_and_near_it(shown, tmp_path):
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})
@@ -189,91 +118,25 @@ print(show_own(1000), own_kernel.times, show_warm(1000), show_warm(9000))
     assert "as the program has it, since it was tuned with other" in said
 
 
-def test_a_winner_that_does_not_compile_here_is_not_used(shown, tmp_path, applied_here):
+def test_a_winner_that_does_not_compile_here_is_not_used(shown, tmp_path):
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 3})
-    out, said = applied_here("print(show(1000), show_own(1000))", AUTOTUNED)
+    out, said = applied_here(tmp_path, "print(show(1000), show_own(1000))", AUTOTUNED)
     assert out in ("[64] [16]\n", "[64] [32]\n")
     assert said.count("as the program has it, since its winner fails here: ") == 2
     assert "arange's range must be a power of 2" in said
 
 
-def test_a_changed_source_runs_as_it_is(shown, tmp_path, applied_here):
+def test_a_changed_source_runs_as_it_is(shown, tmp_path):
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 256})
     changed = SHOWN.replace("at * 0 + BLOCK", "BLOCK + at * 0")
-    out, said = applied_here("print(show(1000))", changed)
+    out, said = applied_here(tmp_path, "print(show(1000))", changed)
     assert out == "[64]\n"
     assert "its source has changed" in said
 
 
-def test_a_grid_of_numbers_follows_its_rule(tmp_path, applied_here):
-    captured_here(tmp_path, "show(1000, numbers=True)")
-    add_winners(tmp_path / "program.capture", {"BLOCK": 256}, ("cdiv(n, BLOCK)", "1", "1"))
-    out, _ = applied_here("print(show(1000, numbers=True), show(3000, numbers=True))")
-    assert out == "[256] [256]\n"
-
-
-OPTIONS_ALONE = SHOWN.replace(
-    "@triton.jit",
-    "@triton.autotune([triton.Config({}, num_warps=w) for w in (2, 4)], key=['n'])\n@triton.jit",
-)
-
-
-def test_a_block_that_an_autotuner_leaves_to_the_program_is_replaced(tmp_path, applied_here):
-    captured_here(tmp_path, "show(1000, numbers=True); show(1000, other=1)", OPTIONS_ALONE)
-    add_winners(tmp_path / "program.capture", {"BLOCK": 256}, ("cdiv(n, BLOCK)", "1", "1"))
-    body = """
-print(show(1000, numbers=True), show(3000, numbers=True), show(1000, other=1))
-out = torch.zeros(1000, dtype=torch.int32)
-shown_kernel[(16,)](out, 1000, 64, 0)
-shown_kernel[(5,)](out, 1000, 64, 0)
-print(out.unique().tolist())
-"""
-    out, said = applied_here(body, OPTIONS_ALONE)
-    assert out == "[256] [256] [1000256]\n[64, 256]\n"
-    assert "as the program has it, since its grid does not follow the winner's constants" in said
-
-
-def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path, applied_here):
-    captured_here(tmp_path, "show(60, numbers=True)")
-    add_winners(tmp_path / "program.capture", {"BLOCK": 128})
-    out, said = applied_here("print(show(60, numbers=True), show(50, numbers=True))")
-    assert out == "[128] [64]\n"
-    assert "may be bound" in said
-
-
-DESCRIBED = """
-import torch, triton, triton.language as tl
-from triton.tools.tensor_descriptor import TensorDescriptor
-
-@triton.jit
-def described_kernel(x, out, N, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK
-    tl.store(out + at + tl.arange(0, BLOCK), x.load([at]) + BLOCK)
-
-x, out = torch.zeros(64), torch.empty(64)
-described_kernel[(4,)](TensorDescriptor.from_tensor(x, [16]), out, 64, BLOCK=16)
-print(out.unique().tolist())
-"""
-
-
-def test_a_descriptor_gets_the_block_of_the_winner(tmp_path, capsys):
-    triton_rvv.activate("host")
-    program, path = str(written(tmp_path, DESCRIBED, head="")), tmp_path / "program.capture"
-    with engine.capture(path):
-        runpy.run_path(program)
-    (task,) = read_capture(path).tasks
-    described = task.arguments["x"]
-    assert isinstance(described, Descriptor)
-    assert described.block_shape == (16,)
-    add_winners(path, {"BLOCK": 32}, ("cdiv(64, BLOCK)", "1", "1"), loads={"x": (32,)})
-    with engine.apply(path):
-        runpy.run_path(program)
-    assert capsys.readouterr().out == "[16.0]\n[32.0]\n"
-
-
-def test_a_package_that_starts_compiled_kernels_stays_right(tmp_path, applied_here):
+def test_a_package_that_starts_compiled_kernels_stays_right(tmp_path):
     body = """
 out = torch.zeros(1000, dtype=torch.int32)
 for step in range(3):
@@ -287,7 +150,7 @@ for step in range(3):
 """
     captured_here(tmp_path, body)
     add_winners(tmp_path / "program.capture", {"BLOCK": 16})
-    lines = applied_here(body)[0].splitlines()[3:]
+    lines = applied_here(tmp_path, body)[0].splitlines()
     assert lines[0] == "[16]"
     assert all(line in ("[16]", "[64]") for line in lines)
 
@@ -367,48 +230,3 @@ print("ray" in sys.modules)
     path = written(tmp_path, body, SHOWN.replace("@triton.jit", "# moved\n\n@triton.jit"))
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout == "[256]\n[64]\nFalse\n"
-
-
-def test_formulas_of_a_grid():
-    class Shaped:
-        shape = (7, 9)
-
-    values = {"n": 10, "B": 4, "x": Shaped(), "sizes": (10, 20)}
-    smaller = {**values, "B": 2}
-    assert followed("cdiv(n, B) * x.shape[1] * 2", values, smaller, 54) == 90
-    assert followed("cdiv(sizes[1], B)", values, smaller, 5) == 10
-    assert followed("cdiv(sizes[0] | sizes[1] | y, B)", values, smaller, 5) == 10
-    assert followed("cdiv(n | sizes[0], B)", values, smaller, 3) == 5
-    unknown = ("__import__('os')", "n + 1", "y", "x", "n.real")
-    others = ("cdiv(n, B)", "5", "cdiv(n | sizes[0], B)")
-    for text in (*unknown, *others):
-        with pytest.raises(ValueError, match="does not say how many programs"):
-            followed(text, values, smaller, 4)
-    with pytest.raises(ValueError, match="does not say"):  # both give 3 for 4, and not for 2
-        followed("cdiv(n | 12, B)", values, smaller, 3)
-
-
-def test_a_grid_that_follows_a_step_is_not_taken_for_one_that_follows_a_size(
-    tmp_path, applied_here
-):
-    """Where a matrix is contiguous, its columns are as many as its step."""
-    body = """
-import torch, triton, triton.language as tl
-
-@triton.jit
-def copy_kernel(x, out, step, place, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    tl.store(out + at, tl.load(x + at * step, mask=at < n) + BLOCK * place, mask=at < n)
-
-def copied(step, n):
-    out = torch.full((n,), -1.0)
-    x = torch.zeros(n * step)
-    copy_kernel[(triton.cdiv(n, 64),)](x, out, step, 1, n, BLOCK=64)
-    return out.unique().tolist()
-"""
-    captured_here(tmp_path, "copied(100, 100)", body)
-    add_winners(tmp_path / "program.capture", {"BLOCK": 16}, ("cdiv(step | n, BLOCK)", "1", "1"))
-    calls = "print(copied(100, 100), copied(50, 180), copied(100, 126))"
-    out, said = applied_here(calls, body)
-    assert out == "[16.0] [16.0] [64.0]\n"
-    assert "its grid does not follow the winner's constants" in said
