@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None) -> int:
 
     captured = read_capture(arguments.file)
     # torch takes seconds to import: --help and a mistyped file do not wait for it.
+    from engine.programs.labels import short_key
     from engine.programs.spaces import spaces_in
     from engine.programs.task_list import task_list
     from engine.programs.task_page import task_page
@@ -54,8 +55,9 @@ def main(argv: Sequence[str] | None) -> int:
         console = EscapingConsole(width=None if sys.stdout.isatty() else _WIDTH_OF_PIPES)
         console.print(task_list(rows, console))
         for row in rows:
+            key = short_key(row.task)
             for note in row.space.parameters if row.space is not None else ():
-                say(wrapped(f"{row.task.key[:8]} {note}", len(row.task.key[:8]) + 1))
+                say(wrapped(f"{key} {note}", len(key) + 1))
         for line in filter(None, (bound_text(rows), coverage_text(rows))):
             say(wrapped(line))
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from engine.programs.captured_program import examine_new
@@ -18,7 +19,6 @@ from kernels.captured.freedom_text import FreedomText, freedom_texts
 from kernels.captured.recorded import load_task
 from kernels.captured.space import captured_space
 from kernels.captured.task import Task
-from kernels.captured.task_file import read_capture
 from rvv_runner.board import BoardError
 from search_spaces.enumeration import take_census
 
@@ -36,14 +36,14 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
     """
     examine_new(capture, _say_examined)
     examined = read_examined(capture)
-    gpus = {backend: _limits_of(backend) for backend in _gpus_of(read_capture(capture).tasks)}
+    limits_of = functools.cache(_limits_of)
 
     def space_of(task: Task) -> TaskSpace:
         found = examined.get(task.key)
         why = _refusal(capture, task) if found is None else found.refusal
         if found is None or found.probed is None:
             return TaskSpace(0, (ParameterNote("", "is not tuned", why),))
-        gpu = gpus.get(_backend(task))
+        gpu = limits_of(task.target.partition(":")[0])
         if found.probed.unseen and gpu is None:
             return TaskSpace(0, (ParameterNote("", "is tuned on a GPU only", found.probed.unseen),))
         options, listed = task.options, task.listed
@@ -55,17 +55,10 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
     return space_of
 
 
-def _backend(task: Task) -> str:
-    return task.target.partition(":")[0]
-
-
-def _gpus_of(tasks: Sequence[Task]) -> set[str]:
-    """The kinds of GPUs on which tasks were captured."""
-    return {_backend(task) for task in tasks} & {"cuda", "hip"}
-
-
 def _limits_of(backend: str) -> GpuLimits | None:
-    """What this machine's GPU has; None where there is none that can be used."""
+    """What this machine's GPU has; None for processors, and where none can be used."""
+    if backend not in ("cuda", "hip"):
+        return None
     try:
         return board_info(backend).gpu
     except (BoardError, UserError):
