@@ -21,8 +21,8 @@ _EVERY_HOST = "Host *"
 def read_config(path: Path) -> paramiko.SSHConfig:
     """The settings in the file and in those that it includes; none if there is no such file.
 
-    An Include counts for every host, also where it stands below a Host: ssh_config(5) then limits
-    it to that.
+    A Host or Match of an included file counts wherever its Include stands. In ssh_config(5), one
+    below a Host counts for that Host alone.
 
     Raises:
         OSError: if a file cannot be read.
