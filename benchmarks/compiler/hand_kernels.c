@@ -2,11 +2,7 @@
  * somebody who knows the instructions and not what the compiler makes. One program does all the
  * work. With -DAHEAD, the data of a later step is prefetched. */
 #include "hand_kernels.h"
-
-static inline float sum_m4(vfloat32m4_t values, size_t vl) {
-    vfloat32m1_t zero = __riscv_vfmv_s_f_f32m1(0, 1);
-    return __riscv_vfmv_f_s_f32m1_f32(__riscv_vfredusum_vs_f32m4_f32m1(values, zero, vl));
-}
+#include "hand_math.h"
 
 /* Products in 16 bits, added to sums in 32; lanes are added once for each row. */
 static inline void int8_row_dots(const uint64_t *args) {
@@ -54,24 +50,6 @@ static inline void causal_conv1d(const uint64_t *args) {
         }
         i += (long)vl;
     }
-}
-
-/* e^x for x up to 88: 2^n by the exponent's bits, times a polynomial of degree 5 in the rest. */
-static inline vfloat32m4_t exponential(vfloat32m4_t x, size_t vl) {
-    x = __riscv_vfmax_vf_f32m4(__riscv_vfmin_vf_f32m4(x, 88.0f, vl), -87.0f, vl);
-    vint32m4_t n = __riscv_vfcvt_x_f_v_i32m4(__riscv_vfmul_vf_f32m4(x, 1.44269504f, vl), vl);
-    vfloat32m4_t whole = __riscv_vfcvt_f_x_v_f32m4(n, vl);
-    x = __riscv_vfnmsac_vf_f32m4(x, 0.693359375f, whole, vl);
-    x = __riscv_vfnmsac_vf_f32m4(x, -2.12194440e-4f, whole, vl);
-    vfloat32m4_t p = __riscv_vfmv_v_f_f32m4(8.3333333e-3f, vl);
-    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(4.1666667e-2f, vl), vl);
-    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(1.6666667e-1f, vl), vl);
-    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(5.0e-1f, vl), vl);
-    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(1, vl), vl);
-    p = __riscv_vfmadd_vv_f32m4(p, x, __riscv_vfmv_v_f_f32m4(1, vl), vl);
-    vint32m4_t bits = __riscv_vreinterpret_v_f32m4_i32m4(p);
-    bits = __riscv_vadd_vv_i32m4(bits, __riscv_vsll_vx_i32m4(n, 23, vl), vl);
-    return __riscv_vreinterpret_v_i32m4_f32m4(bits);
 }
 
 /* a b / (1 + e^(-2 u)), with a reciprocal of 7 bits made exact by two steps of Newton. */
