@@ -6,11 +6,10 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 
+from engine.arguments.configuration import add_config_argument, complete_config
 from engine.arguments.problem import (
     add_device_argument,
     add_problem_arguments,
-    complete_config,
-    config_type,
 )
 from engine.run.events import Listener, StageStarted
 from foundation.command_line import (
@@ -22,7 +21,6 @@ from foundation.command_line import (
 )
 from foundation.config import Config, ParameterValue
 from foundation.printing import say
-from kernels.registry import check_parameters
 
 __all__ = ["main"]
 
@@ -48,14 +46,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
     add_problem_arguments(parser)
     add_device_argument(parser)
-    parser.add_argument(
-        "--config",
-        metavar="NAME=VALUE,...",
-        type=config_type,
-        default={},
-        help="values of the tuned parameters; those left out keep the default configuration's",
-    )
-    parser.finish_with(lambda arguments: check_parameters(arguments.kernel, arguments.config))
+    add_config_argument(parser)
     return parser.parse(argv)
 
 

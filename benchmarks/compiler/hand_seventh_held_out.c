@@ -4,8 +4,8 @@
 #include "hand_kernels.h"
 #include "hand_math.h"
 
-/* Two channels of 16 states fill a group of registers; h is kept in memory between strips of time
- * only where a strip of channels ends, so each channel pair goes through all of time. */
+/* Each channel goes through all of time with its states in registers: 16 states are half of the
+ * lanes of a group of four. */
 static inline void selective_scan(const uint64_t *args) {
     long steps = INT(6), d = INT(7), states = sizes[2];
     size_t vl = __riscv_vsetvl_e32m4(states);
@@ -49,7 +49,8 @@ static inline void topk_gate(const uint64_t *args) {
     }
 }
 
-/* Pairs are loaded and stored by segments; cosines and sines serve all heads of a token. */
+/* Pairs are words of 64 bits, taken apart by narrowing shifts and made by widening products; cosines
+ * and sines serve all heads of a token. */
 static inline void rope_interleaved_split(const uint64_t *args) {
     long tokens = sizes[0], heads = INT(4), d = sizes[2], half = d / 2;
     for (long token = 0; token < tokens; token++)
@@ -146,7 +147,7 @@ static inline void causal_conv1d_silu(const uint64_t *args) {
     }
 }
 
-/* All scores of a head, four keys at once; then their softmax; then the values' weighted sum. */
+/* All scores of a head, key by key; then their softmax; then the values' weighted sum. */
 static inline void attention_decode(const uint64_t *args) {
     long heads = sizes[0], s = INT(5), d = sizes[2];
     float scale = as_float(args[6]), scores[256];

@@ -1,8 +1,8 @@
 """What each pass and rule of the compiler is worth:
 python benchmarks/compiler/pass_effects.py [KERNEL ...]
 
-Every row of `code_speed.toml`, every kernel of bench_hand.py, `common_sums.py` and
-`common_edges.py`, and a product with 4-bit weights on the emulated X60, so all cycles are
+Every row of `code_speed.toml`, every kernel of bench_hand.py, `common_sums.py`, `common_edges.py`
+and `common_groups.py`, and a product with 4-bit weights on the emulated X60, so all cycles are
 estimates: with all passes, and without each of those that changed something, and each of the rules
 by which code was written. Of a row's configurations, the default and the one that is fastest with
 all are measured. It takes an hour on two cores.
@@ -38,9 +38,10 @@ __all__ = ["RowEffects", "effects_of"]
 _Effects = tuple[Row, Mapping[str, float]]
 
 # Kernels that no table has, for passes that few others call for.
-OTHERS = [Path(__file__).with_name(name) for name in ("common_sums.py", "common_edges.py")]
+_FILES = ("common_sums.py", "common_edges.py", "common_groups.py")
+OTHERS = [Path(__file__).with_name(name) for name in _FILES]
 
-# A product whose weights have 4 bits, of which the tables have none.
+# A product whose weights have 4 bits: the tables have none.
 PRODUCTS = [Row("matmul_w4a8", {"M": 16, "N": 128, "K": 256}, blocks=[[8, 64], [16, 64]])]
 
 # A pass or rule is to pay so much on at least two kernels of different files.

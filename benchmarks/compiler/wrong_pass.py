@@ -14,10 +14,11 @@ from pathlib import Path
 
 from build_without import build_without
 
-from engine.arguments.problem import add_problem_arguments, complete_config, config_type
+from engine.arguments.configuration import add_config_argument, complete_config
+from engine.arguments.problem import add_problem_arguments
 from engine.workers.artifacts import BuildFailure
 from foundation.command_line import ArgumentParser, run_script
-from kernels.registry import check_parameters, load_kernel, make_problem
+from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 from triton_rvv.wrong_after import wrong_after
 
@@ -29,14 +30,7 @@ _LIMIT_S = 600.0
 def _parse() -> argparse.Namespace:
     parser = ArgumentParser(Path(__file__).name, *(__doc__ or "").split("\n\n"))
     add_problem_arguments(parser)
-    parser.add_argument(
-        "--config",
-        metavar="NAME=VALUE,...",
-        type=config_type,
-        default={},
-        help="values of the tuned parameters; those left out keep the default configuration's",
-    )
-    parser.finish_with(lambda arguments: check_parameters(arguments.kernel, arguments.config))
+    add_config_argument(parser)
     return parser.parse(None)
 
 
@@ -54,14 +48,14 @@ def main() -> None:
         def is_wrong(skipped: Collection[str]) -> bool:
             folder = Path(name).resolve() / str(len(skipped))
             built, _ = build_without(problem, config, skipped, folder)
-            status, reason = "compile", getattr(built, "reason", "")
-            if not isinstance(built, BuildFailure):
-                measurement = board.measure(built, 1, _LIMIT_S)
-                status, reason = measurement.status, measurement.reason
-            print(
-                f"without {len(skipped)} passes and rules: {status} {reason}".rstrip(), flush=True
+            found = (
+                built.measurement
+                if isinstance(built, BuildFailure)
+                else board.measure(built, 1, _LIMIT_S)
             )
-            return status != "correct"
+            what = f"without {len(skipped)} passes and rules"
+            print(f"{what}: {found.status} {found.reason}".rstrip(), flush=True)
+            return found.status != "correct"
 
         print(wrong_after(is_wrong))
 

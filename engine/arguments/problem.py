@@ -1,10 +1,10 @@
-"""Arguments that several commands share: the kernel, its problem, its configuration, the board."""
+"""Arguments that several commands share: the kernel, its problem, the board."""
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine.workers.devices import (
@@ -17,8 +17,7 @@ from engine.workers.devices import (
 )
 from foundation.command_line import ArgumentParser, one_of, positive_integer
 from foundation.completion import completes
-from foundation.config import Config, ParameterValue
-from foundation.errors import UserError, nearest
+from foundation.errors import UserError
 from gpu_runner.names import TIMINGS
 from kernels.captured.names import is_capture
 from kernels.own.kernel_path import split_path
@@ -27,7 +26,6 @@ from rvv_runner.board import BoardError
 from rvv_runner.devices import DEFAULT_DEVICE
 from rvv_runner.usage import cores_text, named_cores
 from search_spaces.registry import space_names
-from search_spaces.space import Parameter
 
 __all__ = [
     "add_device_argument",
@@ -35,12 +33,11 @@ __all__ = [
     "add_own_kernel_argument",
     "add_problem_arguments",
     "add_space_argument",
-    "complete_config",
-    "config_type",
     "core_counts",
     "device_name",
     "device_names",
     "kernel_name",
+    "named_values",
     "shape_type",
 ]
 
@@ -242,53 +239,11 @@ def shape_type(text: str) -> dict[str, int]:
         argparse.ArgumentTypeError: for anything else.
     """
     sizes = {}
-    for name, value in _pairs(text, "M=256,N=512"):
+    for name, value in named_values(text, "M=256,N=512"):
         if not re.fullmatch(r"[+-]?\d+", value):
             raise argparse.ArgumentTypeError(f"the size of {name} is not an integer: {value}")
         sizes[name] = int(value)
     return sizes
-
-
-def config_type(text: str) -> dict[str, ParameterValue]:
-    """The values in "BLOCK_SIZE_M=16,USE_X=true", in the order written.
-
-    Raises:
-        argparse.ArgumentTypeError: for text that is not a list of names and values.
-    """
-    return {name: _value(value) for name, value in _pairs(text, "BLOCK_SIZE_M=16,BLOCK_SIZE_N=32")}
-
-
-def complete_config(
-    given: Mapping[str, ParameterValue],
-    default: Config,
-    kernel: str,
-    parameters: Sequence[Parameter] = (),
-) -> Config:
-    """`given`, with the default's value for each parameter that it leaves out.
-
-    Args:
-        given: values by parameter.
-        default: the kernel's default configuration.
-        kernel: its name.
-        parameters: of the search space. One with a value below 1, as a flag has, may get any
-            integer; others only those that a size may be.
-
-    Raises:
-        UserError: for a parameter that the kernel does not have, or a value that is not a positive
-            integer if the default is an integer.
-    """
-    flags = {p.name for p in parameters if any(type(v) is int and v < 1 for v in p.values)}
-    for name, value in given.items():
-        if not default:
-            raise UserError(f"{kernel} has no parameter to tune: leave {name} out")
-        if name not in default:
-            raise UserError(f"{kernel} has no parameter {name}: {nearest(name, default)}")
-        if type(default[name]) is not int:
-            continue
-        if type(value) is not int or (value < 1 and name not in flags):
-            kind = "an integer" if name in flags else "a positive integer"
-            raise UserError(f"{name} must be {kind}, not {value}")
-    return Config({**default, **given})
 
 
 def device_name(text: str) -> str:
@@ -319,7 +274,16 @@ def device_names(text: str) -> tuple[str, ...]:
     return tuple(each for name in given for each in every_device(name))
 
 
-def _pairs(text: str, example: str) -> list[tuple[str, str]]:
+def named_values(text: str, example: str) -> list[tuple[str, str]]:
+    """The pairs in "NAME=VALUE,...", in the order written.
+
+    Args:
+        text: what was given.
+        example: how it is to be written.
+
+    Raises:
+        argparse.ArgumentTypeError: for other text, and for a name that is given twice.
+    """
     pairs: dict[str, str] = {}
     for item in text.split(","):
         name, equals, value = (part.strip() for part in item.partition("="))
@@ -329,14 +293,3 @@ def _pairs(text: str, example: str) -> list[tuple[str, str]]:
             raise argparse.ArgumentTypeError(f"{name} is given twice")
         pairs[name] = value
     return list(pairs.items())
-
-
-def _value(text: str) -> ParameterValue:
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

@@ -25,7 +25,7 @@ from documents import (
 import rvv_runner.__main__
 from engine import new
 from engine.__main__ import COMMANDS
-from engine.arguments.problem import complete_config
+from engine.arguments.configuration import complete_config
 from engine.search.samplers.registry import SAMPLERS
 from kernels.registry import is_kernel_file, kernel_names, load_kernel, make_problem
 from triton_rvv.lowering.control.function import HANDLERS
@@ -239,7 +239,7 @@ MEASURE = """
 import sys
 from pathlib import Path
 from engine import measure
-from engine.arguments.problem import complete_config
+from engine.arguments.configuration import complete_config
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from kernels.registry import load_kernel, make_problem

@@ -10,7 +10,7 @@ import pytest
 from command_here import run_here
 
 from engine import measure
-from engine.arguments.problem import complete_config
+from engine.arguments.configuration import complete_config
 from foundation.config import Config
 from foundation.errors import UserError
 from search_spaces.space import Parameter

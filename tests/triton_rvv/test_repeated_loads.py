@@ -61,7 +61,8 @@ def looked_up_kernel(s_ptr, y_ptr, shift, BY: tl.constexpr, STEP: tl.constexpr):
 @pytest.mark.parametrize(
     ("by", "step", "shift", "fires"),
     [
-        (8, 1, 0, 1),
+        (24, 1, 0, 1),
+        (8, 1, 0, 0),  # `follow-periods` takes such quotients
         (64, 3, 0, 0),  # the second 16 columns begin at 48, and have two quotients
         (16, 2, 0, 1),
         (4, 1, 0, 0),

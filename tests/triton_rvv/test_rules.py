@@ -80,7 +80,7 @@ def test_how_code_is_written_is_noted_beside_operations():
     assert f'loads = "{noted["loads"]}"' in print_ir(module)
 
 
-def test_nothing_is_noted_where_nobody_looks():
+def test_nothing_is_noted_without_a_watch():
     module = parse_module(function(LINE))
     counts = {each.name: each.count for each in lower_module(module, RVVTarget()).passes}
     assert counts["follow-quotients"] == 2

@@ -121,21 +121,20 @@ class HasChoices(Protocol):
         """By which rules code is written."""
 
 
-def rule(name: str, otherwise: Callable[..., Any], asked_with: int = 0) -> Callable[[F], F]:
-    """Have a function be the rule of that name.
+def rule(name: str, otherwise: Callable[..., Any]) -> Callable[[F], F]:
+    """Have a function, whose first argument has the choices, be the rule of that name.
 
     Args:
         name: one of `RULES`.
         otherwise: what is given for the same arguments where the rule is skipped; it writes
             nothing. The rule is followed where the function gives something else.
-        asked_with: the number of the argument that has the choices.
     """
     assert any(each.name == name for each in RULES)
 
     def of(function: F) -> F:
         @functools.wraps(function)
         def asked(*args: Any, **kwargs: Any) -> Any:
-            choices = cast(HasChoices, args[asked_with]).choices
+            choices = cast(HasChoices, args[0]).choices
             plain = otherwise(*args, **kwargs)
             if not choices.allow(name):
                 return plain

@@ -35,7 +35,7 @@ from triton_rvv.lowering.memory.prefetches import (
     run_address,
 )
 from triton_rvv.lowering.memory.scalar_loads import load_scalar, zero
-from triton_rvv.lowering.memory.segment_loads import SegmentLoad
+from triton_rvv.lowering.memory.segment_loads import SegmentLoad, segment_run
 from triton_rvv.lowering.ttir.access import SharedRows
 
 __all__ = ["Load"]
@@ -296,7 +296,7 @@ class Load(Tensor):
         if (run := periodic_run(builder, pointers, point)) is not None:
             return run
         if self.streams is not None and pointers.extra is None:
-            return self.streams.run(builder, pointers, self.place, point, point.lanes)
+            return segment_run(builder, self.streams, pointers, self.place, point)
         stride = pointers.last_stride(builder, point.version.linear)
         if stride is not None and point.lanes is not None and not point.clears:
             return self._first_by_stride(builder, pointers, stride, point, point.lanes)

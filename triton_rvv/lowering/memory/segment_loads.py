@@ -19,7 +19,7 @@ from triton_rvv.lowering.llvm.vp_memory import load_first
 from triton_rvv.lowering.ttir.access import Streams
 from triton_rvv.targets.machine import Machine
 
-__all__ = ["SegmentLoad"]
+__all__ = ["SegmentLoad", "segment_run"]
 
 
 @dataclass(frozen=True)
@@ -35,65 +35,67 @@ class SegmentLoad:
     streams: Streams
     lowered_block: int
 
-    @rule("load-segments", nothing, asked_with=1)
-    def run(
-        self, builder: Builder, pointers: Affine, place: int, point: VectorIndex, lanes: Val | None
-    ) -> Val | None:
-        """A run of the stream that begins at `place`; None where strides do no worse.
 
-        Memory is read from the first to the last element of any of the streams only.
-        """
-        element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
-        low, high, width = min(self.streams.places), max(self.streams.places), point.width
-        behind_last = self.streams.stride - 1 - (high - low)
-        by_shifts = self.streams.stride == 2 and size_bytes <= 4 and element != "ptr"
-        if not by_shifts and (
-            lanes is not None
-            or behind_last
-            or not self._pays(builder.abilities.machine, size_bytes)
-        ):
-            return None
-        if not builder.abilities.has_vector_lengths and (lanes is not None or behind_last):
-            return None
-        key = (self, point.index, point.start, width)
-        if key not in point.memo:
-            row = pointers.row_base(builder, point)
-            start = builder.mul(point.start, integer(self.streams.stride))
-            start = builder.add(start, integer(low - place))
-            address = builder.element_pointer(element, row, start)
-            type_ = vector_type(element, self.streams.stride * width)
-            if lanes is None and not behind_last:
-                point.memo[key] = builder.load(type_, address, size_bytes)
-            else:
-                wanted = (
-                    integer(width)
-                    if lanes is None
-                    else builder.intrinsic("llvm.umin", [lanes, integer(width)])
-                )
-                count = builder.mul(wanted, integer(self.streams.stride))
-                count = builder.add(count, integer(-behind_last))
-                zeros = Val(type_, "zeroinitializer")
-                point.memo[key] = load_first(
-                    builder, address, count, zeros, size_bytes, point.clears
-                )
-        return self._lanes(builder, point.memo[key], place - low, by_shifts)
+@rule("load-segments", nothing)
+def segment_run(
+    builder: Builder, load: SegmentLoad, pointers: Affine, place: int, point: VectorIndex
+) -> Val | None:
+    """A run of the stream that begins at `place`; None where strides do no worse.
 
-    def _pays(self, machine: Machine, size_bytes: int) -> bool:
-        """Whether a segment load is faster than one by strides for each stream."""
-        by_strides = len(self.streams.places) * machine.segment_register_bytes / size_bytes
-        by_segments = machine.segment_cycles(self.streams.stride)
-        return by_segments is not None and by_segments < by_strides
+    Memory is read from the first to the last element of any of the streams only.
+    """
+    element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
+    streams, lanes, width = load.streams, point.lanes, point.width
+    low, high = min(streams.places), max(streams.places)
+    behind_last = streams.stride - 1 - (high - low)
+    by_shifts = streams.stride == 2 and size_bytes <= 4 and element != "ptr"
+    if not by_shifts and (
+        lanes is not None
+        or behind_last
+        or not _pays(builder.abilities.machine, streams, size_bytes)
+    ):
+        return None
+    if not builder.abilities.has_vector_lengths and (lanes is not None or behind_last):
+        return None
+    key = (load, point.index, point.start, width)
+    if key not in point.memo:
+        row = pointers.row_base(builder, point)
+        start = builder.mul(point.start, integer(streams.stride))
+        start = builder.add(start, integer(low - place))
+        address = builder.element_pointer(element, row, start)
+        type_ = vector_type(element, streams.stride * width)
+        if lanes is None and not behind_last:
+            point.memo[key] = builder.load(type_, address, size_bytes)
+        else:
+            wanted = (
+                integer(width)
+                if lanes is None
+                else builder.intrinsic("llvm.umin", [lanes, integer(width)])
+            )
+            count = builder.mul(wanted, integer(streams.stride))
+            count = builder.add(count, integer(-behind_last))
+            zeros = Val(type_, "zeroinitializer")
+            point.memo[key] = load_first(builder, address, count, zeros, size_bytes, point.clears)
+    return _lanes(builder, point.memo[key], streams.stride, place - low, by_shifts)
 
-    def _lanes(self, builder: Builder, row: Val, place: int, by_shifts: bool) -> Val:
-        """Every so many lanes from `place` on."""
-        width = row.width // self.streams.stride
-        if not by_shifts:
-            return builder.shuffle(row, range(place, row.width, self.streams.stride))
-        bits = {"float": 32, "half": 16, "bfloat": 16}.get(row.element) or int(row.element[1:])
-        pairs = builder.reinterpret(row, f"<{width} x i{2 * bits}>")
-        if place:
-            shift = builder.splat(integer(bits, pairs.element), width)
-            pairs = builder.binary("lshr", pairs, shift)
-        half = builder.cast("trunc", pairs, f"i{bits}")
-        type_ = vector_type(row.element, width)
-        return half if type_ == half.type else builder.reinterpret(half, type_)
+
+def _pays(machine: Machine, streams: Streams, size_bytes: int) -> bool:
+    """Whether a segment load is faster than one by strides for each stream."""
+    by_strides = len(streams.places) * machine.segment_register_bytes / size_bytes
+    by_segments = machine.segment_cycles(streams.stride)
+    return by_segments is not None and by_segments < by_strides
+
+
+def _lanes(builder: Builder, row: Val, stride: int, place: int, by_shifts: bool) -> Val:
+    """Every so many lanes from `place` on."""
+    if not by_shifts:
+        return builder.shuffle(row, range(place, row.width, stride))
+    width = row.width // stride
+    bits = {"float": 32, "half": 16, "bfloat": 16}.get(row.element) or int(row.element[1:])
+    pairs = builder.reinterpret(row, f"<{width} x i{2 * bits}>")
+    if place:
+        shift = builder.splat(integer(bits, pairs.element), width)
+        pairs = builder.binary("lshr", pairs, shift)
+    half = builder.cast("trunc", pairs, f"i{bits}")
+    type_ = vector_type(row.element, width)
+    return half if type_ == half.type else builder.reinterpret(half, type_)

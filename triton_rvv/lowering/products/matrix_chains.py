@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit
 from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
@@ -24,7 +24,7 @@ _AHEAD = (*WITHOUT_MEMORY, "tt.fp_to_fp", "tt.trans", "tt.load")
 
 
 def products_behind(context: Context, product: Operation) -> list[Operation]:
-    """The products behind one that the unit computes, each of which alone takes the sums before it.
+    """The products behind one that the unit computes; each alone takes the sums before it.
 
     Their operands are lowered ahead, and so, for the context, are the products: the caller has to
     compute them.
@@ -52,15 +52,13 @@ def _adds_to(context: Context, operation: Operation, before: Operation) -> bool:
 def _is_part(context: Context, product: Operation) -> bool:
     """Whether the unit computes it in whole turns of a tile's loop, all of whose steps count."""
     unit, (left, right, start) = context.target.matrix_unit, (v.type for v in product.operands)
-    if unit is None or not all(isinstance(each, TensorType) for each in (left, right, start)):
+    if unit is None or not (isinstance(left, TensorType) and isinstance(right, TensorType)):
         return False
-    assert isinstance(left, TensorType)
-    assert isinstance(right, TensorType)
-    assert isinstance(start, TensorType)
-    assert isinstance(start.element, ScalarType)
+    sum_type = element_type(start)
+    assert isinstance(sum_type, ScalarType)
     depth, most = left.shape[-1], 2 * context.target.machine.unroll_k
     is_short = depth <= most and depth % unit.turn_depth == 0 and len(left.shape) == 2
-    return is_short and fits_matrix_unit(context.target, left, right, start.element)
+    return is_short and fits_matrix_unit(context.target, left, right, sum_type)
 
 
 def _lower_operands(context: Context, product: Operation, between: Sequence[Operation]) -> None:

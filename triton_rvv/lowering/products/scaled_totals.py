@@ -78,5 +78,6 @@ def _factor(tensor: Tensor) -> tuple[int, Buffer] | None:
         return None
     expanded = tensor.operands[0]
     line = expanded.operands[0].materialised or expanded.operands[0]
-    is_float = isinstance(line, Buffer) and str(line.element) == "f32" and len(line.shape) == 1
-    return (expanded.axis, line) if is_float and isinstance(line, Buffer) else None
+    if not isinstance(line, Buffer) or str(line.element) != "f32" or len(line.shape) != 1:
+        return None
+    return expanded.axis, line

@@ -9,10 +9,12 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.block_ranges import one_number
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
 
-__all__ = ["ALL_ALIKE", "Granules", "axis_before"]
+__all__ = ["ALL_ALIKE", "MAX_FOLLOWED_DIVISOR", "Granules", "axis_before"]
 
 # A power of two that no dimension reaches: all neighbours are the same.
 ALL_ALIKE = 1 << 30
+# The rule `follow-periods` follows quotients of lines by powers of two up to this one.
+MAX_FOLLOWED_DIVISOR = 8
 # Sums that wrap stay outside of any array in these. Others bring them back, as `&`, `%` and
 # `maximum` do in hashes, and `where(at < 0, at + size, at)`.
 _KEEP_OUTSIDE = (
@@ -54,6 +56,7 @@ class Granules:
     def of(self, value: Value, axis: int) -> int:
         """A power of two: so many neighbours, from a multiple of it on, are the same.
 
+        It is 1 behind quotients that code follows anyway, by one load for each number that differs.
         Where a sum in a quotient wraps, addresses made of it lie outside of any array. Behind an
         operation that may bring them back, no neighbours are taken to be the same.
         """
@@ -107,6 +110,8 @@ class Granules:
         if quotient.name == "arith.shrsi":
             divisor = 1 << divisor
         step, multiple = rises
+        if step == 1 and divisor <= MAX_FOLLOWED_DIVISOR and divisor.bit_count() == 1:
+            return 1
         aligned = math.gcd(multiple, divisor)
         aligned &= -aligned
         return max(aligned // step, 1) if step.bit_count() == 1 else 1

@@ -41,7 +41,7 @@ class _Joiner:
     def __init__(self, block: Block, rewriter: Rewriter) -> None:
         self._block = block
         self._rewriter = rewriter
-        # A sort has hundreds of reductions, each of which is looked at from each one before it.
+        # A sort has hundreds of reductions, and each is looked at from all those before it.
         self._loads = functools.cache(functools.partial(_loads, makers=rewriter.makers))
         self._used = functools.cache(_used)
         self._may_join = functools.cache(_may_join)

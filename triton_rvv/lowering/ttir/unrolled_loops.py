@@ -40,12 +40,20 @@ def unroll_loops(kernel: Kernel) -> int:
     rewriter, integers, fired = Rewriter(kernel.module), kernel.integers_so_far(), 0
     for block in reversed(blocks_inside(kernel.module)):  # inner loops first
         for loop in [each for each in block.operations if each.name == "scf.for"]:
-            turns, step = integers.turns(loop), integers.of(loop.operands[2])
-            if turns and step == 1 and _pays(loop, turns) and not _is_only_reduced(loop, kernel):
-                numbers = [_number(loop, turn, integers) for turn in range(turns)]
-                _unroll(block, loop, numbers, rewriter)
+            counted = _counted(loop, integers)
+            if counted and _pays(loop, len(counted)) and not _is_only_reduced(loop, kernel):
+                _unroll(block, loop, counted, rewriter)
                 fired += 1
     return fired
+
+
+def _counted(loop: Operation, integers: KnownIntegers) -> range:
+    """What a loop counts in steps of 1 between known bounds; nothing for other loops."""
+    first, _, step = (integers.of(value) for value in loop.operands[:3])
+    turns = integers.turns(loop)
+    if first is None or turns is None or step != 1:
+        return range(0)
+    return range(first, first + turns)
 
 
 def _pays(loop: Operation, turns: int) -> bool:
@@ -84,14 +92,6 @@ def _is_only_reduced(loop: Operation, kernel: Kernel) -> bool:
 def _is_elementwise(operation: Operation) -> bool:
     is_watched = operation.attributes.get("isVolatile")
     return operation.name.startswith(_ELEMENTWISE) and not is_watched and not operation.regions
-
-
-def _number(loop: Operation, turn: int, integers: KnownIntegers) -> int:
-    """What the loop counts in a turn; its bounds are known."""
-    first, step = integers.of(loop.operands[0]), integers.of(loop.operands[2])
-    assert first is not None
-    assert step is not None
-    return first + turn * step
 
 
 def _unroll(block: Block, loop: Operation, numbers: Sequence[int], rewriter: Rewriter) -> None:
