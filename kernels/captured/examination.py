@@ -6,18 +6,16 @@ import collections
 import contextlib
 import math
 import os
-import resource
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from foundation.errors import UserError
-from foundation.printing import say
 from foundation.processors import cores
 from kernels.captured.examined import (
     Examined,
@@ -248,43 +246,35 @@ def _keep_unexamined(capture: Path, task: RecordedTask, why: str) -> None:
     )
 
 
-def examine_here(capture: Path, keys: Iterable[str], *, widens: bool) -> None:
-    """In the separate process; prints the key of each task that it has examined."""
-    for key in keys:
-        _limit_processor_time()
-        digest, task = "", None
-        try:
-            task = load_task(capture, key)
-            digest = digest_of(task)
-            listed = task.listed_values or None
-            found = probed(
-                task.deployed,
-                task.memory(0),
-                listed=listed,
-                derived=task.derived,
-                widens=widens,
-            )
-            keep_examined(capture, {key: Examined(digest, found, is_wide=widens)})
-        except UserError as error:
-            keep_examined(capture, {key: Examined(digest, None, str(error))})
-        except Exception as error:  # whatever a kernel's launch raises
-            if task is None:
-                keep_examined(capture, {key: Examined(digest, None, _failure("the kernel", error))})
-            else:
-                _keep_unexamined(capture, task, _failure(task.task.kernel.name, error))
-        say(key, flush=True)
+def examine_here(capture: Path, key: str, *, widens: bool) -> None:
+    """Find out about a task in this process, and keep what was found.
+
+    Raises:
+        UserError: if it cannot be kept.
+    """
+    digest, task = "", None
+    try:
+        task = load_task(capture, key)
+        digest = digest_of(task)
+        listed = task.listed_values or None
+        found = probed(
+            task.deployed,
+            task.memory(0),
+            listed=listed,
+            derived=task.derived,
+            widens=widens,
+        )
+        keep_examined(capture, {key: Examined(digest, found, is_wide=widens)})
+    except UserError as error:
+        keep_examined(capture, {key: Examined(digest, None, str(error))})
+    except Exception as error:  # whatever a kernel's launch raises
+        if task is None:
+            keep_examined(capture, {key: Examined(digest, None, _failure("the kernel", error))})
+        else:
+            _keep_unexamined(capture, task, _failure(task.task.kernel.name, error))
 
 
 def _failure(name: str, error: Exception) -> str:
     """What a kernel fails with, in one line: the last, which in errors of compilers says why."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{name} fails on its captured arguments: {type(error).__name__}: {(lines or [''])[-1]}"
-
-
-def _limit_processor_time() -> None:
-    """Let the system end this process when the next task has taken its time."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    limit_s = int(used.ru_utime + used.ru_stime + EXAMINATION_LIMIT_S) + 1
-    _, hard_s = resource.getrlimit(resource.RLIMIT_CPU)
-    if hard_s == resource.RLIM_INFINITY or limit_s <= hard_s:
-        resource.setrlimit(resource.RLIMIT_CPU, (limit_s, hard_s))

@@ -77,7 +77,7 @@ def test_named_tuples_are_captured_examined_and_tried(program, tmp_path):
     ]
     assert task.values()["m"].shape == (1000,)
     assert load_task(capture, task.key).deployed.constants["MODE"].offset == 2
-    examine_here(capture, [task.key], widens=False)
+    examine_here(capture, task.key, widens=False)
     found = read_examined(capture)[task.key].required()
     (block,) = [freedom for freedom in found.freedoms if freedom.name == "BLOCK"]
     assert block.values == (8, 16, 32, 64, 128, 256, 512)

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import captured_kernels as kernels
 import pytest
 import torch
+from capture_files import CaptureFile
 from captured_launches import add, freedom, launch, memory_of, normal, probe, softmax
+from kernel_runs import HOST, run_kernel
 
 from foundation.errors import UserError
+from kernels.captured.examination import examine_here
+from kernels.captured.names import task_name
 from kernels.captured.outputs import checked_outputs
+from kernels.registry import load_kernel, make_problem
 
 
 def test_an_output_that_is_written_whole_starts_as_poison() -> None:
@@ -29,6 +35,16 @@ def test_integers_without_a_sign_start_as_something_else(dtype: torch.dtype) -> 
     assert output.start is None
     assert not (found.poisoned().span("out") == x).any()
     assert found.agree(deployed.run(found.poisoned()))
+
+
+def test_a_configuration_of_unsigned_integers_is_tried(tmp_path: Path) -> None:
+    capture = CaptureFile(tmp_path / "program.capture")
+    x = torch.arange(100).to(torch.uint16)
+    values = {"x": x, "out": torch.zeros_like(x), "n": 100, "BLOCK": 32}
+    key = capture.launch(kernels.copy_kernel, [4], values)
+    examine_here(capture.path, key, widens=False)
+    problem = make_problem(load_kernel(task_name(capture.path, key)), {})
+    run_kernel(problem, {"BLOCK": 64}, tmp_path, HOST)
 
 
 def test_an_unfinished_output_is_wrong() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -45,6 +46,8 @@ def test_the_process_that_examines_leaves_the_sentence_to_the_one_that_asked(
 
     monkeypatch.setattr("kernels.captured.examination.examine_here", fail)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
+    monkeypatch.setattr(examining, "_limit_processor_time", lambda _: None)
+    monkeypatch.setattr("sys.stdin", io.StringIO("a\n"))
     with pytest.raises(SystemExit) as ended:
         examining.main([str(capture)])
     assert ended.value.code == 2

@@ -32,14 +32,13 @@ def capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptureFile:
         raise RuntimeError("PTX is for GPUs")
 
     monkeypatch.setattr(examination, "probed", fail)
-    monkeypatch.setattr(examination, "_limit_processor_time", lambda: None)
     return CaptureFile(tmp_path / "program.capture")
 
 
 def examined(capture: CaptureFile, kernel: Any, values: dict[str, Any], **more: Any) -> Any:
     """The problem of a launch, whose examination fails."""
     key = capture.launch(kernel, [16], {**values, "n": 4096}, **more)
-    examination.examine_here(capture.path, [key], widens=False)
+    examination.examine_here(capture.path, key, widens=False)
     return make_problem(load_kernel(task_name(capture.path, key)), {})
 
 
