@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from ssh_cases import SCALE, TIMEOUT_S, doubled, processes_with, set_path
 
+from rvv_runner import verdict
 from rvv_runner.ssh.facts import ask_facts
 from rvv_runner.ssh.route import Address, find_route
 from rvv_runner.ssh.session import Session
@@ -77,7 +78,10 @@ def test_a_right_kernel_is_not_blamed_for_a_process_of_timeout(small_board, buil
     assert measurement.status == "correct", measurement.reason
 
 
-def test_a_kernel_that_hangs_is_ended_with_all_that_it_started(small_board, build_kernel):
+def test_a_kernel_that_hangs_is_ended_with_all_that_it_started(
+    small_board, build_kernel, monkeypatch
+):
+    monkeypatch.setattr(verdict, "_LEAST_SHARE", 0.0)  # it hangs on a busy machine, too
     body = "extern int fork(void), setsid(void);\nif (fork() == 0) setsid();\n"
     body += 'for (;;) __asm__ volatile("");'
     artifact = build_kernel(body, doubled(), grid=(1, 7913, 1))
