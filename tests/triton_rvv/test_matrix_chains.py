@@ -111,6 +111,52 @@ def test_products_that_add_to_one_another_are_exact(
     run.run_elf(tmp_path / "kernel.elf", arguments, (1,), TARGET)
 
 
+@triton.jit
+def scaled_kernel(
+    a_ptr, b_ptr, of_rows, of_columns, out_ptr, turns,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    row, column, depth = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for turn in range(turns):
+        a = tl.load(a_ptr + (turn * M + row[:, None]) * K + depth[None, :])
+        b = tl.load(b_ptr + (turn * K + depth[:, None]) * N + column[None, :])
+        product = tl.dot(a, b, out_dtype=tl.int32)
+        scales = tl.load(of_rows + row)[:, None], tl.load(of_columns + column)[None, :]
+        total += product.to(tl.float32) * scales[0] * scales[1]
+    tl.store(out_ptr + row[:, None] * N + column[None, :], total)
+
+
+@pytest.mark.parametrize(("depth", "function"), [(128, "3x4_16_011"), (256, "3x4_0_011")])
+def test_the_largest_and_the_smallest_sums_are_scaled_exactly(
+    run: KernelRunner, tmp_path: Path, depth: int, function: str
+) -> None:
+    """Sums of as many products as are counted from a float's bits, and of more."""
+    rows, columns = 32, 16
+    names = {"a_ptr": "*i8", "b_ptr": "*i8", "of_rows": "*fp32", "of_columns": "*fp32"}
+    sizes = {"M": rows, "N": columns, "K": depth}
+    signature = {**names, "out_ptr": "*fp32", "turns": "i32"}
+    kernel = compile_kernel(scaled_kernel, signature, sizes, TARGET)
+    assert f"call\ttriton_rvv_tile_4x8_{function}" in kernel.assembly
+    (tmp_path / "kernel.o").write_bytes(kernel.object)
+    link_elf([tmp_path / "kernel.o", launcher_object(TARGET)], tmp_path / "kernel.elf")
+    a = torch.full((TURNS, rows, depth), -128, dtype=torch.int8)
+    b = torch.full((TURNS, depth, columns), -128, dtype=torch.int8)
+    b[:, :, ::2] = 127
+    a[:, 1::3] = 0
+    of_rows, of_columns = 2.0 ** torch.arange(-4, 4).repeat(4), 2.0 ** torch.arange(-8, 8)
+    values = {
+        "a_ptr": a,
+        "b_ptr": b,
+        "of_rows": of_rows,
+        "of_columns": of_columns,
+        "out_ptr": Expected((a.int() @ b.int()).sum(0) * of_rows[:, None] * of_columns),
+        "turns": TURNS,
+    }
+    arguments = [as_argument(name, value) for name, value in values.items()]
+    run.run_elf(tmp_path / "kernel.elf", arguments, (1,), TARGET)
+
+
 def test_products_that_add_to_one_another_become_one() -> None:
     """But not where the second one has half a turn of a tile's loop along K."""
     one, two = (
@@ -121,4 +167,6 @@ def test_products_that_add_to_one_another_become_one() -> None:
 
 
 def test_a_tile_adds_to_a_scaled_total_by_itself() -> None:
-    assert "call\ttriton_rvv_tile_4x8_2x4_0011" in compiled((8, 32), (16, 16), scaled=True).assembly
+    assert (
+        "call\ttriton_rvv_tile_4x8_2x4_4_011" in compiled((8, 32), (16, 16), scaled=True).assembly
+    )

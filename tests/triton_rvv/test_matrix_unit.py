@@ -140,7 +140,7 @@ def test_the_unit_has_one_vector_length() -> None:
 @pytest.mark.parametrize(("rows", "columns"), [(3, 4), (3, 2), (2, 4), (1, 4)])
 def test_no_product_of_a_tile_waits_for_a_load(rows: int, columns: int) -> None:
     """A load takes four cycles of its unit: another one, or four products, come before its use."""
-    name = f"triton_rvv_tile_4x8_{rows}x{columns}_0010"
+    name = f"triton_rvv_tile_4x8_{rows}x{columns}_0_010"
     lines = tile_functions(f"declare void @{name}(ptr)\n").splitlines()
     begin, end = lines.index("1:"), next(n for n, line in enumerate(lines) if "bnez" in line)
     turn = [line.replace(",", "").split() for line in lines[begin + 1 : end]]
@@ -156,3 +156,13 @@ def test_no_product_of_a_tile_waits_for_a_load(rows: int, columns: int) -> None:
         used = next(n for n, each in enumerate(later) if loaded & set(each[2:]))
         others = [each[0] for each in later[:used]]
         assert len(others) >= 4 or any(each.startswith("vl") for each in others), words
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (3, 2), (2, 4), (1, 4)])
+def test_a_tile_without_a_loop_reads_its_operands_and_no_more(rows: int, columns: int) -> None:
+    name = f"triton_rvv_tile_4x8_{rows}x{columns}_4_011"
+    lines = tile_functions(f"declare void @{name}(ptr)\n").splitlines()
+    assert not any("bnez" in line for line in lines)
+    loads = [line.split() for line in lines if line.split()[0] in ("vl1re8.v", "vl2re8.v")]
+    assert sum(int(words[0][2]) for words in loads) == 4 * (rows + columns)
+    assert sum("smt.vmadot" in line for line in lines) == 4 * rows * columns

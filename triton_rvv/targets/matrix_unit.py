@@ -6,13 +6,23 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-__all__ = ["MATRIX_EXTENSION", "OPERANDS_AHEAD", "MatrixUnit", "TileShape", "matrix_unit_of"]
+__all__ = [
+    "MATRIX_EXTENSION",
+    "MOST_STEPS_WITHOUT_LOOP",
+    "OPERANDS_AHEAD",
+    "MatrixUnit",
+    "TileShape",
+    "matrix_unit_of",
+]
 
 # LLVM's name of SpacemiT's instructions for integers.
 MATRIX_EXTENSION = "+xsmtvdot"
 
 # A tile's loads reach so many operands beyond the last step along K.
 OPERANDS_AHEAD = 4
+
+# Steps along K up to which a tile has no loop, whose end is mispredicted, and no loads ahead of it.
+MOST_STEPS_WITHOUT_LOOP = 16
 
 
 @dataclass(frozen=True)
@@ -86,7 +96,7 @@ class TileShape:
     Args:
         rows, columns: how many operands of A and of B in each step along K.
         adds: whether sums that were before are added.
-        is_single_step: whether there is one step along K, and otherwise a multiple of two.
+        steps: along K, one or an even number; 0 for a loop of as many turns as a call says.
         prefetches: whether lines of the operands are asked for ahead.
         scales: whether sums are taken to floats, and added to a total with a factor for each row
             and each column.
@@ -95,7 +105,7 @@ class TileShape:
     rows: int
     columns: int
     adds: bool
-    is_single_step: bool
+    steps: int
     prefetches: bool
     scales: bool
 
@@ -114,20 +124,26 @@ class TileShape:
         """Operands of B in such a part."""
         return 2
 
+    @property
+    def begins_as_float(self) -> bool:
+        """Whether sums are counted from the bits of a float: those of few steps are small enough,
+        16 of 8 products of up to 2**14 each, where 2**22 would be too large."""
+        return self.scales and self.steps > 0
+
     def function(self, unit: MatrixUnit) -> str:
         """The name of the function."""
         size = f"{unit.side}x{unit.depth}_{self.rows}x{self.columns}"
-        flags = (self.adds, self.is_single_step, self.prefetches, self.scales)
-        return f"triton_rvv_tile_{size}_{''.join(str(int(flag)) for flag in flags)}"
+        flags = "".join(str(int(flag)) for flag in (self.adds, self.prefetches, self.scales))
+        return f"triton_rvv_tile_{size}_{self.steps}_{flags}"
 
     @staticmethod
     def of_function(name: str) -> tuple[MatrixUnit, TileShape] | None:
         """The unit and the tile of a function; None for other functions."""
         found = re.fullmatch(
-            r"triton_rvv_tile_(\d+)x(\d+)_(\d)x(\d)_([01])([01])([01])([01])", name
+            r"triton_rvv_tile_(\d+)x(\d+)_(\d)x(\d)_(\d+)_([01])([01])([01])", name
         )
         if found is None:
             return None
-        side, depth, rows, columns, *flags = map(int, found.groups())
+        side, depth, rows, columns, steps, *flags = map(int, found.groups())
         unit = next(each for each in _UNITS.values() if (each.side, each.depth) == (side, depth))
-        return unit, TileShape(rows, columns, *map(bool, flags))
+        return unit, TileShape(rows, columns, bool(flags[0]), steps, *map(bool, flags[1:]))

@@ -20,7 +20,7 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
-from triton_rvv.lowering.llvm.builder import WRITE, Builder
+from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
@@ -41,7 +41,7 @@ from triton_rvv.lowering.products.matrix_panels import (
     row_tiles,
 )
 from triton_rvv.lowering.products.scaled_totals import ScaledTotal, scaled_total
-from triton_rvv.targets.matrix_unit import MatrixUnit, TileShape
+from triton_rvv.targets.matrix_unit import MOST_STEPS_WITHOUT_LOOP, MatrixUnit, TileShape
 from triton_rvv.targets.target import Target
 
 __all__ = ["fits_matrix_unit", "multiply_int8"]
@@ -189,30 +189,30 @@ def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None
         for tiles in row_tiles(product.unit, rows):
             height = integer(tiles.operands * product.unit.side)
             bottom = tiles.last(builder, product.live)
-            with (
-                builder.loop(integer(tiles.first), bottom, height) as row,
-                builder.loop(integer(0), count, integer(width)) as column,
-            ):
-                _tile(context, product, tiles, (row, first, column), columns)
+            with builder.loop(integer(tiles.first), bottom, height) as row:
+                below = builder.add(row, integer(min(tiles.operands, 2) * product.unit.side))
+                panels = [product.left.panel(builder, top) for top in (row, below)]
+                with builder.loop(integer(0), count, integer(width)) as column:
+                    _tile(context, product, tiles, panels, (row, first, column), columns)
 
 
 def _tile(
     context: Context,
     product: _Product,
     tiles: RowTiles,
+    left: Sequence[Val],
     corner: tuple[Val, Val, Val],
     columns: int,
 ) -> None:
-    """One tile of the result: at a row, and at a column behind the first one that is in order."""
+    """One tile of the result, of panels of A: at a row, and at a column behind the first one that
+    is in order."""
     builder, unit, (row, first, column) = context.builder, product.unit, corner
     height, width = tiles.operands * unit.side, min(columns, product.columns)
     point = VectorIndex((row,), builder.add(first, column), width)
-    below = builder.add(row, integer(min(tiles.operands, 2) * unit.side))
-    panels = [product.left.panel(builder, top) for top in (row, below)]
-    panels.append(product.right.packed.panel(builder, column))
+    panels = [*left, product.right.packed.panel(builder, column)]
     call = _Call(builder, product, tiles.operands, panels)
     if product.scaled is not None:
-        _add_scaled(context, product.scaled, call, point, height)
+        _add_scaled(context, product.scaled, call, point)
         return
     if product.update is not None or not _is_in_place(product):
         _by_an_array(context, product, call, point, height)
@@ -257,11 +257,13 @@ class _Call:
         self._call(False, [to.start, to.stride_bytes, rows, columns], scales=True)
 
     def _call(self, adds: bool, places: Sequence[Val], scales: bool = False) -> None:
-        unit, whole = self.product.unit, self.product.left.depth
-        turns = self.builder.shift_right(self.product.left.stride, unit.turn_depth.bit_length() - 1)
+        unit, depth = self.product.unit, self.product.left.stride
+        turns = self.builder.shift_right(depth, unit.turn_depth.bit_length() - 1)
         prefetches = self.builder.abilities.machine.prefetch != "off"
         columns = self.product.columns // unit.side
-        shape = TileShape(self.rows, columns, adds, whole == unit.depth, prefetches, scales)
+        steps = (depth.constant or 0) // unit.depth
+        steps = steps if steps <= MOST_STEPS_WITHOUT_LOOP else 0
+        shape = TileShape(self.rows, columns, adds, steps, prefetches, scales)
         arguments = [*self.panels, turns, *places]
         self.builder.call_void(shape.function(unit), arguments)
 
@@ -288,14 +290,10 @@ def _scales_itself(product: _Product) -> bool:
     return is_zero and first is product.start.usual and is_covered and product.store is None
 
 
-def _add_scaled(
-    context: Context, total: ScaledTotal, call: _Call, point: VectorIndex, height: int
-) -> None:
-    """Have a tile add to a total, whose lines are asked for first."""
+def _add_scaled(context: Context, total: ScaledTotal, call: _Call, point: VectorIndex) -> None:
+    """Have a tile add to a total."""
     builder, (row,) = context.builder, point.index
     place = TilePlace.of_array(builder, total.array, point)
-    for number in range(height):
-        builder.prefetch(place.row(builder, integer(number)), WRITE)
     factors = [
         total.rows.address(builder, (row,)),
         total.columns.address(builder, (point.start,)),
