@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ssh_cases import WRAPPER, processes_with
+from ssh_cases import SCALE, WRAPPER, doubled, processes_with
 
 from foundation.errors import UserError
 from launchers import Argument
@@ -78,6 +78,21 @@ def test_all_threads_are_ended_with_the_time(
             break
     assert measurement.status == "timeout"
     assert not processes_with("--cores")
+
+
+@needs_two
+def test_a_core_that_goes_offline_in_a_study_is_the_boards_fault(
+    two_cores: SshBoard, build_kernel: Callable[..., ElfArtifact], tmp_path: Path
+) -> None:
+    """And no configuration's, so tuners measure it again."""
+    artifact = build_kernel(SCALE, doubled(), (1, 1, 1))
+    assert two_cores.measure(artifact, 1, 60).status == "correct"
+    wrapper = tmp_path / "wrapper"
+    left = f"taskset -c {min(os.sched_getaffinity(0))} "
+    wrapper.write_text(wrapper.read_text().replace("exec ", f"exec {left}"))
+    measurement = two_cores.measure(artifact, 1, 60)
+    reason = "2 cores are wanted and this program may use 1"
+    assert (measurement.status, measurement.reason[-len(reason) :]) == ("board", reason)
 
 
 def test_a_core_that_is_missing_is_told_before_anything_runs(
