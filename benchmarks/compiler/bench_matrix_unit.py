@@ -64,7 +64,7 @@ PRODUCTS: Sequence[tuple[Mapping[str, int], int, str]] = (
 )
 # Rows and columns of a block; along K 256.
 _BLOCKS = ((128, 256), (256, 256), (256, 512))
-_SEED, _DRAWN, _SMALLEST, _LARGEST = 20261127, 6, 32, 512
+_SEED, _DRAWN, _SMALLEST, _LARGEST = 20261202, 6, 32, 512
 
 
 def loop_row(what: str, loop: Loop, published: str, board: Board) -> Row:

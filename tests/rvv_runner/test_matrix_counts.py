@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
+from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "compiler"))
@@ -50,3 +54,21 @@ def test_b_by_columns_takes_about_as_long_as_by_rows(depth: int) -> None:
         for by_column in (False, True)
     )
     assert by_column < 1.15 * by_row
+
+
+def test_columns_that_nobody_stores_are_not_multiplied(tmp_path: Path) -> None:
+    """Of weights that are padded to whole blocks, so that no load of them has a mask."""
+    board = load_board("emulated:x60-ime")
+    board.open()
+    counted = []
+    for columns in (64, 17):
+        problem = make_problem(load_kernel("matmul_w4a8"), {"M": 16, "N": columns, "K": 64})
+        request = BuildRequest(
+            "matmul_w4a8", problem.shape, "i8", board.info.target, ArtifactStore(tmp_path)
+        )
+        built = KernelBuilder(request).build(Config({"BLOCK_SIZE_M": 16, "BLOCK_SIZE_N": 64}))
+        assert not isinstance(built, BuildFailure)
+        measurement = board.measure(built, 1, LIMIT_S)
+        assert (measurement.status, measurement.reason) == ("correct", "")
+        counted.append(measurement.counters["vector_inst"])
+    assert counted[1] < 0.75 * counted[0]

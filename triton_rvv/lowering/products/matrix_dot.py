@@ -40,6 +40,7 @@ from triton_rvv.lowering.products.matrix_panels import (
     packed_rows,
     row_tiles,
 )
+from triton_rvv.lowering.products.pack import demanded_count
 from triton_rvv.lowering.products.scaled_totals import ScaledTotal, scaled_total
 from triton_rvv.targets.matrix_unit import MOST_STEPS_WITHOUT_LOOP, MatrixUnit, TileShape
 from triton_rvv.targets.target import Target
@@ -126,7 +127,7 @@ def multiply_int8(
     rows, columns = lefts[0].shape[-2], rights[0].shape[-1]
     most, fewest = unit.tile[1] * unit.side, unit.rows_per_register * unit.side
     tile_columns = min(most, max(fewest, columns))
-    live = _extents(context, operation, operands)
+    live = _extents(context, operation, operands, tile_columns)
     a = packed_rows(context, unit, lefts, live)
     before = accumulator_init(start)
     store = before.store_of(operation)
@@ -147,7 +148,10 @@ def multiply_int8(
 
 
 def _extents(
-    context: Context, operation: Operation, operands: Sequence[tuple[Tensor, Tensor]]
+    context: Context,
+    operation: Operation,
+    operands: Sequence[tuple[Tensor, Tensor]],
+    tile_columns: int,
 ) -> DotExtents:
     """What of the product counts. Of no steps along K, all are taken, since a tile takes some."""
     builder = context.builder
@@ -156,6 +160,9 @@ def _extents(
     )
     for other in others:  # all steps count: a chain is of few
         live = DotExtents(live.rows or other.rows, live.columns or other.columns)
+    rank, columns = len(operands[0][1].shape), operands[0][1].shape[-1]
+    if live.columns is None and columns > tile_columns:  # B may be padded, and then has no mask
+        live = replace(live, columns=demanded_count(context, operation.result, rank - 1))
     if live.depth is None:
         return live
     is_none = builder.compare("eq", live.depth, integer(0))
