@@ -20,6 +20,7 @@ __all__ = [
     "bound_text",
     "cells",
     "coverage_text",
+    "note_texts",
     "task_rows",
 ]
 
@@ -107,6 +108,15 @@ def task_rows(
         sizes = f"{_sizes(task)} {more[task.key]}".rstrip()
         rows.append(TaskRow(task, sizes, captured.share(task), space_of(task), gain))
     return tuple(rows)
+
+
+def note_texts(rows: Sequence[TaskRow]) -> list[tuple[str, str]]:
+    """Each note once, behind the keys of the tasks that it is about: ("e4da9e8b, a35ab705", …)."""
+    keys: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row.space.parameters if row.space is not None else ():
+            keys.setdefault(str(note), []).append(short_key(row.task))
+    return [(", ".join(about), note) for note, about in keys.items()]
 
 
 def coverage_text(rows: Sequence[TaskRow]) -> str:

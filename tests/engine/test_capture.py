@@ -321,7 +321,7 @@ def test_tasks_are_listed(plain, tmp_path):
     listed = run_here(tmp_path, "tasks", str(plain)).stdout
     assert "add_kernel" in listed
     assert "BLOCK=64" in listed
-    notes = [line for line in listed.splitlines() if re.match("[0-9a-f]{8} ", line)]
+    notes = [line for line in listed.splitlines() if re.match("[0-9a-f]{8}[ ,]", line)]
     assert any("BLOCK varies: " in note for note in notes)
     assert max(map(len, notes)) <= 80
     assert re.search(r"Of the time of these kernels: in [\d.]+% there is something to try", listed)
