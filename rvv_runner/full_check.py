@@ -101,6 +101,7 @@ def import_page(page: Page, core: str | None, like: str | None, say: Callable[[s
     core = core or checked_name(page)
     check_new_name(core)
     stand_in = _stand_in(like or page.name, say)
+    say(f"note    models: the same on emulated:{stand_in.name}, under each of its models")
     estimated = _estimated(page, stand_in)
     found = findings(page, estimated)
     if not found:

@@ -121,7 +121,7 @@ def note_texts(rows: Sequence[TaskRow]) -> list[tuple[str, str]]:
 
 def coverage_text(rows: Sequence[TaskRow]) -> str:
     """How much of the program's time tuning can reach, in one sentence; "" if none was timed."""
-    can, stays, cannot = "there is something to try", "nothing varies", "tasks are not tuned"
+    can, stays, cannot = "can be tuned", "has nothing that varies", "cannot be tuned"
     shares = dict.fromkeys((can, stays, cannot), 0.0)
     for row in rows:
         space = row.space
@@ -130,8 +130,8 @@ def coverage_text(rows: Sequence[TaskRow]) -> str:
         shares[kind] += row.share or 0.0
     if not sum(shares.values()):
         return ""
-    parts = [f"in {share:.1%} {kind}" for kind, share in shares.items() if share]
-    return f"Of the time of these kernels: {', '.join(parts)}."
+    parts = [f"{share:.1%} {kind}" for kind, share in shares.items() if share]
+    return f"Of these kernels' time, {', '.join(parts)}."
 
 
 def cells(row: TaskRow) -> Sequence[str]:

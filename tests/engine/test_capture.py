@@ -324,7 +324,7 @@ def test_tasks_are_listed(plain, tmp_path):
     notes = [line for line in listed.splitlines() if re.match("[0-9a-f]{8}[ ,]", line)]
     assert any("BLOCK varies: " in note for note in notes)
     assert max(map(len, notes)) <= 80
-    assert re.search(r"Of the time of these kernels: in [\d.]+% there is something to try", listed)
+    assert re.search(r"Of these kernels' time, [\d.]+% can be tuned", listed)
     page = plain / "page.html"  # a file is no folder
     refused = run_here(tmp_path, "tasks", str(plain), "--html", str(page))
     assert refused.returncode == 2
