@@ -15,6 +15,7 @@ from foundation.shapes import Shape, as_shape
 from kernels.plain_calls import plain_call
 from kernels.registry import load_kernel
 from rvv_runner.board import BoardError
+from rvv_runner.board_file import UNDER
 from rvv_runner.devices import board_names, known_board, known_boards
 from rvv_runner.usage import cores_in, without_cores
 from triton_rvv.targets.target import RVVTarget, Target
@@ -149,7 +150,7 @@ def _target(study: str, device: str) -> RVVTarget:
 
 def _known_target(device: str) -> Target | None:
     device = without_cores(device)
-    kind = device.partition("-under-")[0]  # of a board behind a wrapper, such as an emulator
+    kind = device.partition(UNDER)[0]
     for name in known_boards():
         # A wrong file of a board that no study here is of is no reason to write no library.
         with contextlib.suppress(BoardError):
