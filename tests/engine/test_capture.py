@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from command_here import run_here
 
 from engine.programs.captured import capture_program
 from kernels.captured.drawn import Drawn
+from kernels.captured.recorded import RecordedTask
 from kernels.captured.task import Recorded, Task
 from kernels.captured.task_file import read_capture
 from kernels.captured.task_values import Scalar
@@ -232,6 +234,18 @@ def test_autotuners_benchmarks_do_not_count(plain):
         assert task.autotune_key == (() if is_own else ("n",))
         assert ("OwnTuner" if is_own else "Autotuner") in task.wrappers
     assert tasks["scale_kernel"].heuristics == ("EVEN",)
+
+
+def test_a_task_is_another_with_other_heuristics(plain):
+    task = by_name(plain)["scale_kernel"]
+
+    def digest(source):
+        kernel = dataclasses.replace(task.kernel, module_source=source)
+        return RecordedTask(dataclasses.replace(task, kernel=kernel), plain).digest
+
+    source = task.kernel.module_source
+    assert digest(f"{source}\n# a comment") == digest(source)
+    assert digest(source.replace('% args["BLOCK"] == 0', '% args["BLOCK"] == 1')) != digest(source)
 
 
 def test_a_tensor_whose_elements_are_read_as_another_type(plain):
