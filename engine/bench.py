@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from engine.arguments.options import SAMPLER_NAMES, sampler_name
 from engine.replays.searches import KERNEL_TUNER, factory, is_sampler
 from engine.replays.shipped import HALVES, shipped_files, split
-from engine.replays.space_file import SUFFIXES, read_space
+from engine.replays.space_file import SUFFIXES, NoSpaceError, read_space
 from engine.results.units import counted
 from foundation.command_line import (
     EXIT_FOUND,
@@ -73,8 +73,8 @@ def main(argv: Sequence[str] | None) -> int:
     preset = _FULL if arguments.full else _QUICK
     trials, seeds = arguments.trials or preset.trials, arguments.seeds or preset.seeds
     searches = _list(_searches, arguments.samplers or preset.samplers)
-    paths = _files(arguments.spaces, arguments.families)
-    spaces = _large_enough(paths, _CONFIGS_PER_TRIAL * trials)
+    files = _files(arguments.spaces, arguments.families)
+    spaces = _large_enough(_read(files), _CONFIGS_PER_TRIAL * trials)
     # SciPy and Optuna take seconds to import, and mistyped names do not wait for them.
     from engine.replays.comparison import compare
     from engine.replays.page import write_page
@@ -172,8 +172,15 @@ def _shown(preset: _Preset) -> str:
 
 
 def _list(parse: Callable[[str], str], text: str) -> list[str]:
-    """The parts of a list with commas, each once."""
-    return list(dict.fromkeys(parse(part) for part in text.split(",")))
+    """The parts of a list with commas, each once.
+
+    Raises:
+        UserError: for an empty part.
+    """
+    parts = [part.strip() for part in text.split(",")]
+    if "" in parts:
+        raise UserError(f"{text} has a comma too many: write names with one comma between them")
+    return list(dict.fromkeys(map(parse, parts)))
 
 
 def _searches(text: str) -> str:
@@ -185,25 +192,26 @@ def _searches(text: str) -> str:
     return text
 
 
-def _files(spaces: str, families: str | None) -> list[Path]:
-    """The files of the spaces, each once.
+def _files(spaces: str, families: str | None) -> dict[Path, bool]:
+    """The files that may hold spaces, and whether each one has to.
 
     Raises:
         UserError: for what is neither a half, a family nor a file.
     """
     chosen = _list(_family, families) if families else list(split().families)
-    found: list[Path] = []
-    for part in spaces.split(","):
+    found: dict[Path, bool] = {}
+    for part in _list(str, spaces):
         if part in (*HALVES, _ALL):
             half = split().families if part == _ALL else split().halves[part]
-            found += shipped_files([family for family in chosen if family in half])
+            shipped = shipped_files([family for family in chosen if family in half])
+            found |= dict.fromkeys(shipped, True)
         else:
-            found += _files_at(Path(part))
+            found |= _files_at(Path(part))
     if not found:
         raise UserError(
             f"--spaces {spaces} has no space of these families: add --spaces all, or give others"
         )
-    return list(dict.fromkeys(found))
+    return found
 
 
 def _family(text: str) -> str:
@@ -213,9 +221,10 @@ def _family(text: str) -> str:
     return text
 
 
-def _files_at(path: Path) -> list[Path]:
+def _files_at(path: Path) -> dict[Path, bool]:
+    """A file, or those of a folder, which may hold other JSON too."""
     if path.is_file():
-        return [path]
+        return {path: True}
     if not path.is_dir():
         raise UserError(
             f"there are no spaces {path}: give {', '.join(HALVES)}, all, a file or a folder"
@@ -223,16 +232,37 @@ def _files_at(path: Path) -> list[Path]:
     files = [file for file in sorted(path.rglob("*")) if file.name.endswith(SUFFIXES)]
     if not files:
         raise UserError(f"{path} has no file in T4 and no cache of Kernel Tuner: give another")
-    return files
+    return dict.fromkeys(files, False)
 
 
-def _large_enough(paths: Sequence[Path], fewest: int) -> dict[Path, RecordedSpace]:
+def _read(files: Mapping[Path, bool]) -> dict[Path, RecordedSpace]:
+    """The spaces of `_files`, by file.
+
+    Raises:
+        UserError: if a file cannot be read, or there is no space.
+    """
+    found, others = {}, []
+    for path, has_to in files.items():
+        try:
+            found[path] = read_space(path)
+        except NoSpaceError:
+            if has_to:
+                raise
+            others.append(path)
+    if not found:
+        raise UserError("no file of these folders is T4 or a cache of Kernel Tuner: give others")
+    if others:
+        what = counted(len(others), "file")
+        say(f"left out: {what} of folders, neither T4 nor a cache of Kernel Tuner", file=sys.stderr)
+    return found
+
+
+def _large_enough(every: Mapping[Path, RecordedSpace], fewest: int) -> dict[Path, RecordedSpace]:
     """The spaces by file, but for small ones.
 
     Raises:
-        UserError: if none is left, or two have one name.
+        UserError: if none is left.
     """
-    every = {path: read_space(path) for path in paths}
     spaces = {path: of for path, of in every.items() if len(of.table) >= fewest}
     left_out = len(every) - len(spaces)
     if not spaces:
@@ -240,10 +270,6 @@ def _large_enough(paths: Sequence[Path], fewest: int) -> dict[Path, RecordedSpac
     if left_out:
         small = f"{counted(left_out, 'space')} with fewer than {fewest} configurations"
         say(f"left out: {small}", file=sys.stderr)
-    names = [of.name for of in spaces.values()]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UserError(f"two files hold a space named {twice}: rename one")
     return spaces
 
 

@@ -40,12 +40,17 @@ def main(argv: Sequence[str] | None) -> int:
         BoardError: if the emulated board cannot be used.
     """
     arguments = _parse(argv)
-    # Optuna and Triton take seconds to import: --help does not wait for them.
-    from engine.explained.counted import print_counted
-    from engine.explained.study import emulated_board, explain_trials, problem_of, roles
-    from engine.explained.tables import print_explained
-    from engine.study.storage import study_named
+    from engine.results.progress import LOADING, progress_on
+    from engine.run.events import StageStarted
     from foundation.console import EscapingConsole
+
+    with progress_on(sys.stderr) as tell:
+        tell(LOADING)
+        # Optuna and Triton take seconds to import: --help does not wait for them.
+        from engine.explained.counted import print_counted
+        from engine.explained.study import emulated_board, explain_trials, problem_of, roles
+        from engine.explained.tables import print_explained
+        from engine.study.storage import study_named
 
     stored = study_named(arguments.storage, arguments.study)
     measured_on = str(stored.attribute("device"))
@@ -61,7 +66,10 @@ def main(argv: Sequence[str] | None) -> int:
             f"spent on: {_advice(measured_on)}"
         )
         return EXIT_FOUND
-    explained = explain_trials(problem_of(stored, arguments.kernel), roles(summary), board)
+    with progress_on(sys.stderr) as tell:
+        trials = roles(summary)
+        tell(StageStarted(f"building and running: {', '.join(trials)}"))
+        explained = explain_trials(problem_of(stored, arguments.kernel), trials, board)
     print_explained(explained, _estimate(explained[0]), console)
     for note in _notes(explained, summary):
         say(f"note: {note}")

@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     # Optuna and pandas take seconds to import: --help does not wait for them.
+    from engine.results.progress import progress_on
+    from engine.run.events import StageStarted
     from engine.study.storage import read_studies, study_named
 
     if arguments.studies:
@@ -54,17 +56,20 @@ def main(argv: Sequence[str] | None) -> int:
         if not chosen:
             say(f"{arguments.storage} holds no study: tune one first", file=sys.stderr)
     module = format_module(arguments.format)
-    written = 0
+    lines: list[str] = []  # of what is written, also before something fails
     try:
         export = _apart if hasattr(module, "write") else _together
-        for line in export(module, chosen, arguments):
-            say(line)
-            written += 1
+        with progress_on(sys.stderr) as tell:  # a C library takes a minute
+            tell(StageStarted(f"writing {arguments.format}"))
+            lines.extend(export(module, chosen, arguments))
     except OSError as error:
         raise UserError(
             f"{arguments.out} cannot be written ({error.strerror}): give another folder with --out"
         ) from error
-    return EXIT_FOUND if written else EXIT_NOTHING_VALID
+    finally:
+        for line in lines:
+            say(line)
+    return EXIT_FOUND if lines else EXIT_NOTHING_VALID
 
 
 def _apart(

@@ -60,6 +60,7 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
 
 def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
+    from engine.run.on_inputs import on_inputs
     from engine.workers.devices import cores_of, load_board
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
@@ -82,6 +83,8 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         measurement, artifact = bench.measure(config, _LIMIT_S)
         for event in bench.boards.take_events():
             tell(event)
+    if measurement.status == "wrong" and info.gpu is None and (note := on_inputs(problem, config)):
+        say(f"note: {note}", file=sys.stderr)
     has_time = bool(measurement.times_s)
     band = error_band(measurement.board or info.name, measurement.counters) if has_time else None
     return {

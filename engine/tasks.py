@@ -40,11 +40,10 @@ def main(argv: Sequence[str] | None) -> int:
 
     captured = read_capture(arguments.file)
     # torch takes seconds to import: --help and a mistyped file do not wait for it.
-    from engine.programs.labels import short_key
     from engine.programs.spaces import spaces_in
     from engine.programs.task_list import task_list
     from engine.programs.task_page import task_page
-    from engine.programs.task_table import bound_text, coverage_text, task_rows
+    from engine.programs.task_table import bound_text, coverage_text, note_texts, task_rows
     from foundation.console import EscapingConsole
 
     rows = task_rows(captured, spaces_in(arguments.file))
@@ -54,10 +53,8 @@ def main(argv: Sequence[str] | None) -> int:
     else:
         console = EscapingConsole(width=None if sys.stdout.isatty() else _WIDTH_OF_PIPES)
         console.print(task_list(rows, console))
-        for row in rows:
-            key = short_key(row.task)
-            for note in row.space.parameters if row.space is not None else ():
-                say(wrapped(f"{key} {note}", len(key) + 1))
+        for keys, note in note_texts(rows):
+            say(wrapped(f"{keys} {note}", len(keys.partition(",")[0]) + 1))
         for line in filter(None, (bound_text(rows), coverage_text(rows))):
             say(wrapped(line))
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID

@@ -95,6 +95,9 @@ def _tune_program(arguments: argparse.Namespace) -> bool:
     check_program_options(arguments)
     devices = only_group(groups_of(arguments))
     request = dataclasses.replace(request_of(arguments), devices=devices)
+    from engine.results.progress import LOADING, LineProgress
+
+    LineProgress(sys.stderr)(LOADING)
     from engine.programs.command import tune_capture
     from engine.programs.tuning import ProgramBudget
 

@@ -26,6 +26,7 @@ __all__ = [
     "KernelSpec",
     "Outputs",
     "Problem",
+    "with_promises",
 ]
 
 Grid = tuple[int, int, int]
@@ -94,6 +95,17 @@ class Outputs:
 OWN_OUTPUTS = Outputs()
 
 
+def with_promises(digest: str, *, ordered: bool, kept_inputs: Iterable[str]) -> str:
+    """A digest of sources, changed by what else decides how a kernel is checked.
+
+    Args:
+        digest: of the sources.
+        ordered, kept_inputs: as in `KernelSpec`.
+    """
+    kept = "".join(f"-kept-{name}" for name in sorted(kept_inputs))
+    return f"{digest}{'-ordered' if ordered else ''}{kept}"
+
+
 def _scalars(arguments: Iterable[Argument]) -> list[object]:
     return [argument.value for argument in arguments if not argument.is_pointer]
 
@@ -133,6 +145,10 @@ class KernelSpec:
         launch_digest: changes with what is launched, where no function tells: a captured launch.
         ordered: whether it is right only if its programs run one after another, in order, as they
             do on a core: it is checked so, and what is found holds for the board alone.
+        kept_inputs: arguments that the check does not change, since the kernel may rely on what
+            they are: what is found holds for such alone.
+        on_inputs: which arguments a configuration that the check found wrong relies on, in one
+            sentence; "" if it is wrong whatever they are.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
 
@@ -156,6 +172,8 @@ class KernelSpec:
     arguments_limit_s: float = 0.0
     check: Callable[[Problem], tuple[str, ...]] | None = None
     ordered: bool = False
+    kept_inputs: frozenset[str] = frozenset()
+    on_inputs: Callable[[Problem, Config], str] | None = None
 
     @property
     def load_name(self) -> str:
@@ -164,16 +182,17 @@ class KernelSpec:
 
     @property
     def source_digest(self) -> str:
-        """Changes with the code of the kernel, its inputs, its correct outputs and the order in
-        which it is checked; times with another digest cannot be compared."""
+        """Changes with the code of the kernel, its inputs, its correct outputs and how it is
+        checked; times with another digest cannot be compared."""
         # Triton is slow to import; a process that has a kernel has already imported it.
         from kernels.source_digest import source_digest
 
-        order = "-ordered" if self.ordered else ""
         if self.launch_digest:
-            return f"{source_digest([self.kernel])}-{self.launch_digest}{order}"
-        own = (self.arguments, self.grid, *filter(callable, (self.constants, self.blocks)))
-        return source_digest([self.kernel, *(self.launch_functions or own)]) + order
+            digest = f"{source_digest([self.kernel])}-{self.launch_digest}"
+        else:
+            own = (self.arguments, self.grid, *filter(callable, (self.constants, self.blocks)))
+            digest = source_digest([self.kernel, *(self.launch_functions or own)])
+        return with_promises(digest, ordered=self.ordered, kept_inputs=self.kept_inputs)
 
 
 @dataclass(frozen=True)

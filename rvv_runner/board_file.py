@@ -16,6 +16,7 @@ from rvv_runner.board import BoardError, BoardInfo
 from triton_rvv.targets.machine import MACHINES, PREFETCHES, Prefetch
 
 __all__ = [
+    "UNDER",
     "BoardFile",
     "Emulation",
     "SshSettings",
@@ -27,6 +28,8 @@ __all__ = [
     "write_command",
 ]
 
+# In a board's kind, before the program that runs the executables in its place, such as an emulator.
+UNDER = "-under-"
 
 _FOLDER = Path(__file__).parent / "boards"
 _TOP_LEVEL: dict[str, tuple[type, ...]] = {
@@ -195,7 +198,7 @@ class BoardFile:
             name: as the user gives it.
         """
         # With a wrapper, such as an emulator, it is another kind of board.
-        wrapped = f"-under-{Path(self.wrapper[0]).name}" if self.wrapper else ""
+        wrapped = f"{UNDER}{Path(self.wrapper[0]).name}" if self.wrapper else ""
         return BoardInfo(
             name=name,
             kind=f"{self.kind}{wrapped}",

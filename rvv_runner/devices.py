@@ -21,7 +21,7 @@ from rvv_runner.board_file import (
 )
 from rvv_runner.cold import CacheTiming
 from rvv_runner.emulated.board import EmulatedBoard
-from rvv_runner.usage import Usage, split_usage
+from rvv_runner.usage import ONE_CORE, Usage, split_usage
 
 __all__ = [
     "DEFAULT_DEVICE",
@@ -30,6 +30,7 @@ __all__ = [
     "board_file_of",
     "board_names",
     "check_device_name",
+    "check_usage",
     "emulated_board_file",
     "every_core_kind",
     "is_emulated",
@@ -136,6 +137,26 @@ def on_cores(name: str, count: int) -> str:
     """The name of the device on which kernels run on that many cores."""
     board, usage = split_usage(name)
     return board + Usage(count, usage.timing).suffix
+
+
+def check_usage(name: str) -> None:
+    """Check that a board can be used as its name says, as far as this machine knows it: a board at
+    an address is asked when it is opened.
+
+    Raises:
+        UserError: if it has fewer cores, or its caches would have to be flushed for several.
+        BoardError: for an unknown name, or if the board's file is wrong.
+    """
+    board, usage = split_usage(name)
+    if usage == ONE_CORE or board.startswith(SSH_PREFIX) or board == HOST_DEVICE:
+        return
+    for kind in every_core_kind(board):
+        if is_emulated(kind):
+            core = _DEFAULT_EMULATED if kind == DEFAULT_DEVICE else kind
+            described = emulated_board_file(core)
+            usage.check(described.info(f"{_EMULATED_PREFIX}{described.name}"))
+        else:
+            usage.check(board_file_of(kind).info(kind))
 
 
 def every_core_kind(name: str) -> list[str]:
@@ -262,18 +283,27 @@ def _file_and_core(name: str) -> tuple[Path, str] | None:
 def known_boards() -> list[str]:
     """Names of the kinds of board that this project describes, then of the user's own boards."""
     described = [each for name in board_file_names() for each in core_kinds(name) or [name]]
-    own = [each for name in board_file_names(user_board_folder()) for each in every_core_kind(name)]
-    return [*described, *own]
+    return [*described, *(each for name in _own_names() for each in _readable_core_kinds(name))]
+
+
+def _readable_core_kinds(name: str) -> list[str]:
+    """Those of a user's board; the board itself if its file is wrong, which is said when it is
+    used."""
+    try:
+        return _core_kinds(name)
+    except BoardError:
+        return [name]
 
 
 def known_board(name: str) -> BoardFile:
-    """The board file of a kind of board or of a user's board, reachable or not.
+    """The board file of a kind of board, or of a user's board or model, reachable or not.
 
     Raises:
         BoardError: if there is none, or it is wrong.
     """
-    if name in _user_boards():
+    file_name, _, _ = name.partition(":")
+    if file_name in _own_names():
         return read_board_file(name, user_board_folder())
-    if name.partition(":")[0] not in board_file_names():
+    if file_name not in board_file_names():
         raise BoardError(f"there is no board named {name}: {nearest(name, known_boards())}")
     return read_board_file(name)

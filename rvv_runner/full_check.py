@@ -11,7 +11,7 @@ from foundation.errors import UserError
 from foundation.programs import python_command
 from foundation.scratch import scratch_folder
 from rvv_runner.board import BoardError
-from rvv_runner.board_file import BoardFile
+from rvv_runner.board_file import UNDER, BoardFile
 from rvv_runner.calibrate import plain_name
 from rvv_runner.calibration.family_page import Page, measure_page, models_on_page
 from rvv_runner.calibration.nearest_model import core_text, findings, surprises
@@ -52,6 +52,9 @@ def full_check(device: str, core: str | None, out: Path | None, say: Callable[[s
     board = load_board(device)
     if board.info.backend != "rvv":
         raise UserError(f"{device} is no RISC-V board: name one over SSH, or an emulated core")
+    _, _, wrapper = board.info.kind.partition(UNDER)
+    if wrapper:
+        say(f"note    times: of {wrapper}, which runs the programs there, and not of a core")
     started_s = time.monotonic()
     try:
         board.open()
@@ -101,6 +104,7 @@ def import_page(page: Page, core: str | None, like: str | None, say: Callable[[s
     core = core or checked_name(page)
     check_new_name(core)
     stand_in = _stand_in(like or page.name, say)
+    say(f"note    models: the same on emulated:{stand_in.name}, under each of its models")
     estimated = _estimated(page, stand_in)
     found = findings(page, estimated)
     if not found:

@@ -58,8 +58,10 @@ def _problem(count: Callable[[Sequence[str]], str]) -> str:
     output = count(["task-clock"])
     if parse_stat_csv(output):
         return ""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    return lines[0] if lines else "perf counts nothing and prints no error"
+    # Above its message, perf prints "Error:" on a line of its own.
+    lines = [line.strip().rstrip(".") for line in output.splitlines()]
+    said = [line for line in lines if line and not line.endswith(":")]
+    return said[0] if said else "perf counts nothing and prints no error"
 
 
 def _fit(count: Callable[[Sequence[str]], str], events: Sequence[str]) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from foundation.printing import say
 from rvv_runner.board import BoardError
 from rvv_runner.ssh.connect import offered_host_key
 from rvv_runner.ssh.known_hosts import add_host_key, fingerprint, known_host_keys
 from rvv_runner.ssh.route import find_route, parse_address
+
+if TYPE_CHECKING:
+    from paramiko import PKey
 
 __all__ = ["trust"]
 
@@ -37,10 +40,20 @@ def trust(host: str, answers: TextIO, output: TextIO) -> bool:
             f"board was reinstalled, run `ssh-keygen -R '{board.known_as}'` first"
         )
     say(f"{board.known_as} shows the key {key.get_name()} {fingerprint(key)}.", file=output)
-    say("To print it on the board: ssh-keygen -l -f /etc/ssh/ssh_host_*.pub", file=output)
+    say(f"To print it on the board: ssh-keygen -l -f {_host_key_file(key)}", file=output)
     say("Is it the board's? [y/N] ", end="", file=output, flush=True)
-    if answers.readline().strip().lower() not in ("y", "yes"):
+    answer = answers.readline()
+    if not answers.isatty():  # where the answer does not end the line
+        say("", file=output)
+    if answer.strip().lower() not in ("y", "yes"):
         say("Not trusted; nothing was written.", file=output)
         return False
     say(f"Trusted: written to {add_host_key(board, key)}.", file=output)
     return True
+
+
+def _host_key_file(key: PKey) -> str:
+    """Where OpenSSH has the public part of a host key: ssh_host_ecdsa_key.pub for a key of the
+    type ecdsa-sha2-nistp256."""
+    kind, _, _ = key.get_name().removeprefix("ssh-").partition("-")
+    return f"/etc/ssh/ssh_host_{kind}_key.pub"

@@ -246,7 +246,11 @@ def main() -> None:
     programs, routines = _print_programs(emulator, board_file.frequency_hz)
     if routines:
         _print_memory(routines)
-    has_all = all(map(os.environ.get, _CHECKOUTS))
+    missing = [name for name in _CHECKOUTS if not os.environ.get(name)]
+    has_all = not missing
+    if missing:
+        names = ", ".join(missing)
+        print(f"left out, since no checkout is named: {names} (see --help)", file=sys.stderr)
     if has_all:
         _print_classes(programs)
     if write:

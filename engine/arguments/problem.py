@@ -10,6 +10,7 @@ from pathlib import Path
 from engine.workers.devices import (
     board_names,
     check_device_name,
+    check_usage,
     every_device,
     machine_of,
     on_cores,
@@ -152,6 +153,8 @@ def _apply_usage(arguments: argparse.Namespace) -> None:
         names = tuple(on_cores(name, count) for count in arguments.cores for name in names)
     else:
         names = tuple(on_cores(name, 1) if named_cores(name) == 1 else name for name in names)
+    for name in names:
+        check_usage(name)
     arguments.device = names[0] if isinstance(given, str) else names
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,6 +14,8 @@ from foundation.errors import UserError
 from foundation.shapes import Shape, as_shape
 from kernels.plain_calls import plain_call
 from kernels.registry import load_kernel
+from rvv_runner.board import BoardError
+from rvv_runner.board_file import UNDER
 from rvv_runner.devices import board_names, known_board, known_boards
 from rvv_runner.usage import cores_in, without_cores
 from triton_rvv.targets.target import RVVTarget, Target
@@ -147,8 +150,11 @@ def _target(study: str, device: str) -> RVVTarget:
 
 def _known_target(device: str) -> Target | None:
     device = without_cores(device)
-    kind = device.partition("-under-")[0]  # of a board behind a wrapper, such as an emulator
-    for board in map(known_board, known_boards()):
-        if board.kind == kind:
-            return board.info(board.name).target
+    kind = device.partition(UNDER)[0]
+    for name in known_boards():
+        # A wrong file of a board that no study here is of is no reason to write no library.
+        with contextlib.suppress(BoardError):
+            board = known_board(name)
+            if board.kind == kind:
+                return board.info(board.name).target
     return load_board(device).info.target if device in board_names() else None

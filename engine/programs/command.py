@@ -54,19 +54,24 @@ def tune_capture(
     info = board_info(request.devices[0], request.work.ray_address)
     labels = {task.key: task.label for task in tasks}
 
-    def begun(key: str) -> None:
-        say(f"stage=examining {labels[key]}", file=sys.stderr)
+    def begun(stage: str) -> None:
+        say(f"stage={stage}", file=sys.stderr)
 
     def changed(standings: Sequence[TaskStanding], number: int) -> None:
         keep_winner(standings[number], info)
         print_change(standings, number, stream)
 
-    with Examiner(capture, begun, widens=widens) as examiner:
+    def examined(key: str) -> None:
+        begun(f"examining {labels[key]}")
+
+    begun("starting Ray" if request.work.ray_address is None else "joining the Ray cluster")
+    with Examiner(capture, examined, widens=widens) as examiner:
         standings = tune_program(
             tasks,
             request,
             budget,
             listener_of=lambda task: _boards_only(stream),
+            begun=begun,
             changed=changed,
             examiner=examiner,
         )

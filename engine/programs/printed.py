@@ -165,6 +165,8 @@ def _not_reached(standing: TaskStanding) -> str:
     """Why a task that can be tuned has no trial; "" if it has one, or cannot be tuned."""
     if standing.refusal or standing.tried:
         return ""
+    if standing.size == 1 and not standing.waits:
+        return "nothing varies in it, and the run ended before it was measured"
     what = "it was examined" if standing.waits else "its first trial"
     return f"the run ended before {what}: run the command again"
 

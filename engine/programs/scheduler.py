@@ -74,7 +74,8 @@ def program_time_s(states: Sequence[TaskState]) -> float:
 def next_task(states: Sequence[TaskState], part_left: float = 1.0) -> int | None:
     """The position of the task that gets the next `SLICE_TRIALS` trials.
 
-    The same states give the same task; of equal claims, the first task's wins.
+    The same states give the same task; of equal claims, the first task's wins. Tasks of one
+    configuration are for when no other is left.
 
     Args:
         states: of all tasks.
@@ -86,6 +87,8 @@ def next_task(states: Sequence[TaskState], part_left: float = 1.0) -> int | None
     open_ = [n for n, state in enumerate(states) if not state.is_done and state.tried < state.size]
     if not open_:
         return None
+    # A trial of the only configuration tells how long it takes, and gains nothing.
+    open_ = [number for number in open_ if states[number].size > 1] or open_
     if part_left <= _LAST_PART:
         least_s = _LEAST_SHARE * program_time_s(states)
         new = [n for n in open_ if not states[n].tried and _weight(states[n]) >= least_s]

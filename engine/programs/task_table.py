@@ -20,6 +20,7 @@ __all__ = [
     "bound_text",
     "cells",
     "coverage_text",
+    "note_texts",
     "task_rows",
 ]
 
@@ -109,9 +110,18 @@ def task_rows(
     return tuple(rows)
 
 
+def note_texts(rows: Sequence[TaskRow]) -> list[tuple[str, str]]:
+    """Each note once, behind the keys of the tasks that it is about: ("e4da9e8b, a35ab705", …)."""
+    keys: dict[str, list[str]] = {}
+    for row in rows:
+        for note in row.space.parameters if row.space is not None else ():
+            keys.setdefault(str(note), []).append(short_key(row.task))
+    return [(", ".join(about), note) for note, about in keys.items()]
+
+
 def coverage_text(rows: Sequence[TaskRow]) -> str:
     """How much of the program's time tuning can reach, in one sentence; "" if none was timed."""
-    can, stays, cannot = "there is something to try", "nothing varies", "tasks are not tuned"
+    can, stays, cannot = "can be tuned", "has nothing that varies", "cannot be tuned"
     shares = dict.fromkeys((can, stays, cannot), 0.0)
     for row in rows:
         space = row.space
@@ -120,8 +130,8 @@ def coverage_text(rows: Sequence[TaskRow]) -> str:
         shares[kind] += row.share or 0.0
     if not sum(shares.values()):
         return ""
-    parts = [f"in {share:.1%} {kind}" for kind, share in shares.items() if share]
-    return f"Of the time of these kernels: {', '.join(parts)}."
+    parts = [f"{share:.1%} {kind}" for kind, share in shares.items() if share]
+    return f"Of these kernels' time, {', '.join(parts)}."
 
 
 def cells(row: TaskRow) -> Sequence[str]:

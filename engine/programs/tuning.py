@@ -72,6 +72,7 @@ def tune_program(
     budget: ProgramBudget,
     *,
     listener_of: Callable[[ProgramTask], Listener],
+    begun: Callable[[str], None],
     changed: ProgramListener,
     examiner: Examiner,
 ) -> list[TaskStanding]:
@@ -82,6 +83,7 @@ def tune_program(
         request: what their studies have in common: its kernel and number of trials are ignored.
         budget: for all of them.
         listener_of: makes what gets the events of a task's run.
+        begun: called with what is about to be done, before trials and before a comparison.
         changed: called after each run of a task.
         examiner: of the tasks of which it is not known yet what varies.
 
@@ -94,7 +96,7 @@ def tune_program(
         UserError: if the storage or this machine cannot be used.
         BoardError: if the board cannot be used, or failed on each task that it was given.
     """
-    run = _ProgramRun(tasks, request, budget, listener_of, changed, examiner)
+    run = _ProgramRun(tasks, request, budget, listener_of, begun, changed, examiner)
     with ray_session(request.work.jobs, request.work.ray_address), run.benches:
         try:
             run.resume()
@@ -115,6 +117,7 @@ class _ProgramRun:
         request: TuningRequest,
         budget: ProgramBudget,
         listener_of: Callable[[ProgramTask], Listener],
+        begun: Callable[[str], None],
         changed: ProgramListener,
         examiner: Examiner,
     ) -> None:
@@ -122,6 +125,7 @@ class _ProgramRun:
         self._request = request
         self._budget = budget
         self._listener_of = listener_of
+        self._begun = begun
         self._changed = changed
         self._examiner = examiner
         self._info = board_info(request.devices[0], request.work.ray_address)
@@ -165,6 +169,7 @@ class _ProgramRun:
                 return
             tried = self.standings[number].tried
             trials = tried + min(SLICE_TRIALS, self._trials_left())
+            self._begun(f"tuning {self.standings[number].task.label}")
             self._run(number, trials, self._budget.left_s(part))
 
     def _trials_part(self) -> float:
@@ -216,6 +221,7 @@ class _ProgramRun:
             left_s = self._budget.left_s()
             rounds = rounds_of(states, number, None if left_s is None else part * left_s)
             if rounds.allow_one_more(0, 0.0):
+                self._begun(f"comparing the leaders of {self.standings[number].task.label}")
                 self._run(number, self.standings[number].tried, rounds=rounds)
 
     def check_board(self) -> None:

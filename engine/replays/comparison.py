@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from engine.replays.labels import search_labels, space_labels
 from engine.replays.ranks import Difference, Ranks, differences, ranks_of
 from engine.replays.recorded_space import RecordedSpace
 from engine.replays.runs import Job, Run, run_all
 from engine.replays.scores import BUDGETS, Scores, scores_of
-from engine.replays.searches import labels
 from engine.replays.shipped import family_of
 
 __all__ = ["Comparison", "compare"]
@@ -22,7 +22,7 @@ class Comparison:
     """What was replayed, and the scores.
 
     Args:
-        spaces: by name.
+        spaces: by a name that tells each from the others.
         trials, seeds: of each search of each space.
         runs: by search and space, one per seed.
         scores: one per search; each but the first is compared with the first.
@@ -50,7 +50,7 @@ class Comparison:
     @cached_property
     def labels(self) -> dict[str, str]:
         """Short names of the searches."""
-        return labels([one.search for one in self.scores])
+        return search_labels([one.search for one in self.scores])
 
     @cached_property
     def ranks(self) -> Ranks | None:
@@ -83,20 +83,21 @@ def compare(
     Raises:
         UserError: for a search that does not exist.
     """
+    names = space_labels(list(spaces))
     jobs = {
-        (search, of.name, seed): Job(path.resolve(), search, seed, trials)
+        (search, name, seed): Job(path.resolve(), search, seed, trials)
         for seed in range(seeds)
-        for path, of in spaces.items()
+        for path, name in names.items()
         for search in searches
     }
     found = run_all(list(jobs.values()), file, processes, tell)
     runs = {
         search: {
-            of.name: [found[jobs[search, of.name, seed]] for seed in range(seeds)]
-            for of in spaces.values()
+            name: [found[jobs[search, name, seed]] for seed in range(seeds)]
+            for name in names.values()
         }
         for search in searches
     }
-    named = {of.name: of for of in spaces.values()}
+    named = {names[path]: of for path, of in spaces.items()}
     scores = [scores_of(search, runs[search], named, trials) for search in searches]
     return Comparison(named, trials, seeds, runs, scores)

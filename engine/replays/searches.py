@@ -6,8 +6,7 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -17,12 +16,20 @@ from foundation.config import ParameterValue
 from foundation.errors import UserError, mistakes_in, nearest
 from search_spaces.space import SearchSpace
 
-__all__ = ["KERNEL_TUNER", "Replayable", "factory", "identity", "is_sampler", "labels"]
+__all__ = [
+    "FILE_MARK",
+    "KERNEL_TUNER",
+    "Replayable",
+    "factory",
+    "file_and_name",
+    "identity",
+    "is_sampler",
+]
 
 KERNEL_TUNER = "kernel_tuner:"
 
 _SUFFIX = ".py"
-_FILE = f"{_SUFFIX}:"
+FILE_MARK = f"{_SUFFIX}:"
 _METHODS = ("ask", "tell")
 
 
@@ -58,37 +65,16 @@ def is_sampler(name: str) -> bool:
         raise UserError(
             f"{name} is a file: name the function in it that makes a search, {name}:make"
         )
-    if _FILE not in name:
+    if FILE_MARK not in name:
         return True
-    path = _file_and_name(name)[0]
+    path = file_and_name(name)[0]
     if not path.is_file():
         raise UserError(f"there is no file {path}: write FILE.py:FACTORY")
     return False
 
 
-def labels(names: Sequence[str]) -> dict[str, str]:
-    """Short forms of names for tables and charts: the sampler, the class or the file alone.
-
-    Of names that would then be alike, as much stays as tells them apart.
-    """
-    forms = {name: _forms(name) for name in names}
-    while True:
-        often = Counter(left[0] for left in forms.values())
-        alike = [name for name, left in forms.items() if often[left[0]] > 1 and len(left) > 1]
-        if not alike:
-            return {name: left[0] for name, left in forms.items()}
-        forms |= {name: forms[name][1:] for name in alike}
-
-
-def _forms(name: str) -> list[str]:
-    """A name, shortened as much as possible, less and not at all."""
-    if _FILE in name:
-        path, function = _file_and_name(name)
-        return [path.stem, f"{path.stem}:{function}", name]
-    return [name.rpartition(":")[2].rpartition(".")[2], name]
-
-
-def _file_and_name(text: str) -> tuple[Path, str]:
+def file_and_name(text: str) -> tuple[Path, str]:
+    """The parts of FILE.py:FACTORY."""
     path, _, name = text.rpartition(":")
     return Path(path), name
 
@@ -102,8 +88,8 @@ def factory(name: str) -> Factory:
     Raises:
         UserError: if there is none of this name, or the file cannot be imported.
     """
-    if _FILE in name:
-        return _from_file(*_file_and_name(name))
+    if FILE_MARK in name:
+        return _from_file(*file_and_name(name))
     from engine.search import Search
     from engine.search.samplers.registry import sampler_named
 
@@ -169,8 +155,8 @@ def identity(name: str) -> str:
     """What tells a search from other versions of it: runs of another version do not count."""
     if name.startswith(KERNEL_TUNER):
         return f"{name} {version('kernel_tuner')}"
-    if _FILE in name:
-        digest = hashlib.sha256(_file_and_name(name)[0].read_bytes())
+    if FILE_MARK in name:
+        digest = hashlib.sha256(file_and_name(name)[0].read_bytes())
         return f"{name} {digest.hexdigest()[:16]}"
     return f"{name} optuna {version('optuna')} {_own_digest()}"
 

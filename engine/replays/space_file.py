@@ -19,7 +19,15 @@ from engine.tables.table import as_config, seconds
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 
-__all__ = ["SUFFIXES", "Result", "read_results", "read_space", "space_name", "write_space"]
+__all__ = [
+    "SUFFIXES",
+    "NoSpaceError",
+    "Result",
+    "read_results",
+    "read_space",
+    "space_name",
+    "write_space",
+]
 
 SUFFIXES = (".json", ".json.gz")
 
@@ -31,6 +39,10 @@ _MOST_BYTES = 1 << 28
 # The durations of one trial in a cache of Kernel Tuner, and in T4, in the unit of times.
 _CACHE_DURATIONS = ("compile_time", "verification_time", "benchmark_time")
 _T4_DURATIONS = ("compilation_time", "validation")
+
+
+class NoSpaceError(UserError):
+    """A file that can be read and is in another format."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +71,8 @@ def read_space(path: Path) -> RecordedSpace:
     """A recorded space from a file.
 
     Raises:
-        UserError: if the file cannot be read, is in another format, or holds no time.
+        NoSpaceError: if the file is in another format.
+        UserError: if it cannot be read, or holds no time.
     """
     about, results = read_results(path)
     if all(result.time_s is None for result in results.values()):
@@ -85,7 +98,8 @@ def read_results(path: Path) -> tuple[Mapping[str, object], dict[Config, Result]
     """What a file says it recorded, and its rows; of a repeated configuration the last counts.
 
     Raises:
-        UserError: if the file cannot be read or is in another format.
+        NoSpaceError: if the file is in another format.
+        UserError: if it cannot be read.
     """
     document = _document(path)
     rows: Iterable[tuple[object, Result]]
@@ -94,15 +108,22 @@ def read_results(path: Path) -> tuple[Mapping[str, object], dict[Config, Result]
     elif isinstance(document.get("cache"), dict):
         rows = _cache_rows(document)
     else:
-        raise UserError(f"{path} is neither T4 nor a cache of Kernel Tuner: give such a file")
+        raise NoSpaceError(f"{path} is neither T4 nor a cache of Kernel Tuner: give such a file")
     found = {}
     for values, result in rows:
         config = as_config(values)
         if config is None:
             raise UserError(f"{path} has a row that is no configuration: {str(values)[:100]}")
         found[config] = result
+    return _about(document), found
+
+
+def _about(document: Mapping[str, object]) -> Mapping[str, object]:
+    """T4's metadata; of a cache of Kernel Tuner, the kernel and the device."""
+    if "cache" in document:
+        return {"kernel": document.get("kernel_name"), "device": document.get("device_name")}
     about = document.get("metadata")
-    return (about if isinstance(about, dict) else {}), found
+    return about if isinstance(about, dict) else {}
 
 
 def _document(path: Path) -> Mapping[str, object]:

@@ -10,6 +10,7 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from engine.replays.comparison import Comparison
+from engine.replays.ranks import FEWEST_SPACES, Difference
 from engine.replays.scores import Scores
 from engine.results.units import counted
 
@@ -64,10 +65,9 @@ def lines(compared: Comparison) -> Iterator[str]:
         for note in _notes(compared, one):
             yield f"{named[one.search]}: {note}"
     for each in compared.differences:
-        verdict = "" if each.is_significant else ", so it may be chance"
         yield (
             f"{named[each.search]} against {named[each.other]}: {each.mean:+.2f} at "
-            f"P@{compared.trials} (95% interval {each.low:+.2f} to {each.high:+.2f}{verdict})"
+            f"P@{compared.trials} ({_interval(each)})"
         )
     ranks = compared.ranks
     if ranks is not None:
@@ -78,6 +78,13 @@ def lines(compared: Comparison) -> Iterator[str]:
             + f" (Friedman p = {ranks.p:.2g}; by Nemenyi's test two differ from "
             f"{ranks.critical_difference:.2f} on)"
         )
+
+
+def _interval(each: Difference) -> str:
+    if each.low is None or each.high is None:
+        return f"fewer than {FEWEST_SPACES} spaces, so without an interval"
+    verdict = "" if each.is_significant else ", so it may be chance"
+    return f"95% interval {each.low:+.2f} to {each.high:+.2f}{verdict}"
 
 
 def _lowest(compared: Comparison, one: Scores) -> str:

@@ -13,6 +13,7 @@ from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpen
 from engine.run.identity import identity_of
 from engine.run.loop import TuningLoop
 from engine.run.measured_on import store_measured_on
+from engine.run.on_inputs import on_inputs
 from engine.run.request import SearchOptions, TuningRequest
 from engine.run.stop_signals import stopped_by_signals
 from engine.run.summary import Summary, summarise
@@ -37,6 +38,9 @@ from search_spaces.joint import joint_space
 from search_spaces.space import SearchSpace
 
 __all__ = ["TuningResult", "tune"]
+
+# Wrong configurations of which a run looks for inputs on which they are right, a second for each.
+_LOOKED_AT = 3
 
 
 @dataclass(frozen=True)
@@ -159,7 +163,7 @@ def tune(
         ended=ended,
         summary=_summary(search, info, opened.robust),
         more_problems=tuple(more_problems),
-        notes=notes + _on_reference(problem, search),
+        notes=notes + _on_reference(problem, search) + _on_inputs(problems, info, search, ended),
         outlook=outlook_of(search),
         cores=_cores(problem, info),
     )
@@ -193,6 +197,17 @@ _ORDERED = (
 
 def _on_reference(problem: Problem, search: Search) -> tuple[str, ...]:
     return note_on_reference(search.trials(), is_own=problem.spec.file is not None)
+
+
+def _on_inputs(
+    problems: Sequence[Problem], info: BoardInfo, search: Search, ended: RunEnded
+) -> tuple[str, ...]:
+    """Of the first wrong configurations one that is right on other inputs, and which."""
+    if info.gpu is not None or ended.reason == "interrupted":
+        return ()
+    wrong = [trial.config for trial in search.trials() if trial.status == "wrong"]
+    notes = (on_inputs(problem, config) for config in wrong[:_LOOKED_AT] for problem in problems)
+    return tuple(itertools.islice(filter(None, notes), 1))
 
 
 def _cores(problem: Problem, info: BoardInfo) -> int | None:

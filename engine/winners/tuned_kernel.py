@@ -31,7 +31,7 @@ from kernels.own.kernel_file import KernelFile
 from kernels.own.kernel_path import split_path
 from kernels.registry import is_kernel_file, load_kernel
 from kernels.source_digest import source_digest
-from kernels.spec import OWN_OUTPUTS
+from kernels.spec import OWN_OUTPUTS, with_promises
 from kernels.unwrapped import unwrapped
 from kernels.values import TORCH_TYPES
 from rvv_runner.devices import HOST_DEVICE
@@ -187,7 +187,11 @@ class TunedKernel(Autotuner):  # type: ignore[misc]  # Triton ships no types
         path, kernel = split_path(self._kernel)
         module = sys.modules[function.__module__]
         file = KernelFile(path, kernel, module, function, self, heuristics)
-        return source_digest([function, *file.launch_functions()])
+        return with_promises(
+            source_digest([function, *file.launch_functions()]),
+            ordered=file.is_ordered,
+            kept_inputs=file.kept_inputs,
+        )
 
     def _choose(
         self, shape: Mapping[str, int], dtype: str, kwargs: dict[str, Any]

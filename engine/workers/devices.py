@@ -20,6 +20,7 @@ __all__ = [
     "board_names",
     "boards_by_kind",
     "check_device_name",
+    "check_usage",
     "cores_of",
     "every_device",
     "load_board",
@@ -112,6 +113,18 @@ def on_cores(name: str, count: int) -> str:
         raise UserError(f"--cores is for boards with cores, which {name} is not: leave it out")
     board = processors.on_cores(board, count)
     return f"{board}@{machine}" if machine else board
+
+
+def check_usage(name: str) -> None:
+    """Check that a board can be used as its name says, as far as this machine knows it.
+
+    Raises:
+        UserError: if it cannot, because it has fewer cores, for example.
+        BoardError: if the board's file is wrong.
+    """
+    board, machine = machine_of(name)
+    if not machine and cores_of(name) is not None:
+        processors.check_usage(board)
 
 
 def cores_of(name: str) -> int | None:

@@ -9,7 +9,7 @@ import importlib
 import linecache
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,7 +72,8 @@ def loaded_kernel(kernel: Kernel, heuristics: tuple[str, ...], *, whole: bool) -
         UserError: if there is none, or another one by now.
     """
     register_for(f"{kernel.module} {kernel.module_source}")
-    found, why = None, ""
+    found: LoadedKernel | None = None
+    failed: list[Exception] = []
     if not whole:
         found = _made_of_what_it_needs(kernel, heuristics)
         if found is not None:
@@ -81,20 +82,36 @@ def loaded_kernel(kernel: Kernel, heuristics: tuple[str, ...], *, whole: bool) -
         try:
             found = _imported(kernel)
         except Exception as error:  # whatever a module does when it is imported elsewhere
-            why = f", since its module cannot be imported here ({type(error).__name__}: {error})"
-    found = found or _made(kernel)
+            failed.append(error)
+    found = found or _made(kernel, failed)
     if kernel.definition and (found is None or kernel_digest(found.function) != kernel.digest):
         found = None if heuristics else _defined(kernel)
-    if found is None:
-        raise UserError(
-            f"the kernel {kernel.name} of {kernel.file} cannot be made of what was recorded{why}: "
-            "define it at the top of a module that can be imported, and capture the program again"
-        )
-    if kernel_digest(found.function) != kernel.digest:
-        raise UserError(
-            f"the kernel {kernel.name} of {kernel.file} has changed: capture the program again"
-        )
+    if found is None or kernel_digest(found.function) != kernel.digest:
+        raise UserError(_refusal(kernel, failed, is_there=found is not None))
     return found
+
+
+def _refusal(kernel: Kernel, failed: Sequence[Exception], *, is_there: bool) -> str:
+    """Why a kernel cannot be tuned: there is another one of its name, or none.
+
+    Args:
+        kernel: what was recorded of it.
+        failed: the imports that failed, of which the kernel may need some.
+        is_there: whether there is one of its name.
+    """
+    error = f"{type(failed[0]).__name__}: {failed[0]}" if failed else ""
+    missing = error and f"what cannot be imported here ({error})"
+    about = f"the kernel {kernel.name} of {kernel.file}"
+    if is_there and missing:
+        return (
+            f"{about} has changed, or needs {missing}: install that, or capture the program again"
+        )
+    if is_there:
+        return f"{about} has changed: capture the program again"
+    return (
+        f"{about} cannot be made of what was recorded{missing and f', since it needs {missing}'}: "
+        "define it at the top of a module that can be imported, and capture the program again"
+    )
 
 
 def _made_of_what_it_needs(kernel: Kernel, heuristics: tuple[str, ...]) -> LoadedKernel | None:
@@ -171,8 +188,13 @@ def _importable(kernel: Kernel) -> Iterator[None]:
         sys.path[:] = before
 
 
-def _made(kernel: Kernel) -> LoadedKernel | None:
-    """The kernel made of its recorded source; None if that does not work."""
+def _made(kernel: Kernel, failed: list[Exception]) -> LoadedKernel | None:
+    """The kernel made of its recorded source; None if that does not work.
+
+    Args:
+        kernel: what was recorded of it.
+        failed: gets the imports that fail.
+    """
     text, tree = kernel.module_source, _definitions(kernel.module_source)
     is_local = _LOCAL in kernel.qualname
     if is_local or not tree:
@@ -188,8 +210,12 @@ def _made(kernel: Kernel) -> LoadedKernel | None:
     with _importable(kernel), asked_for_device(), others_print_aside():
         for node in tree:
             # What fails, such as the import of a package that is not here, the kernel may not need.
-            with contextlib.suppress(Exception):
+            try:
                 exec(compile(ast.Module([node], []), file, "exec"), module.__dict__)
+            except ImportError as error:
+                failed.append(error)
+            except Exception:
+                continue
         module.__dict__.update(_global_values(kernel))
     return _found(module, kernel)
 

@@ -191,10 +191,10 @@ class _Probe:
         if self._listed is not None and not self._widens:
             return "is not listed by the autotuner"
         if name in self._compared:
-            return "is only compared, as modes are"
+            return "is only compared, as modes and sizes are"
         if isinstance(value, bool) or not isinstance(value, int):
             return "is no integer"
-        if not _is_block(value):
+        if not _is_block(value) and (value != 1 or name not in self._blocks):
             return "is no power of two above 1, as blocks are"
         if name in self._data_sizes and value in self._extents():
             return "is a size of the data"
@@ -234,6 +234,8 @@ class _Probe:
         return Freedom(listed.name, value, tuple(values), f"listed by the autotuner; {found.why}")
 
     def _block_freedom(self, name: str, value: int) -> Freedom:
+        if value == 1:
+            return self._freedom_of_one(name)
         below = self._follow(name, value // 2)
         lowest = max(1, value >> _DOUBLINGS) if below else value
         if below and self._may_follow(name, lowest) and not self._follow(name, lowest):
@@ -252,6 +254,19 @@ class _Probe:
             return Freedom(name, value, values, why)
         what = "" if below else f"other outputs with {value // 2}; "
         return Freedom(name, value, values, what + self._grid_text(name))
+
+    def _freedom_of_one(self, name: str) -> Freedom:
+        """What a block of one element may be besides: more elements, if there are fewer blocks."""
+        most = min(self._most(name, 1), 1 << _DOUBLINGS)
+        if most == 1:
+            return Freedom(name, 1, (1,), "larger ones cover no more")
+        if not self._follow(name, 2):
+            return Freedom(name, 1, (1,), "other outputs with 2")
+        if not self._rule.text(name):
+            return Freedom(name, 1, (1,), "is 1, and the grid does not follow it")
+        most = min(self._most(name, 1), most)
+        values = tuple(1 << place for place in range(int(math.log2(most)) + 1))
+        return Freedom(name, 1, values, self._grid_text(name))
 
     def _most(self, name: str, value: int) -> int:
         """The smallest power of two that covers all that the block divides."""

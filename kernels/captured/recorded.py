@@ -26,6 +26,7 @@ from kernels.captured.names import keys_advice, task_name
 from kernels.captured.task import Recorded, Storage, Task
 from kernels.captured.task_file import Capture, read_capture
 from kernels.captured.task_values import Constant, Descriptor, Named, Scalar, Tensor, TupleValue
+from kernels.source_digest import source_digest
 from launchers.arguments import Described
 from triton_rvv.frontend.tuples import named, nested
 
@@ -84,8 +85,10 @@ class RecordedTask:
 
     @property
     def digest(self) -> str:
-        """Changes with the signature and with the contents that were recorded."""
+        """Changes with the signature, the heuristics and the contents that were recorded."""
         parts = hashlib.sha256(self.task.key.encode())
+        if self._kernel.heuristics:  # which the kernel's own source does not tell of
+            parts.update(source_digest(self._kernel.heuristics.values()).encode())
         for storage in self.task.storages:
             contents = storage.contents
             if isinstance(contents, Recorded):

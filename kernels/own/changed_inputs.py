@@ -35,6 +35,8 @@ class Change:
             other numbers.
         zero_rows: whether one row of eight is all zeros, one by `row_scale` smaller, and every
             second one has a zero.
+        halfway: whether, of one row of eight, every fourth element lies halfway between two
+            integers.
         zeros: whether one element of eight becomes zero, of integers.
         extremes: whether one element of eight becomes the largest of its type, and one the
             smallest, of integers.
@@ -54,6 +56,7 @@ class Change:
     signs: bool = False
     ties: bool = False
     zero_rows: bool = False
+    halfway: bool = False
     zeros: bool = False
     extremes: bool = False
     full_rows: bool = False
@@ -143,6 +146,9 @@ def _changed_floats(
     _add_heavy(rows, change, drawn)
     if change.zero_rows and len(rows) > 1:  # of fewer than five rows, the last
         rows[min(4, len(rows) - 1) :: _ROWS] = 0
+    if change.halfway:  # of fewer than seven rows, the first
+        some = rows[(6 if len(rows) > 6 else 0) :: _ROWS, 1::4]
+        some.copy_(some.floor() + 0.5)
     return rows.reshape(memory.shape).to(memory.dtype)
 
 

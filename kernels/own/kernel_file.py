@@ -22,7 +22,7 @@ from kernels.unwrapped import Unwrapped, unwrapped
 __all__ = ["KernelFile", "read_kernel_file"]
 
 _MAKERS = ("arguments", "call")
-_OF_A_KERNEL = (*_MAKERS, "grid", "reference", "flops", "ordered")
+_OF_A_KERNEL = (*_MAKERS, "grid", "reference", "flops", "ordered", "kept_inputs")
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,24 @@ class KernelFile:
         if not isinstance(said, bool):
             raise UserError(f"{self.path}: {self._spelt('ordered')} is True or False, not {said!r}")
         return said
+
+    @property
+    def kept_inputs(self) -> frozenset[str]:
+        """The parameters that the file says the check shall not change: `kept_inputs = ["x"]`.
+
+        Raises:
+            UserError: if it says something else, or names what is no parameter.
+        """
+        spelt = self._spelt("kept_inputs")
+        said = getattr(self.module, spelt, ())
+        names = said if isinstance(said, list | tuple | set | frozenset) else [said]
+        for name in names:
+            if name not in self.function.arg_names:
+                raise UserError(
+                    f"{self.path}: {spelt} lists parameters of {self.function.__name__}, and "
+                    f"{name!r} is none: {nearest(str(name), self.function.arg_names)}"
+                )
+        return frozenset(names)
 
     def _spelt(self, name: str) -> str:
         has_its_own = any(hasattr(self.module, f"{self.name}_{n}") for n in _MAKERS)

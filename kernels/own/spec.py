@@ -13,15 +13,18 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.scratch import scratch_folder
 from kernels.own.accesses import accesses_of
 from kernels.own.callable_file import is_callable_file, load_callable
 from kernels.own.check_notes import check_notes
 from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.expected import ExpectedOutput, expected_outputs
+from kernels.own.host_run import HostRun
 from kernels.own.kept_changes import kept_changes
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
+from kernels.own.relied_on import relied_on
 from kernels.own.strides import has_shared_elements, memory_of, view_of
 from kernels.own.telling import Telling, telling_changes
 from kernels.own.tolerance import tolerance
@@ -79,6 +82,8 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         arguments_limit_s=0.0 if file.optional("reference") else 2 * REFERENCE_LIMIT_S,
         check=own.check,
         ordered=file.is_ordered,
+        kept_inputs=file.kept_inputs,
+        on_inputs=own.on_inputs if file.optional("reference") else None,
     )
 
 
@@ -175,7 +180,46 @@ class _OwnKernel:
         launch = self._launch(problem, self.default_config(problem))
         telling = self._telling(problem)
         notes = check_notes(replace(launch, changes=telling.changes))
-        return (*notes, *telling.notes)
+        return (*notes, *telling.notes, *self._note_on_kept())
+
+    def _note_on_kept(self) -> tuple[str, ...]:
+        if not self._file.kept_inputs:
+            return ()
+        return (
+            "the kernel's file says kept_inputs: the winner is right for such "
+            f"{', '.join(sorted(self._file.kept_inputs))} as it gives, and perhaps for no other",
+        )
+
+    def on_inputs(self, problem: Problem, config: Config) -> str:
+        """See `KernelSpec.on_inputs`; the configuration runs on this machine."""
+        changes = self._telling(problem).changes
+        own = self._launch(problem, config)
+        plain = self._launch(problem, self.default_config(problem))
+        with scratch_folder("relied-on-") as folder:
+            run = HostRun(
+                folder,
+                self._file.function,
+                problem.constants(config),
+                self.blocks(problem, config),
+                own.grid(own.values()),
+            )
+            names = relied_on(
+                run,
+                lambda some: self._given(problem, replace(plain, changes=some)),
+                changes,
+            )
+        if not names:
+            return ""
+        them = "them" if len(names) > 1 else "it"
+        return (
+            f"{config} is right with {', '.join(names)} as {self._file.maker().__name__} makes "
+            f"{them}, and wrong as the check changes {them}: if the kernel gets nothing else, "
+            f"write kept_inputs = {list(names)} into the file"
+        )
+
+    def _given(self, problem: Problem, launch: Launch) -> tuple[Argument, ...]:
+        """The arguments, with what `reference` expects."""
+        return self._arguments(problem, launch, expected_outputs(launch, with_unnamed=False))
 
     def _telling(self, problem: Problem) -> Telling:
         """How the check's inputs differ from the file's; see `telling_changes`."""
@@ -193,9 +237,7 @@ class _OwnKernel:
                 (problem.spec.source_digest, str(dict(config)), *map(str, key)),
                 lambda: telling_changes(
                     lambda changes: replace(plain, changes=changes),
-                    lambda launch: self._arguments(
-                        problem, launch, expected_outputs(launch, with_unnamed=False)
-                    ),
+                    lambda launch: self._given(problem, launch),
                     problem.constants(config),
                 ),
             )

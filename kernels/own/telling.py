@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -85,6 +85,19 @@ class Telling:
         return tuple(filter(None, (self.refused, untried)))
 
 
+@contextlib.contextmanager
+def _on_one_thread() -> Iterator[None]:
+    """Within the block, torch computes on one thread: others take processor time while they wait,
+    on a busy machine so much that little else is tried within the limit."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@_on_one_thread()
 def telling_changes(
     launch: Callable[[Mapping[str, Change]], Launch],
     arguments: _Arguments,
@@ -111,7 +124,8 @@ def telling_changes(
         return Telling(untried=f"reference takes longer than {_PATIENCE_S:g} s")
     floats = _changeable(plain, values, outputs, _FLOATS)
     integers = _changeable(plain, values, frozenset(), _INTEGERS)
-    numbers = [name for name in _numbers(values) if name not in constants]
+    kept = plain.file.kept_inputs
+    numbers = [name for name in _numbers(values) if name not in kept.union(constants)]
     if not outputs or not (floats or integers or numbers):
         return Telling()
     tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
@@ -128,9 +142,7 @@ def telling_changes(
         blocks = {n: tuple(map(int, d.block_shape)) for n, d in plain.descriptors().items()}
         run = HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
         trials = _Trials(launch, arguments, run, frozenset(inputs.union(integers)))
-        found = _most_telling(floats, trials.first_right) if floats else {}
-        zeros = {name: replace(change, zero_rows=True) for name, change in found.items()}
-        found = _with_more(zeros, found, trials.first_right)
+        found = _with_floats(floats, trials.first_right) if floats else {}
         for name in integers:
             found = _with_integers(name, values[name].dtype, found, trials.first_right)
         found = _with_more(dict.fromkeys(numbers, _NUMBER), found, trials.first_right)
@@ -192,6 +204,15 @@ class _Trials:
         return False
 
 
+def _with_floats(names: list[str], first_right: _FirstRight) -> dict[str, Change]:
+    """The most telling changes of tensors of floats, with what more of them it may have."""
+    found = _most_telling(names, first_right)
+    for field_name in ("zero_rows", "halfway"):
+        more = {name: replace(c, **{field_name: True}) for name, c in found.items()}
+        found = _with_more(more, found, first_right)
+    return found
+
+
 def _most_telling(names: list[str], first_right: _FirstRight) -> dict[str, Change]:
     """One change of all tensors, or for each the one that tells most, or the weakest."""
 
@@ -249,8 +270,8 @@ def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
 
 
 def _is_unusual(change: Change) -> bool:
-    unusual = change.extremes or change.negative or change.larger or change.zero_rows
-    return unusual or change.backwards or change.uneven
+    integers = change.extremes or change.negative or change.larger
+    return integers or change.zero_rows or change.halfway or change.backwards or change.uneven
 
 
 def _in_words(change: Change) -> str:
@@ -269,7 +290,8 @@ def _changeable(
     outputs: frozenset[str],
     kinds: Collection[torch.dtype],
 ) -> list[str]:
-    """Tensors of ordinary numbers that the kernel reads, and whose memory is theirs alone.
+    """Tensors of ordinary numbers that the kernel reads, whose memory is theirs alone, and which
+    the file does not keep.
 
     None that it writes for itself, which the reference does not name: flags, locks and sums that
     programs share mean something from the start.
@@ -282,7 +304,7 @@ def _changeable(
         name
         for name, tensor in tensors.items()
         if tensor.dtype in kinds
-        and name in read
+        and name in read - launch.file.kept_inputs
         and places.count(tensor.untyped_storage().data_ptr()) == 1
         and bool(tensor.isfinite().all())
     ]

@@ -25,7 +25,7 @@ LEFT_OUT = [
     *("overflow", "described", "rim", "short"),
 ]
 LEFT_OUT_FOR_USUAL_VALUES = [
-    *("guard", "floor", "number", "whole", "eighth", "mask", "limit", "order", "segment"),
+    *("guard", "floor", "number", "whole", "eighth", "tie", "mask", "limit", "order", "segment"),
 ]
 
 
@@ -93,6 +93,23 @@ def test_inputs_that_follow_the_configuration_are_named(tmp_path):
     assert note.startswith(
         "the check has the file's own inputs, since arguments or reference takes config: "
     )
+
+
+def test_inputs_are_tried_on_one_thread_which_does_not_wait_for_others(tmp_path):
+    path = tmp_path / "threads.py"
+    text = FILE.read_text().replace("def root_reference(", "SEEN = []\n\n\ndef root_reference(")
+    start = text.index("def root_reference(")
+    body = text.index("\n", start) + 1
+    path.write_text(f"{text[:body]}    SEEN.append(torch.get_num_threads())\n{text[body:]}")
+    threads = torch.get_num_threads()
+    try:
+        torch.set_num_threads(2)
+        problem = make_problem(load_kernel(f"{path}:root_kernel"), {})
+        problem.arguments(problem.default_config)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(threads)
+    assert 1 in problem.spec.kernel.fn.__globals__["SEEN"]
 
 
 def test_the_timed_runs_keep_the_files_inputs():

@@ -60,6 +60,14 @@ def eighth_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def tie_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Rounds to integers, of two that are as near to the even one, or up."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    tl.store(y_ptr + at, tl.floor(x + 0.5) if FAST else (x + 12582912.0) - 12582912.0)
+
+
+@triton.jit
 def mask_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     """Keeps what a mask keeps, which is everything."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -103,6 +111,10 @@ def segment_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr)
 
 def arguments(M=16, N=64):
     return {"x_ptr": torch.randn(M, N), "w_ptr": torch.randn(M, N), "y_ptr": torch.empty(M, N)}
+
+
+def tie_arguments(M=16, N=64):
+    return {"x_ptr": torch.randn(M, N), "y_ptr": torch.empty(M, N)}
 
 
 def floor_arguments(M=16, N=64):
@@ -162,6 +174,10 @@ def eighth_reference(x_ptr):
     return {"y_ptr": x_ptr >> 3}
 
 
+def tie_reference(x_ptr):
+    return {"y_ptr": x_ptr.round()}
+
+
 def mask_reference(x_ptr, w_ptr):
     return {"y_ptr": torch.where(w_ptr, x_ptr, -1.0)}
 
@@ -185,7 +201,9 @@ def _two_configurations():
 
 
 guard_arguments, limit_arguments = arguments, eighth_arguments
-_NAMES = ("guard", "floor", "number", "whole", "eighth", "mask", "limit", "order", "segment")
+_NAMES = (
+    *("guard", "floor", "number", "whole", "eighth", "tie", "mask", "limit", "order", "segment"),
+)
 for _name in _NAMES:
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
     globals()[f"{_name}_grid"] = grid

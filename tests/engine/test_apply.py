@@ -104,6 +104,8 @@ def test_a_winner_is_used_at_its_task_and_near_it(shown, tmp_path):
 print(show(1000), show(4000), show(9000), show(1000, other=1), show(1000, block=32))
 print(show_tuned(1000), show_tuned(2000), hasattr(tuned_kernel, 'bench_time'))
 print(show_own(1000), own_kernel.times, show_warm(1000), show_warm(9000))
+import multiprocessing
+with multiprocessing.get_context("fork").Pool(1) as pool: pool.map(show_warm, [1000] * 30)
 """
     out, said = applied(tmp_path, body, AUTOTUNED)
     # Other constants are another launch, whatever the sizes. An autotuner measures nothing.
@@ -113,6 +115,7 @@ print(show_own(1000), own_kernel.times, show_warm(1000), show_warm(9000))
         "[256] {} [256] [64]",
     ]
     assert "1 launch\n" in said
+    assert "31 launches\n" in said  # with those of a process that its pool ends by a signal
     assert "tuned 4 doublings away" in said
     assert "since a size of its tensors differs by more than 8 times" in said
     assert "as the program has it, since it was tuned with other" in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,8 +15,8 @@ import numpy as np
 import pytest
 
 from engine import bench
+from engine.replays.labels import search_labels
 from engine.replays.runs import replay
-from engine.replays.searches import labels
 from engine.replays.shipped import SPACES
 from engine.replays.space_file import Result, read_space, write_space
 from foundation.config import Config
@@ -39,6 +40,7 @@ MISTAKES = [
     (["--samplers", "auot"], "there is no sampler named auot: did you mean auto"),
     (["--samplers", "no_file.py:make"], "there is no file no_file.py: write FILE.py:FACTORY"),
     (["--spaces", "no_folder"], "there are no spaces no_folder: give test, development, all"),
+    (["--samplers", "random,,grid"], "random,,grid has a comma too many"),
     (["--trials", "100000"], "no space has 200000 configurations: give fewer --trials"),
     (["--quick", "--full"], "not allowed with argument --quick"),
 ]
@@ -111,7 +113,7 @@ def test_a_file_without_a_function_is_refused_before_anything_is_replayed(tmp_pa
 
 def test_names_are_as_short_as_tells_them_apart() -> None:
     own = ["mine.py:make", "auto.py:make", "b.py:make", "b.py:other", "x/c.py:make", "y/c.py:make"]
-    assert labels(["auto", *own, "optuna.samplers.TPESampler"]) == {
+    assert search_labels(["auto", *own, "optuna.samplers.TPESampler"]) == {
         "auto": "auto",
         "mine.py:make": "mine",
         "auto.py:make": "auto:make",
@@ -187,29 +189,31 @@ def test_searches_are_compared_and_not_replayed_again(tmp_path, capsys) -> None:
             for a in range(4)
             for b in range(5)
         }
-        write_space(tmp_path / "spaces" / f"space{number}.json", {}, results)
+        write_space(tmp_path / "spaces" / f"study{number}" / "t4.json", {}, results)
+    (tmp_path / "spaces" / "study0" / "t1.json").write_text('{"General": {}}')
     names = f"spread,{tmp_path / 'mine.py'}:in_turn,random"
     command = ["--spaces", str(tmp_path / "spaces"), "--samplers", names, "--trials", "10"]
     command += ["--seeds", "2", "--jobs", "1", "--out", str(tmp_path / "out")]
     assert bench.main(command) == 0
-    output = capsys.readouterr().out
+    output, progress = capsys.readouterr()
+    assert progress.startswith("left out: 1 file of folders, neither T4 nor a cache of Kernel Tune")
     assert "3 spaces, 2 searches of each" in output
-    assert "spread against mine: " in output
+    assert re.search(r"spread against mine: \S+ at P@10 \(fewer than 4 spaces, so with", output)
     assert "Friedman p = " in output
     started = (tmp_path / "searches.txt").read_text()
     assert len(started.splitlines()) == 6
 
     record = json.loads((tmp_path / "out" / "bench.json").read_text())
     scores = {one["search"].rpartition(":")[2]: one["all"]["10"] for one in record["searches"]}
-    spaces = [read_space(path) for path in sorted((tmp_path / "spaces").glob("*"))]
+    spaces = [read_space(path) for path in sorted((tmp_path / "spaces").glob("*/t4.json"))]
     curves = [(of, of.best_so_far(range(10), 10)) for of in spaces]
     expected = np.mean([of.scores(curve[None])[0, -1] for of, curve in curves])
     assert scores["in_turn"] == [pytest.approx(expected), 0.0]
     best = (tmp_path / "out" / "best.csv").read_text().splitlines()
     assert len(best) == 1 + 3 * 3 * 2 * 10
-    assert best[1].startswith("spread,space0,0,1,")
+    assert best[1].startswith("spread,study0/t4,0,1,")
     page = (tmp_path / "out" / "bench.html").read_text()
-    assert all(f"<h2>{title}</h2>" in page for title in ("By trials", "By time", "space2"))
+    assert all(f"<h2>{title}</h2>" in page for title in ("By trials", "By time", "study2/t4"))
 
     # A killed run leaves half a line; that search alone is replayed again.
     runs = tmp_path / "out" / "runs.jsonl"

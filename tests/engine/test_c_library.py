@@ -273,9 +273,14 @@ def stored_name(storage):
     return study.study_name
 
 
-def test_a_study_of_another_device_is_refused(tmp_path):
+def test_a_study_of_another_device_is_refused_whatever_board_files_there_are(tmp_path, monkeypatch):
     storage = str(tmp_path / "study.journal")
     x60, _ = infos()
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    user_board_folder().mkdir(parents=True)
+    # A model, as `check --full` and `calibrate` make it, and a file with a mistake.
+    (user_board_folder() / "checked.toml").write_text('kind = "x60"\n')
+    (user_board_folder() / "wrong.toml").write_text('kind = "x61"\n')
     assert export(storage, tmp_path) == 1  # there is no study
     gone = dataclasses.replace(x60, name="emulated:gone")
     write_study(storage, "vector_add", {"N": 64}, gone, BLOCK_SIZE=64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from command_here import run_here
 
 from engine.programs.captured import capture_program
 from kernels.captured.drawn import Drawn
+from kernels.captured.recorded import RecordedTask
 from kernels.captured.task import Recorded, Task
 from kernels.captured.task_file import read_capture
 from kernels.captured.task_values import Scalar
@@ -234,6 +236,18 @@ def test_autotuners_benchmarks_do_not_count(plain):
     assert tasks["scale_kernel"].heuristics == ("EVEN",)
 
 
+def test_a_task_is_another_with_other_heuristics(plain):
+    task = by_name(plain)["scale_kernel"]
+
+    def digest(source):
+        kernel = dataclasses.replace(task.kernel, module_source=source)
+        return RecordedTask(dataclasses.replace(task, kernel=kernel), plain).digest
+
+    source = task.kernel.module_source
+    assert digest(f"{source}\n# a comment") == digest(source)
+    assert digest(source.replace('% args["BLOCK"] == 0', '% args["BLOCK"] == 1')) != digest(source)
+
+
 def test_a_tensor_whose_elements_are_read_as_another_type(plain):
     assert by_name(plain)["own_kernel"].tensors["x"].dtype == "fp32"
 
@@ -321,10 +335,10 @@ def test_tasks_are_listed(plain, tmp_path):
     listed = run_here(tmp_path, "tasks", str(plain)).stdout
     assert "add_kernel" in listed
     assert "BLOCK=64" in listed
-    notes = [line for line in listed.splitlines() if re.match("[0-9a-f]{8} ", line)]
+    notes = [line for line in listed.splitlines() if re.match("[0-9a-f]{8}[ ,]", line)]
     assert any("BLOCK varies: " in note for note in notes)
     assert max(map(len, notes)) <= 80
-    assert re.search(r"Of the time of these kernels: in [\d.]+% there is something to try", listed)
+    assert re.search(r"Of these kernels' time, [\d.]+% can be tuned", listed)
     page = plain / "page.html"  # a file is no folder
     refused = run_here(tmp_path, "tasks", str(plain), "--html", str(page))
     assert refused.returncode == 2

@@ -60,6 +60,7 @@ if __name__ == "__main__" and len(sys.argv) == 1:
     os.wait()
     child = multiprocessing.get_context("fork").Process(target=work, args=(100,))
     child.start(); child.join()
+    with multiprocessing.get_context("fork").Pool(1) as pool: pool.map(work, [300])
     threads = [threading.Thread(target=work, args=(200,)) for _ in range(2)]
     [t.start() for t in threads]; [t.join() for t in threads]
     subprocess.run([sys.executable, __file__, "again"], check=True)
@@ -69,8 +70,8 @@ elif len(sys.argv) > 1:
     held = captured(tmp_path, body)
     (task,) = held.tasks
     # Threads may count a few short launches twice.
-    assert task.launches == pytest.approx(1 + 60 + 100 + 400 + 500, abs=40)
-    assert len(held.commands) == 4
+    assert task.launches == pytest.approx(1 + 60 + 100 + 300 + 400 + 500, abs=40)
+    assert len(held.commands) == 5
 
 
 @pytest.mark.long

@@ -147,7 +147,10 @@ def test_t4_passes_the_check_that_docs_print(storage, tmp_path, monkeypatch):
 
 
 def test_t4(storage, tmp_path):
-    results = json.loads(exported(storage, tmp_path, "t4", "t4.json").read_text())["results"]
+    document = json.loads(exported(storage, tmp_path, "t4", "t4.json").read_text())
+    about = {"kernel": "k", "shape": {"N": 8}, "dtype": "fp32", "device": "board"}
+    assert document["metadata"] == {"timeunit": "milliseconds", **about}
+    results = document["results"]
     by_block = {row["configuration"]["BLOCK"]: row for row in results}
     assert by_block[8]["measurements"][0] == {
         "name": "time",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import stat
@@ -40,11 +41,10 @@ def listening_sockets(processes: list[Path]) -> Iterator[tuple[str, int]]:
     """Address, as Linux writes it, and port."""
     sockets = set()
     for process in processes:
-        for descriptor in (process / "fd").iterdir():
-            try:
-                sockets.add(str(descriptor.readlink()))
-            except OSError:
-                continue
+        with contextlib.suppress(OSError):  # it has ended since
+            for descriptor in (process / "fd").iterdir():
+                with contextlib.suppress(OSError):
+                    sockets.add(str(descriptor.readlink()))
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:
             fields = line.split()
@@ -57,8 +57,10 @@ def wait_for_agents() -> None:
     """They start beside the first worker."""
     deadline_s = time.monotonic() + 200
     while time.monotonic() < deadline_s:
-        if any(b"Agent" in (p / "cmdline").read_bytes() for p in processes_of_ray()):
-            return
+        for process in processes_of_ray():
+            with contextlib.suppress(OSError):  # it has ended since
+                if b"Agent" in (process / "cmdline").read_bytes():
+                    return
         time.sleep(0.1)
     raise AssertionError("no agent of Ray's has started")
 

@@ -83,6 +83,7 @@ def test_a_cache_of_kernel_tuner_has_times_and_costs(tmp_path) -> None:
     durations = {"compile_time": 1000.0, "verification_time": 200.0, "benchmark_time": 300.0}
     cache = {
         "tune_params_keys": ["x"],
+        "kernel_name": "mine",
         "cache": {
             "1": {"x": 1, "time": 5.0, **durations},
             "2": {"x": 2, "time": "RuntimeFailedConfig", **durations},
@@ -93,6 +94,7 @@ def test_a_cache_of_kernel_tuner_has_times_and_costs(tmp_path) -> None:
     of = read_space(path)
     assert list(of.table.values()) == [0.005, None]
     assert list(of.costs_s.values()) == pytest.approx([1.5, 1.5])
+    assert family_of(of.about["kernel"]) == "mine"
 
 
 def test_shipped_spaces_are_as_the_schema_says() -> None:
@@ -126,6 +128,20 @@ def scores(search, means, seeds=4):
         for name, mean in zip("abcdef", means, strict=False)
     }
     return Scores(search, curves, {}, curves, None)
+
+
+def test_an_interval_over_few_spaces_holds_what_it_says() -> None:
+    """By the 2.5th and the 97.5th percentile, 87 of these 100 hold the mean."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for leads in rng.normal(0.2, 0.2, (100, 5)):
+        [found] = differences([scores("a", leads), scores("other", [0] * 5)], list("abcde"), 1)
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= 0.2 <= found.high
+    assert held >= 91
+    [few] = differences([scores("a", [1, 1, 1]), scores("other", [0] * 3)], list("abc"), 1)
+    assert (few.mean > 0.9, few.low, few.high, few.is_significant) == (True, None, None, False)
 
 
 def test_a_clear_lead_is_significant_and_a_mixed_one_is_not() -> None:

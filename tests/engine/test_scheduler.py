@@ -63,6 +63,15 @@ def test_slow_trials_count_against_a_task() -> None:
     assert next_task([task(trial_s=10.0), task(trial_s=1.0, family="rope")]) == 1
 
 
+@pytest.mark.parametrize("part_left", [1.0, 0.1])
+def test_a_task_of_one_configuration_is_measured_when_nothing_else_is_left(
+    part_left: float,
+) -> None:
+    fixed = task(launches=1000, size=1)
+    assert next_task([fixed, task()], part_left) == 1
+    assert next_task([fixed, task(tried=100)], part_left) == 0
+
+
 def test_a_task_slower_than_before_has_gained_nothing() -> None:
     assert task(best_s=2e-3).gained == 0.0
     assert task(best_s=7.5e-4).gained == pytest.approx(0.25)

@@ -24,6 +24,7 @@ from foundation.errors import UserError
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner import BoardInfo
+from rvv_runner.board_file import user_board_folder
 from rvv_runner.measurement import ElfArtifact, Measurement
 from search_spaces.space import Parameter, SearchSpace
 
@@ -74,6 +75,24 @@ def test_a_number_of_cores_beside_a_name_that_says_another_is_refused() -> None:
         with pytest.raises(UserError, match=message):
             parser.parse(["--device", name, "--cores", "1,4"])
     assert parser.parse(["--device", "emulated@1cores"]).device == ("emulated",)
+
+
+@pytest.mark.parametrize("name", ["emulated", "emulated:x60", "desk", "desk.toml"])
+def test_more_cores_than_a_board_has_are_refused_with_the_arguments(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    user_board_folder().mkdir(parents=True)
+    text = 'kind = "x60"\n[ssh]\nhost = "nowhere.invalid"\n'
+    for path in (user_board_folder() / "desk.toml", tmp_path / "desk.toml"):
+        path.write_text(text)
+    monkeypatch.chdir(tmp_path)
+    parser = ArgumentParser("tune", "")
+    add_device_argument(parser, several=True)
+    assert parser.parse(["--device", name, "--cores", "8"]).device == (f"{name}@8cores",)
+    with pytest.raises(UserError, match="has 8 cores and --cores asks for 9: give at most --co"):
+        parser.parse(["--device", name, "--cores", "1,9"])
+    parser.parse(["--device", "ssh://me@nowhere.invalid", "--cores", "99"])  # asked when opened
 
 
 @pytest.mark.parametrize(

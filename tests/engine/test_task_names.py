@@ -13,7 +13,15 @@ from capture_files import CaptureFile
 
 from engine.programs.labels import task_labels
 from engine.programs.task_list import task_list
-from engine.programs.task_table import HEADS, bound_text, cells, task_rows
+from engine.programs.task_table import (
+    HEADS,
+    ParameterNote,
+    TaskSpace,
+    bound_text,
+    cells,
+    note_texts,
+    task_rows,
+)
 from foundation.console import EscapingConsole
 from kernels.captured.task_file import Capture, read_capture
 
@@ -75,6 +83,16 @@ def test_the_table_cuts_no_name(read: Capture, width: int) -> None:
     end = out.index("launches")  # of the column; the first line has the headings
     kernels_column = "".join(line[10:end].strip() for line in out.splitlines())
     assert f"{LONG}_other" in (out if width == 500 else kernels_column)
+
+
+def test_a_reason_that_tasks_share_is_told_once(read: Capture) -> None:
+    stays = ParameterNote("MODE=1", "stays", "it is no integer")
+    varies = ParameterNote("BLOCK", "varies", "32, 64")
+    first, second, *_ = read.tasks
+    rows = task_rows(read, lambda t: TaskSpace(2, (varies, stays) if t is first else (stays,)))
+    notes = {note: keys for keys, note in note_texts(rows)}
+    assert notes["BLOCK varies: 32, 64"] == first.key[:8]
+    assert notes["MODE=1 stays: it is no integer"].startswith(f"{first.key[:8]}, {second.key[:8]}")
 
 
 @pytest.mark.parametrize(

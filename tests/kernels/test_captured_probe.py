@@ -28,7 +28,7 @@ def test_a_block_that_is_wrong_in_shared_memory_stays() -> None:
 def test_a_mode_stays_though_other_modes_do_the_same() -> None:
     deployed = launch(kernels.mode_kernel, 4, {"MODE": 2, "BLOCK": 256}, n=1000)
     found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
-    assert freedom(found, "MODE").why == "is only compared, as modes are"
+    assert freedom(found, "MODE").why == "is only compared, as modes and sizes are"
     assert freedom(found, "BLOCK").varies
 
 
@@ -47,6 +47,15 @@ def test_a_block_that_one_program_covers_varies_with_its_grid() -> None:
     assert block.values == (32, 64, 128, 256)
     assert block.why == "the grid is cdiv(n, BLOCK)"
     assert found.rule.grid({"BLOCK": 32}) == (4, 1, 1)
+
+
+def test_a_block_of_one_element_grows_where_the_grid_follows_it() -> None:
+    deployed = launch(kernels.copy_kernel, 40, {"BLOCK": 1}, n=40)
+    block = freedom(probe(deployed, memory_of(x=normal(40), out=torch.zeros(40))), "BLOCK")
+    assert (block.values, block.why) == ((1, 2, 4, 8), "the grid is cdiv(n, BLOCK)")
+    deployed = launch(kernels.turns_kernel, 10, {"BLOCK": 4, "TURNS": 1}, n=40)
+    turns = freedom(probe(deployed, memory_of(x=normal(40), out=torch.zeros(40))), "TURNS")
+    assert (turns.values, turns.why) == ((1,), "is 1, and the grid does not follow it")
 
 
 def test_the_smallest_listed_block_shows_how_the_grid_of_one_program_follows() -> None:

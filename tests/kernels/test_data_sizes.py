@@ -88,7 +88,7 @@ def test_a_stride_that_is_no_size_of_the_launch_is_probed() -> None:
 
 
 def test_constants_that_stay_for_one_reason_are_told_together() -> None:
-    size, mode = "is a size of the data", "is only compared, as modes are"
+    size, mode = "is a size of the data", "is only compared, as modes and sizes are"
     freedoms = [
         Freedom("H", 2, (2,), size),
         Freedom("BM", 8, (8, 16), "the grid stays"),
@@ -101,6 +101,6 @@ def test_constants_that_stay_for_one_reason_are_told_together() -> None:
     assert [f"{text.subject} {text.verb}: {text.why}" for text in freedom_texts(freedoms)] == [
         "H=2, K=64 and V=32 stay: each is a size of the data",
         "BM and BN vary: 8, 16; the grid stays",
-        "MODE=1 stays: it is only compared, as modes are",
+        "MODE=1 stays: it is only compared, as modes and sizes are",
         "ROW=4 stays: other outputs with 2 and with 8",
     ]

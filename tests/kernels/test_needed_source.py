@@ -12,6 +12,7 @@ import pytest
 import torch
 from triton import language
 
+from foundation.errors import UserError
 from kernels.captured.kernel_source import loaded_kernel
 from kernels.captured.needed_source import NotFoundError, needed_part
 from kernels.captured.task import Kernel
@@ -197,3 +198,13 @@ def test_a_module_that_tries_an_import_finds_its_own_package(tmp_path):
     found = loaded_kernel(kernel, ("EVEN",), whole=False)
     assert not found.heuristics["EVEN"]({"n": 1000})
     assert found.heuristics["EVEN"]({"n": 1024})
+
+
+@pytest.mark.parametrize("module", ["lacking", "__main__"])
+def test_a_kernel_that_needs_what_is_not_here_is_told_from_a_changed_one(tmp_path, module):
+    text = CHOOSING.replace(".sizes", "not_here").replace("except ImportError", "except OSError")
+    path = tmp_path / "lacking.py"
+    path.write_text(text)
+    kernel = Kernel(module, "doubled", str(path), 11, "0" * 16, source="", module_source=text)
+    with pytest.raises(UserError, match=r"or needs what .* \(ModuleNotFoundError: .*'not_here'"):
+        loaded_kernel(kernel, (), whole=False)

@@ -15,36 +15,35 @@ NOT_COUNTED = {"sorted_token_ids_ptr", "expert_ids_ptr", "partials_ptr", "arriva
 TYPES = [(name, dtype) for name in kernel_names() for dtype in load_kernel(name).dtypes]
 
 
-@pytest.fixture(params=TYPES, ids="-".join)
-def problem(request):
-    name, dtype = request.param
-    return make_problem(load_kernel(name), RAGGED[name], dtype)
-
-
 def arguments(problem):
     return problem.spec.arguments(problem, problem.default_config)
 
 
-def test_name_of_the_function(problem):
-    assert problem.spec.kernel.__name__ == f"{problem.spec.name}_kernel"
-
-
-def test_arguments_and_constants_are_the_parameters_in_order(problem):
-    parameters = problem.spec.kernel.params
-    named = [argument.name for argument in arguments(problem)]
-    assert named == [p.name for p in parameters if not p.is_constexpr]
-    constants = problem.constants(problem.default_config)
-    assert set(constants) == {p.name for p in parameters if p.is_constexpr}
-
-
-def test_contents_are_reproducible(problem):
-    for first, second in zip(arguments(problem), arguments(problem), strict=True):
+@pytest.mark.parametrize(("name", "dtype"), TYPES)
+def test_it_fits(name, dtype):
+    """One test of all, since making the arguments takes longer than looking at them."""
+    problem = make_problem(load_kernel(name), RAGGED[name], dtype)
+    assert problem.spec.kernel.__name__ == f"{name}_kernel"
+    found = arguments(problem)
+    check_parameters(problem, found)
+    check_outputs(found)
+    check_grid(problem.spec.grid(problem, problem.default_config))
+    check_work(problem, found)
+    for first, second in zip(found, arguments(problem), strict=True):  # contents are reproducible
         np.testing.assert_array_equal(first.value, second.value)
         np.testing.assert_array_equal(first.expected, second.expected)
 
 
-def test_some_output_is_checked(problem):
-    outputs = [argument for argument in arguments(problem) if argument.expected is not None]
+def check_parameters(problem, found):
+    """Arguments and constants are the parameters, in order."""
+    parameters = problem.spec.kernel.params
+    assert [a.name for a in found] == [p.name for p in parameters if not p.is_constexpr]
+    constants = problem.constants(problem.default_config)
+    assert set(constants) == {p.name for p in parameters if p.is_constexpr}
+
+
+def check_outputs(found):
+    outputs = [argument for argument in found if argument.expected is not None]
     # Some must only end as they began, such as counters that a kernel sets back.
     written = [out for out in outputs if not np.array_equal(out.value, out.expected)]
     assert written
@@ -54,15 +53,14 @@ def test_some_output_is_checked(problem):
         assert expected.std() > 10 * output.atol  # a constant would not pass
 
 
-def test_grid_is_three_positive_sizes(problem):
-    grid = problem.spec.grid(problem, problem.default_config)
+def check_grid(grid):
     assert len(grid) == 3
     assert all(isinstance(size, int) and size > 0 for size in grid)
 
 
-def test_work_is_counted(problem):
+def check_work(problem, found):
     # The lists of fused MoE depend on the configuration, and traffic is the problem's.
-    counted = [a for a in arguments(problem) if a.name not in NOT_COUNTED]
+    counted = [a for a in found if a.name not in NOT_COUNTED]
     outputs = sum(a.expected.nbytes for a in counted if a.expected is not None)
     inputs = sum(a.value.nbytes for a in counted if isinstance(a.value, np.ndarray))
     assert problem.spec.traffic_bytes(problem) == inputs + outputs

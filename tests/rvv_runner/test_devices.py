@@ -17,7 +17,14 @@ from rvv_runner.board_file import (
     read_board_file,
     user_board_folder,
 )
-from rvv_runner.devices import DEFAULT_DEVICE, board_file_of, board_names, known_board, load_board
+from rvv_runner.devices import (
+    DEFAULT_DEVICE,
+    board_file_of,
+    board_names,
+    known_board,
+    known_boards,
+    load_board,
+)
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.counters import parse_report
@@ -162,6 +169,16 @@ def test_boards_with_a_k1_are_of_one_kind_and_no_device_of_their_own(name):
     assert dataclasses.replace(board_file, name="x60") == read_board_file("x60")
     assert f"emulated:{name}" not in board_names()
     assert known_board(name) == board_file
+
+
+def test_a_known_board_may_be_the_users_board_or_model_and_wrong_files_hide_no_other(my_board):
+    (user_board_folder() / "checked.toml").write_text('kind = "x60"\n')
+    (user_board_folder() / "wrong.toml").write_text('kind = "x61"\n')
+    assert known_boards()[-3:] == ["checked", "my-board", "wrong"]
+    assert known_board("checked").name == "checked"
+    assert known_board("my-board").ssh is not None
+    with pytest.raises(BoardError, match="kind = 'x61'"):
+        known_board("wrong")
 
 
 def test_boards_that_estimate_differently_are_of_different_kinds():

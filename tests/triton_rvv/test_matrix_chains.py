@@ -27,7 +27,8 @@ TURNS = 3
 def chain_kernel(
     a_ptr, b_ptr, scale_ptr, of_columns, out_ptr, scaled_ptr, rows, turns,
     M: tl.constexpr, N: tl.constexpr, FIRST: tl.constexpr, SECOND: tl.constexpr,
-    SCALED: tl.constexpr, USED: tl.constexpr,
+    SCALED: tl.constexpr, USED: tl.constexpr, COLUMNS_FIRST: tl.constexpr = False,
+    VOLATILE: tl.constexpr = False,
 ):  # fmt: skip
     """Turns of two products, the second of which adds to the first; A and B hold both along K."""
     K: tl.constexpr = FIRST + SECOND
@@ -46,9 +47,15 @@ def chain_kernel(
         if SCALED:
             both = tl.dot(c, d - 3, tl.dot(a, b - 3, out_dtype=tl.int32), out_dtype=tl.int32)
             scale = tl.load(scale_ptr + turn * rows + row, mask=row < rows, other=0.0)
-            total += both.to(tl.float32) * scale[:, None] * tl.load(of_columns + column)[None, :]
+            by_column = tl.load(of_columns + column)[None, :]
+            if COLUMNS_FIRST:
+                total += both.to(tl.float32) * by_column * scale[:, None]
+            else:
+                total += both.to(tl.float32) * scale[:, None] * by_column
         else:
             low = tl.dot(a, b, sums, out_dtype=tl.int32)
+            if VOLATILE:
+                c = tl.load(a_row + second[None, :], mask=inside, other=0, volatile=True)
             sums = tl.dot(c, d, low, out_dtype=tl.int32)
             if USED:
                 sums += low
@@ -59,13 +66,17 @@ def chain_kernel(
 
 
 def compiled(
-    size: tuple[int, int], depths: tuple[int, int], *, scaled: bool, used: bool = False
+    size: tuple[int, int],
+    depths: tuple[int, int],
+    *,
+    scaled: bool,
+    used: bool = False,
+    **more: bool,
 ) -> CompiledKernel:
     first, second = depths
     sizes = {"M": size[0], "N": size[1], "FIRST": first, "SECOND": second}
-    return compile_kernel(
-        chain_kernel, SIGNATURE, {**sizes, "SCALED": scaled, "USED": used}, TARGET
-    )
+    kinds = {"SCALED": scaled, "USED": used, **more}
+    return compile_kernel(chain_kernel, SIGNATURE, {**sizes, **kinds}, TARGET)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +166,38 @@ def test_the_largest_and_the_smallest_sums_are_scaled_exactly(
     }
     arguments = [as_argument(name, value) for name, value in values.items()]
     run.run_elf(tmp_path / "kernel.elf", arguments, (1,), TARGET)
+
+
+def test_factors_of_columns_come_first_where_the_kernel_has_them_first(
+    run: KernelRunner, tmp_path: Path
+) -> None:
+    """A product times its row's factor would be infinite."""
+    kernel = compiled((8, 16), (16, 16), scaled=True, COLUMNS_FIRST=True)
+    (tmp_path / "kernel.o").write_bytes(kernel.object)
+    link_elf([tmp_path / "kernel.o", launcher_object(TARGET)], tmp_path / "kernel.elf")
+    ones = torch.ones(8, 32, dtype=torch.int8)
+    values = {
+        "a_ptr": ones,
+        "b_ptr": torch.full((32, 16), 4, dtype=torch.int8),
+        "scale_ptr": torch.full((1, 8), 2.0**125),
+        "of_columns": torch.full((16,), 2.0**-125),
+        "out_ptr": torch.zeros(1, dtype=torch.int32),
+        "scaled_ptr": Expected(torch.full((8, 16), 32.0)),
+        "rows": 8,
+        "turns": 1,
+    }
+    arguments = [as_argument(name, value) for name, value in values.items()]
+    run.run_elf(tmp_path / "kernel.elf", arguments, (1,), TARGET)
+
+
+def test_a_volatile_load_stays_between_products() -> None:
+    one, two = (
+        compiled((16, 32), (16, 16), scaled=False, VOLATILE=volatile).assembly.count(
+            "call\ttriton_rvv_tile"
+        )
+        for volatile in (False, True)
+    )
+    assert 0 < one < two
 
 
 def test_products_that_add_to_one_another_become_one() -> None:

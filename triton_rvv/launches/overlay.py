@@ -42,6 +42,7 @@ class _Use:
         distance: doublings between the launch's sizes and the task's; 0 for the same.
         why: the reason where no rule is used though there are some for the kernel.
         launches: how often.
+        reported: how many of them are in the report.
     """
 
     rule: Rule | None
@@ -49,6 +50,7 @@ class _Use:
     distance: float = 0.0
     why: str = ""
     launches: int = 0
+    reported: int = 0
 
     def give_up(self, error: Exception) -> None:
         """Launch what the program asks for from now on, since its winner does not start here.
@@ -188,20 +190,26 @@ class Overlay:
         return True
 
     def write(self, *, is_last: bool = False) -> None:
-        """Append what this process used to the report, when it ends."""
-        uses = [use for use in self._uses.values() if use.launches or use.why]
-        for use in uses if is_last else ():
-            task = None if use.rule is None else use.rule.task
-            values = dataclasses.asdict(use)
-            del values["rule"]
-            self._report.write("applied", task=task, process=self._report.process, **values)
+        """Append what this process used since the last time to the report."""
+        for use in list(self._uses.values()):
+            launches, use.reported = use.launches - use.reported, use.launches
+            if launches or (is_last and use.why):
+                self._report.write(
+                    "applied",
+                    process=self._report.process,
+                    task=None if use.rule is None else use.rule.task,
+                    kernel=use.kernel,
+                    distance=use.distance,
+                    why=use.why,
+                    launches=launches,
+                )
 
     def _after_fork(self) -> None:
         """What the parent launched is the parent's to report."""
         self._lock = threading.Lock()
         self._report.after_fork()
         for use in self._uses.values():
-            use.launches = 0
+            use.launches = use.reported = 0
 
     def _decided(
         self, kernel: Any, describe: Callable[[], Signature], key: str, family: str

@@ -7,7 +7,10 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NoReturn
+
+from triton_rvv.launches.imports import when_imported
 
 __all__ = ["FOLDER", "prepare_flag_gems", "start", "watched_environment"]
 
@@ -68,6 +71,7 @@ def start(text: str) -> None:
         watcher = Overlay.read(Path(settings["overlay"]))
     intercept(watcher)
     _before_end(lambda: watcher.write(is_last=True))
+    _before_sending(watcher.write)
 
 
 def prepare_flag_gems() -> None:
@@ -92,3 +96,24 @@ def _before_end(write: Callable[[], None]) -> None:
 
     os._exit = leave_after_writing
     atexit.register(write)
+
+
+def _before_sending(write: Callable[[], None]) -> None:
+    """Write before a process of multiprocessing sends anything.
+
+    Whoever has its last result may end it at once by a signal, as pools do at the end of a `with`.
+    """
+
+    def prepare(connection: ModuleType) -> None:
+        from multiprocessing import parent_process
+
+        send = connection.Connection._send_bytes
+
+        def send_after_writing(self: Any, data: Any) -> None:
+            if parent_process() is not None:
+                write()
+            send(self, data)
+
+        connection.Connection._send_bytes = send_after_writing
+
+    when_imported("multiprocessing.connection", prepare)

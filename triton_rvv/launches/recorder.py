@@ -122,9 +122,9 @@ class Recorder:
             records = []
             repeats = {id(r.timer): r.left for r in self._repeats}
             for entry in self._entries.values():
-                if is_last or entry.timer.launches != entry.written_launches:
-                    entry.written_launches = entry.timer.launches
-                    to_come = repeats.get(id(entry.timer), 0)
+                to_come = repeats.get(id(entry.timer), 0)
+                if is_last or entry.timer.launches - to_come != entry.written_launches:
+                    entry.written_launches = entry.timer.launches - to_come
                     summed = entry.timer.summed(to_come, is_last=is_last)
                     records.append({"key": entry.key, **summed})
         counted = [record for record in records if record["launches"]]

@@ -18,6 +18,8 @@ __all__ = ["INVALIDITY", "write"]
 _INDENT = 2
 _MS = 1e3
 _VERSION = "1.0.0"
+# What was tuned, in the words of recorded spaces.
+_ABOUT = ("kernel", "shape", "dtype", "device")
 # T4's word for each status of a configuration.
 INVALIDITY = {
     "correct": "correct",
@@ -36,7 +38,10 @@ def write(study: StoredTrials, folder: Path) -> str:
         return ""
     document = {
         "schema_version": _VERSION,
-        "metadata": {"timeunit": "milliseconds"},
+        "metadata": {
+            "timeunit": "milliseconds",
+            **{name: study.attribute(name) for name in _ABOUT if study.attribute(name) is not None},
+        },
         "results": results,
     }
     write_json_file(folder / "t4.json", document, _INDENT)

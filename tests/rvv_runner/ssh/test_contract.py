@@ -10,7 +10,7 @@ import pytest
 from pairs import in_turn
 from ssh_cases import SCALE, TIMEOUT_S, doubled, processes_with
 
-from rvv_runner import Board, ElfArtifact
+from rvv_runner import Board, ElfArtifact, verdict
 from rvv_runner.devices import load_board
 
 
@@ -80,13 +80,11 @@ def test_a_bad_kernel_gets_its_status_and_reason(any_board, build, body, status,
     assert measurement.counters == {}
 
 
-def test_a_kernel_that_hangs_is_ended_in_time(any_board, build):
+def test_a_kernel_that_hangs_is_ended_in_time(any_board, build, monkeypatch):
+    monkeypatch.setattr(verdict, "_LEAST_SHARE", 0.0)  # it hangs on a busy machine, too
     artifact = build('for (;;) __asm__ volatile("");', doubled(), grid=(7907, 1, 1))
-    for limit_s in (1, 4, 16, 64):  # where others leave it no processor, the kernel is not blamed
-        measurement = any_board.measure(artifact, 1, float(limit_s))
-        if measurement.status != "board":
-            break
-    reason = f"it did not finish within {limit_s} s"
+    measurement = any_board.measure(artifact, 1, 1.0)
+    reason = "it did not finish within 1 s"
     assert (measurement.status, measurement.reason) == ("timeout", reason)
     assert processes_with("7907,1,1") == []
 

@@ -57,6 +57,7 @@ def test_a_page_is_measured_over_ssh(checked, tmp_path):
     shared = {probe.name for count in (1, 2) for probe in shared_probes(count)}
     assert set(page.cycles) == {probe.name for probe in PROBES} | shared, page.reasons
     # QEMU without a model has no caches: it must not pass for the core itself.
+    assert "times: of qemu-riscv64, which runs the programs there, and not of a core" in told
     assert "software prefetches: nearest is" in told
     assert (tmp_path / "config/triton-rvv-tuner/boards/mine.toml").exists()
     # The machine has fewer processors than the board should.

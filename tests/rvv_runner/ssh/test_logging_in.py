@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -269,6 +270,19 @@ def test_trust_asks_and_then_writes_what_ssh_writes(server, open_board):
     open_board()
     assert trust(address, io.StringIO(""), said)
     assert "is trusted already" in said.getvalue()
+
+
+def test_trust_names_the_command_that_prints_the_key_on_the_board(server, tmp_path):
+    server.known_hosts.write_text("")
+    said = io.StringIO()
+    trust(f"ssh://{server.user}@127.0.0.1:{server.port}", io.StringIO(""), said)
+    command = re.findall("To print it on the board: (.*)", said.getvalue())[0]
+    # A board has a key of each type.
+    make_key(tmp_path / "ssh_host_rsa_key", "rsa")
+    shutil.copy(server.folder / "host_key.pub", tmp_path / "ssh_host_ed25519_key.pub")
+    command = command.replace("/etc/ssh", str(tmp_path))
+    printed = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
+    assert re.findall(r"SHA256:\S+", printed) == re.findall(r"SHA256:[^\s.]+", said.getvalue())
 
 
 def test_trust_never_replaces_a_key(server):

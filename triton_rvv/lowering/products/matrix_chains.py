@@ -36,12 +36,17 @@ def products_behind(context: Context, product: Operation) -> list[Operation]:
         if place is None or not _adds_to(context, behind[place], last):
             break
         between = [each for each in behind[:place] if each not in found]
-        if not all(each.name.startswith(_AHEAD) for each in between):
+        if not all(map(_may_be_ahead, between)):
             break
         _lower_operands(context, behind[place], between)
         context.done_ahead(behind[place])
         found.append(behind[place])
     return found
+
+
+def _may_be_ahead(operation: Operation) -> bool:
+    """Whether an operation may be lowered ahead: not a volatile load, which keeps its place."""
+    return operation.name.startswith(_AHEAD) and not operation.attributes.get("isVolatile")
 
 
 def _adds_to(context: Context, operation: Operation, before: Operation) -> bool:

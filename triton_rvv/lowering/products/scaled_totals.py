@@ -2,7 +2,8 @@
 
     total += dot(a, b).to(float32) * of_rows[:, None] * of_columns[None, :]
 
-A matrix unit's tile does all of that with the sums in registers.
+A matrix unit's tile does all of that with the sums in registers, and in that order, which decides
+how floats are rounded and which of them are infinite.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def scaled_total(context: Context, product: Operation, update: LoopUpdate) -> Sc
         others = [each for each in operation.operands if each is not value]
         if operation.name == "arith.mulf" and len(others) == 1:
             factor = _factor(context.tensor(others[0]))
-            if factor is None or factor[0] in factors:
+            if factor is None or factor[0] != (0 if factors else 1):
                 return None
             factors.update([factor])
         elif operation.name == "arith.addf" and len(others) == 1 and len(factors) == 2:

@@ -1,0 +1,44 @@
+"""Which inputs a configuration relies on that the check finds wrong with other inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from foundation.errors import UserError
+from kernels.own.changed_inputs import Change
+from kernels.own.host_run import HostRun
+from launchers.arguments import Argument
+
+__all__ = ["relied_on"]
+
+
+def relied_on(
+    run: HostRun,
+    arguments: Callable[[Mapping[str, Change]], tuple[Argument, ...]],
+    changes: Mapping[str, Change],
+) -> tuple[str, ...]:
+    """The fewest inputs that have to stay as the file makes them for outputs to be right, if none
+    of the others is needed; empty if the configuration is right with all changes, or wrong without
+    any.
+
+    Args:
+        run: of the configuration.
+        arguments: gives those under some changes, with what is expected.
+        changes: of the check's inputs, by name.
+    """
+
+    def is_right(kept: tuple[str, ...]) -> bool:
+        others = {name: change for name, change in changes.items() if name not in kept}
+        try:
+            return run.is_right(arguments(others))
+        except UserError:
+            return False
+
+    kept = tuple(changes)
+    if not kept or is_right(()) or not is_right(kept):
+        return ()
+    for name in changes:
+        fewer = tuple(one for one in kept if one != name)
+        if fewer and is_right(fewer):
+            kept = fewer
+    return kept

@@ -1,0 +1,157 @@
+"""Checks kernels that are right in several configurations, and prints each that is refused.
+
+`python tests/honest/honest_kernels.py KERNEL...` takes kernels as `rvv-tune tune` does: names of
+this project's, FILE.py:KERNEL, captures, each of whose kernels counts once, and files for each
+kernel with arguments of its own. "project" stands for all of this project's, at the small shapes of
+its tests. Each is built and checked for this machine, as the tuner does it: in its default
+configuration and in three others, drawn by a written seed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "kernels"))
+
+from small_shapes import EVEN, RAGGED
+
+from engine.workers.artifacts import ArtifactStore, BuildFailure
+from engine.workers.kernel_builder import BuildRequest, KernelBuilder
+from foundation.config import Config
+from foundation.errors import UserError
+from foundation.scratch import scratch_folder
+from kernels.captured.names import task_name
+from kernels.captured.task_file import is_capture_file, read_capture
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import Problem
+from rvv_runner.devices import load_board
+from rvv_runner.process import run_bounded
+from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, judge
+from search_spaces.enumeration import take_census
+from triton_rvv.targets.host_target import host_target
+
+SEED = 20261127
+OTHERS = 3
+_LIMIT_S = 60.0
+_KERNEL = re.compile(r"^def (\w+)_arguments\(", re.MULTILINE)
+# One timed run more than needed, so that the shuffled order runs as well.
+_REPEATS = 2
+
+
+@dataclass(frozen=True)
+class _Kernel:
+    """One that is to be checked: what to call it, its name as the tuner takes it, and its sizes."""
+
+    called: str
+    name: str
+    shape: Mapping[str, int]
+
+
+def kernels(name: str, most: int | None) -> Iterator[_Kernel]:
+    """The kernels of an argument.
+
+    Args:
+        name: of a kernel, a file or a capture.
+        most: of a capture, how many of its kernels, in an order drawn by the seed.
+    """
+    if name == "project":
+        for kernel, shape in (*RAGGED.items(), *EVEN.items()):
+            yield _Kernel(f"{kernel} {shape}", kernel, shape)
+    elif is_capture_file(name):
+        yield from _captured(Path(name), most)
+    elif name.endswith(".py"):
+        for kernel in _KERNEL.findall(Path(name).read_text()):
+            yield _Kernel(kernel, f"{name}:{kernel}", {})
+    else:
+        yield _Kernel(name.rpartition("/")[2], name, {})
+
+
+def _captured(path: Path, most: int | None) -> Iterator[_Kernel]:
+    first = {f"{task.kernel.module}.{task.kernel.name}": task for task in read_capture(path).tasks}
+    names = sorted(first)
+    random.Random(SEED).shuffle(names)
+    for name in sorted(names[:most]):
+        yield _Kernel(name, task_name(path, first[name].key), {})
+
+
+def configurations(problem: Problem) -> list[Config]:
+    """The default configuration, and others that the seed draws of the valid ones."""
+    space = problem.space(load_board("host").info)
+    default = space.default or problem.default_config
+    every = [space.config_of(ranks) for ranks in take_census(space).ranks]
+    others = [config for config in every if config != default]
+    return [default, *random.Random(SEED).sample(others, min(OTHERS, len(others)))]
+
+
+def verdicts(problem: Problem, store: ArtifactStore) -> Iterator[tuple[Config, str, str]]:
+    """Of each configuration, its status and the reason."""
+    request = BuildRequest(
+        problem.spec.load_name, problem.shape, problem.dtype, host_target(), store
+    )
+    builder = KernelBuilder(request)
+    for config in configurations(problem):
+        built = builder.build(config)
+        if isinstance(built, BuildFailure):
+            yield config, built.status, built.reason
+            continue
+        words = [str(built.elf_path), str(built.data_path), *built.launcher_options]
+        ending = run_bounded(
+            [*words, "--repeats", str(_REPEATS)],
+            folder=built.elf_path.parent,
+            timeout_s=_LIMIT_S,
+            output_limit_bytes=OUTPUT_LIMIT_BYTES,
+        )
+        verdict = judge(ending, _LIMIT_S, _REPEATS)
+        yield config, verdict.status, verdict.reason
+
+
+def checked(kernel: _Kernel) -> list[tuple[str, str]]:
+    """Of each configuration, its status and the reason; in a process of its own, which it may end.
+
+    Notes on the check are printed.
+    """
+    with scratch_folder("honest-") as folder:
+        try:
+            problem = make_problem(load_kernel(kernel.name), kernel.shape)
+            for note in problem.spec.check(problem) if problem.spec.check else ():
+                print(f"  note: {note}", flush=True)
+            return [
+                (status, f"{dict(config)}: {reason}" if reason else "")
+                for config, status, reason in verdicts(problem, ArtifactStore(folder))
+            ]
+        except UserError as error:
+            return [("not checked", str(error))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kernels", nargs="+", metavar="KERNEL")
+    parser.add_argument("--most", type=int, help="of each capture, so many kernels")
+    arguments = parser.parse_args()
+    statuses: Counter[str] = Counter()
+    worst: Counter[str] = Counter()
+    process = ProcessPoolExecutor(1)
+    for kernel in [one for name in arguments.kernels for one in kernels(name, arguments.most)]:
+        try:
+            found = process.submit(checked, kernel).result()
+        except BrokenProcessPool:
+            found = [("crashed", "its process ended")]
+            process = ProcessPoolExecutor(1)
+        statuses.update(status for status, _ in found)
+        first = next((one for one in found if one[0] != "correct"), ("correct", ""))
+        worst[first[0]] += 1
+        print(f"{kernel.called}: {len(found)} configurations, {' '.join(first)}", flush=True)
+    print(f"kernels: {dict(worst)}; configurations: {dict(statuses)}")
+
+
+if __name__ == "__main__":
+    main()
