@@ -36,7 +36,10 @@ _DESCRIPTION = (
     "Replays searches on recorded spaces and scores them: 0 is random search, 1 the optimum at "
     "once. It needs no board. Searches that were replayed before are not replayed again."
 )
-_EPILOG = "Exit status: 0 if searches were compared, 2 for a mistake in the command."
+_EPILOG = (
+    "Run the same command again to continue after Ctrl-C. Exit status: 0 if searches were "
+    "compared, 1 after Ctrl-C, 2 for a mistake in the command."
+)
 
 # Of a smaller space, most is tried.
 _CONFIGS_PER_TRIAL = 2
@@ -148,7 +151,8 @@ def _add_how_much(parser: ArgumentParser) -> None:
     size = parser.add_mutually_exclusive_group()
     quick = f"{_shown(_QUICK)}; within a minute on two cores (the default)"
     size.add_argument("--quick", action="store_true", help=quick)
-    size.add_argument("--full", action="store_true", help=_shown(_FULL))
+    full = f"{_shown(_FULL)}; within ten minutes on two cores"
+    size.add_argument("--full", action="store_true", help=full)
     parser.add_argument(
         "--trials",
         metavar="N",

@@ -23,9 +23,8 @@ def scores_table(compared: Comparison) -> Table:
     """One row for each search, over all spaces."""
     spaces = counted(len(compared.spaces), "space")
     error = " (standard error)" if compared.seeds > 1 else ""
-    table = Table(title=f"{spaces}, {searches_of_each(compared.seeds)}{error}")
-    table.box = SIMPLE
-    table.add_column("search")
+    table = _table(f"{spaces}, {searches_of_each(compared.seeds)}{error}")
+    table.add_column("search", overflow="fold")
     by_time = any(one.by_time for one in compared.scores)
     for heading in [f"P@{budget}" for budget in compared.budgets] + ["by time"] * by_time + ["CPU"]:
         table.add_column(heading, justify="right")
@@ -40,16 +39,20 @@ def scores_table(compared: Comparison) -> Table:
 
 def families_table(compared: Comparison) -> Table:
     """One row for each family of spaces, with the score of each search after all trials."""
-    table = Table(title=f"P@{compared.trials} by family")
-    table.box = SIMPLE
-    table.add_column("family")
+    table = _table(f"P@{compared.trials} by family")
+    table.add_column("family", overflow="fold")
     table.add_column("spaces", justify="right")
     for one in compared.scores:
-        table.add_column(compared.labels[one.search], justify="right")
+        table.add_column(compared.labels[one.search], justify="right", overflow="fold")
     for family, names in compared.families.items():
         cells = [shown(*one.mean(compared.trials, names)) for one in compared.scores]
         table.add_row(family, str(len(names)), *cells)
     return table
+
+
+def _table(title: str) -> Table:
+    """An empty table; five scores with their errors fit in 80 columns."""
+    return Table(title=title, box=SIMPLE, collapse_padding=True)
 
 
 def searches_of_each(seeds: int) -> str:

@@ -25,19 +25,18 @@ STEPS = {
     "decode_attention": {"SPLITS": 2, "BLOCK_SIZE_M": 2},
     "add_rms_norm": {"BLOCK_SIZE_M": 2, "BLOCK_SIZE_N": 32},
 }
-# Products have code of their own for each type.
-IN_EVERY_TYPE = ("matmul", "gemm_a8w8_blockscale")
 
 
 def types() -> Iterator[ParameterSet]:
-    """Every kernel in every type; one, and of products each, is short.
+    """Every kernel in every type; one is short.
 
-    That is another than the usual one, in turn, which even shapes and the host have.
+    That is another than the usual one, in turn, which even shapes and the host have. Products have
+    code of their own for each type, which the compiler's tests run.
     """
     for number, name in enumerate(kernel_names()):
         usual, *others = load_kernel(name).dtypes
         for place, dtype in enumerate((usual, *others)):
-            is_short = name in IN_EVERY_TYPE or place == (1 + number % len(others) if others else 0)
+            is_short = place == (1 + number % len(others) if others else 0)
             yield pytest.param(name, dtype, marks=() if is_short else pytest.mark.long)
 
 
