@@ -46,6 +46,8 @@ _NAMES = (
     "hand_fifth_held_out",
     "hand_seventh_draw",
     "hand_seventh_held_out",
+    "hand_eighth_draw",
+    "hand_eighth_held_out",
 )
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
