@@ -34,6 +34,7 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     (f"{_COMMON}signals.py:huber", {}, "x60", "load-early prefetch-next-program"),
     (f"{_COMMON}images.py:gray_of_rgb", {}, "x60", "load-segments"),
     (f"{_COMMON}sums.py:gemv_rows", {}, "x60", "go-down-rows"),
+    (f"{_COMMON}signals.py:softmax_backward", {}, "x60", "end-rows"),
     (f"{_COMMON}kernels.py:transpose", {}, "host", "transpose-squares"),
 ]
 

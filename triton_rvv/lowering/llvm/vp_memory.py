@@ -10,6 +10,7 @@ __all__ = [
     "load_first",
     "load_first_by_stride",
     "masked_store",
+    "merge_first",
     "store_first",
     "store_first_by_stride",
 ]
@@ -51,6 +52,15 @@ def load_first_by_stride(
     length = _length(builder, count, anything.width)
     loaded = builder.call(type_, name, [aligned, distance_bytes, all_lanes, length])
     return builder.emit(type_, f"freeze {loaded}")
+
+
+def merge_first(builder: Builder, value: Val, count: Val, others: Val) -> Val:
+    """The first `count` lanes of a value, and those of another one behind them."""
+    if not builder.abilities.has_vector_lengths:
+        return builder.select(first_lanes(builder, count, value.width), value, others)
+    all_lanes, length = builder.splat(TRUE, value.width), _length(builder, count, value.width)
+    name = f"llvm.vp.merge.{type_suffix(value)}"
+    return builder.call(value.type, name, [all_lanes, value, others, length])
 
 
 def store_first_by_stride(

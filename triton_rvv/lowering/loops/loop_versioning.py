@@ -14,7 +14,15 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 
-__all__ = ["all_fit", "all_of", "guarded", "guarded_within", "plain_columns"]
+__all__ = [
+    "all_fit",
+    "all_of",
+    "guarded",
+    "guarded_within",
+    "plain_columns",
+    "row_ends",
+    "under_masks",
+]
 
 
 def guarded(
@@ -173,6 +181,19 @@ def guarded_within(
     builder.branches(plain, lambda: walk(PLAIN_VERSION, extents), side, likely=True)
 
 
+def under_masks(
+    context: Context, tensors: Sequence[Tensor], walk: Callable[[LoopVersion], None]
+) -> None:
+    """Write `walk` for blocks that are not plain; sums are known to fit."""
+    linear = all_of(context, (guard for tensor in tensors for guard in tensor.linear_guards()))
+    context.builder.branches(
+        linear,
+        lambda: walk(LoopVersion(linear=True, fits=True)),
+        lambda: walk(LoopVersion(fits=True)),
+        likely=True,
+    )
+
+
 def _masks_within(builder: Builder, tensor: Tensor, extents: Extents) -> list[Val]:
     """Truth values under which all masks under a line hold in its leading part."""
     masks = [each for each in tensor.walk() if isinstance(each, Mask)]
@@ -187,19 +208,24 @@ def plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val
 
     None where no end is known.
     """
-    builder, shape = context.builder, tensors[0].shape
-    masks = [each for each in recipes_under(tensors) if isinstance(each, Mask)]
-    last = len(shape) - 1
-    ends = [mask.false_from(builder, last) for mask in masks if mask.shape == shape]
-    known = [end for end in ends if end is not None]
-    if not known:
+    builder, last = context.builder, len(tensors[0].shape) - 1
+    count = row_ends(context, tensors)
+    if count is None:
         return None
-    count = builder.smin(*known)
     count = builder.binary("and", count, integer(-step))
     guards = guards_of_all(builder, tensors, [*[None] * last, count])
     if guards is None:
         return None
     return builder.select(all_of(context, guards), count, integer(0))
+
+
+def row_ends(context: Context, tensors: Sequence[Tensor]) -> Val | None:
+    """The column from which on one of the masks holds for no element, as i64, if one is known."""
+    builder, shape = context.builder, tensors[0].shape
+    masks = [each for each in recipes_under(tensors) if isinstance(each, Mask)]
+    ends = [mask.false_from(builder, len(shape) - 1) for mask in masks if mask.shape == shape]
+    known = [end for end in ends if end is not None]
+    return builder.smin(*known) if known else None
 
 
 def all_fit(context: Context, tensors: Sequence[Tensor]) -> Val:

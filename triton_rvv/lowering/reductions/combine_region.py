@@ -18,6 +18,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.commutative import COMMUTES
+from triton_rvv.lowering.ttir.row_ends import BEHIND_END
 from triton_rvv.lowering.ttir.uniform_results import uniform_results
 
 __all__ = ["CombineRegion"]
@@ -61,6 +62,13 @@ class CombineRegion:
     def is_commutative(self) -> bool:
         """Whether the region is known to give the same for its two operands in either order."""
         return COMMUTES in self._operation.attributes
+
+    @property
+    def behind_end(self) -> Sequence[int | float]:
+        """What each operand's elements are behind the end of a row's mask; empty if not known."""
+        numbers = self._operation.attributes.get(BEHIND_END, [])
+        assert isinstance(numbers, list)
+        return [number for number in numbers if isinstance(number, int | float)]
 
     def uniform_results(self, places: Collection[int]) -> frozenset[int]:
         """The results that are one number in all lanes where the elements at `places` are."""

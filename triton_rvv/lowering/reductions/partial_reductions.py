@@ -13,6 +13,7 @@ from triton_rvv.lowering.llvm.multiply_adds import multiply_add
 from triton_rvv.lowering.llvm.rules import Choices, no, rule
 from triton_rvv.lowering.llvm.values import Val, type_suffix
 from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.llvm.vp_memory import merge_first
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 
 __all__ = ["PartialReductions"]
@@ -59,6 +60,7 @@ class PartialReductions:
         self._combination = combination
         self._sources = sources
         self._width = points[0].width
+        self._runs = runs
         if self.choices.is_watched:
             self.choices.note("walks", f"{len(points)} x {points[0]}")
         # While costly elements are computed, one total of a row has time to wait for its sums.
@@ -116,6 +118,25 @@ class PartialReductions:
         elements = self._elements(points)
         for neighbour in range(self._shared_by):
             self._add(elements[neighbour :: self._shared_by])
+
+    def add_rest(self, points: Sequence[VectorIndex], together: int) -> None:
+        """Combine totals with the lanes that are wanted of `together` runs of each row."""
+        elements, own = self._elements(points), self._runs // self._shared_by
+        for neighbour in range(together):
+            totals = self._variables[neighbour % own :: own]
+            of_each = zip(
+                totals, elements[neighbour::together], points[neighbour::together], strict=True
+            )
+            for variables, values, point in of_each:
+                combined, lanes = self._combine(variables, values), point.lanes
+                assert lanes is not None
+                for variable, value in zip(variables, combined, strict=True):
+                    variable.write(merge_first(self._builder, value, lanes, variable.read()))
+
+    def add_numbers(self, numbers: Sequence[Val]) -> None:
+        """Combine each total with a number for each operand."""
+        values = [self._builder.splat(number, self._width) for number in numbers]
+        self._add([values] * len(self._variables))
 
     def _add(self, elements: Sequence[Sequence[Val]]) -> None:
         combined = self._builder.interleave(

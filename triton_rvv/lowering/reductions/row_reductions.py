@@ -20,6 +20,7 @@ from triton_rvv.lowering.loops.vector_shape import (
     vector_width,
 )
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
+from triton_rvv.lowering.reductions.ended_rows import EndedRows, end_of_rows
 from triton_rvv.lowering.reductions.partial_reductions import PartialReductions
 
 __all__ = ["reduce_along_rows"]
@@ -64,6 +65,12 @@ class _RowReduction:
         """The reduction of all rows."""
         columns = self.sources[0].shape[-1]
         step = self._step if columns > self._step else 0
+        parts = (self.context, self.sources, self.combination)
+        end = end_of_rows(*parts, self.width) if step else None
+        if end is not None:
+            sizes = (self.width, self.rows, self.runs)
+            EndedRows(*parts, sizes, self._write).write(end, self._walk)
+            return
         loop_versioning.guarded(self.context, self.sources, self._walk, step=step)
 
     @property

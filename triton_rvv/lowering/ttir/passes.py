@@ -29,6 +29,7 @@ from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
 from triton_rvv.lowering.ttir.repeated_loads import load_repeated
+from triton_rvv.lowering.ttir.row_ends import mark_row_ends
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
 from triton_rvv.lowering.ttir.shared_rows import share_rows
@@ -153,6 +154,11 @@ PASSES: Sequence[Pass] = (
         "mark-commutative",
         mark_commutative,
         "Finds reductions that may combine elements in any order.",
+    ),
+    Pass(
+        "mark-row-ends",
+        mark_row_ends,
+        "Finds reductions that need not look behind the end of a row's mask.",
     ),
     Pass(
         "group-stores",

@@ -1,0 +1,167 @@
+"""Reductions of rows that end before their block does: what is behind the end is not looked at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from ir_passes import after, only
+from ir_text import function
+from qemu_kernels import Expected, KernelRunner
+
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.lowering import lower_module
+from triton_rvv.lowering.ttir.row_ends import BEHIND_END
+from triton_rvv.targets.target import RVVTarget
+
+INTS, FLOATS, TRUTHS = (f"tensor<512x{element}>" for element in ("i32", "f32", "i1"))
+POINTERS = "tensor<512x!tt.ptr<f32>>"
+
+# %v is loaded where %columns < %n; %w where %columns < %m.
+ROW = f"""
+%columns = "tt.make_range"() {{end = 512, start = 0}} : () -> {INTS}
+%ns = "tt.splat"(%n) : (i32) -> {INTS}
+%m = "arith.trunci"(%wide) : (i64) -> i32
+%ms = "tt.splat"(%m) : (i32) -> {INTS}
+%mask = "arith.cmpi"(%columns, %ns) {{predicate = 2}} : ({INTS}, {INTS}) -> {TRUTHS}
+%other_mask = "arith.cmpi"(%columns, %ms) {{predicate = 2}} : ({INTS}, {INTS}) -> {TRUTHS}
+%zeros = "arith.constant"() {{value = dense<0.0> : {FLOATS}}} : () -> {FLOATS}
+%fives = "arith.constant"() {{value = dense<5.0> : {FLOATS}}} : () -> {FLOATS}
+%xs = "tt.splat"(%x) : (!tt.ptr<f32>) -> {POINTERS}
+%p = "tt.addptr"(%xs, %columns) : ({POINTERS}, {INTS}) -> {POINTERS}
+%v = "tt.load"(%p, %mask, %zeros) {{operandSegmentSizes = array<i32: 1, 1, 1>}} : ({POINTERS}, {TRUTHS}, {FLOATS}) -> {FLOATS}
+%w = "tt.load"(%p, %other_mask, %zeros) {{operandSegmentSizes = array<i32: 1, 1, 1>}} : ({POINTERS}, {TRUTHS}, {FLOATS}) -> {FLOATS}
+"""  # noqa: E501
+
+
+def reduced(value: str, operation: str = "arith.addf") -> str:
+    return f"""
+    %r = "tt.reduce"(%{value}) ({{
+      ^bb0(%a: f32, %b: f32):
+        %c = "{operation}"(%a, %b) : (f32, f32) -> f32
+        "tt.reduce.return"(%c) : (f32) -> ()
+    }}) {{axis = 0}} : ({FLOATS}) -> f32
+    """
+
+
+def both(name: str, left: str, right: str) -> str:
+    return f'%{name} = "arith.mulf"(%{left}, %{right}) : ({FLOATS}, {FLOATS}) -> {FLOATS}\n'
+
+
+def chosen(name: str, yes: str, no: str, mask: str = "mask") -> str:
+    types = f"({TRUTHS}, {FLOATS}, {FLOATS}) -> {FLOATS}"
+    return f'%{name} = "arith.select"(%{mask}, %{yes}, %{no}) : {types}\n'
+
+
+def unless_five(one: str, other: str) -> str:
+    """Zeros behind the end of one mask; fives behind that of another one before it."""
+    return chosen("t", "v", "fives", other) + chosen("u", "t", "zeros", one) + reduced("u")
+
+
+@pytest.mark.parametrize(
+    ("body", "behind"),
+    [
+        pytest.param(reduced("v"), [0], id="a sum of what is loaded"),
+        pytest.param(both("u", "v", "v") + reduced("u"), [0], id="of squares"),
+        pytest.param(chosen("u", "w", "zeros") + reduced("u"), [0], id="behind either of two ends"),
+        pytest.param(unless_five("mask", "other_mask"), None, id="not behind the other"),
+        pytest.param(unless_five("other_mask", "mask"), None, id="not behind the one"),
+        pytest.param(both("u", "v", "w") + reduced("u"), None, id="zeros times what may be NaN"),
+        pytest.param(chosen("u", "v", "fives") + reduced("u"), None, id="a sum of fives"),
+        pytest.param(
+            chosen("u", "v", "fives") + reduced("u", "arith.maxnumf"), [5], id="the largest"
+        ),
+        pytest.param(chosen("u", "fives", "v") + reduced("u"), [0], id="a choice of numbers"),
+        pytest.param(reduced("fives"), None, id="no mask at all"),
+    ],
+)
+def test_mark_row_ends(body, behind):
+    count, module = after("mark-row-ends", ROW + body)
+    assert count == (behind is not None)
+    assert only(module, "tt.reduce").attributes.get(BEHIND_END) == behind
+
+
+def test_a_mask_of_rows_does_not_end_columns():
+    # The same comparison is a mask of rows here: rows that it leaves out have other columns.
+    square = "tensor<512x512xf32>"
+    body = f"""
+    %rows = "tt.expand_dims"(%v) {{axis = 1}} : ({FLOATS}) -> tensor<512x1xf32>
+    %all = "tt.broadcast"(%rows) : (tensor<512x1xf32>) -> {square}
+    %r = "tt.reduce"(%all) ({{
+      ^bb0(%a: f32, %b: f32):
+        %c = "arith.addf"(%a, %b) : (f32, f32) -> f32
+        "tt.reduce.return"(%c) : (f32) -> ()
+    }}) {{axis = 1}} : ({square}) -> {FLOATS}
+    """
+    assert after("mark-row-ends", ROW + body)[0] == 0
+
+
+STORE = '"tt.store"(%y, %r) : (!tt.ptr<f32>, f32) -> ()'
+
+
+@pytest.mark.parametrize(
+    ("row", "count"),
+    [(ROW, 1), (ROW.replace("{operandSegmentSizes", "{isVolatile = true, operandSegmentSizes"), 0)],
+    ids=["a load", "a volatile load, which reads its block once"],
+)
+def test_end_rows(row, count):
+    lowered = lower_module(parse_module(function(row + reduced("v") + STORE)), RVVTarget())
+    assert {each.name: each.count for each in lowered.passes}["end-rows"] == count
+
+
+@triton.jit
+def many_rows(
+    x_ptr, ends_ptr, out_ptr, m, low, STRIDE: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr
+):
+    program = tl.program_id(0)
+    n = tl.load(ends_ptr + 2 * program)
+    k = tl.load(ends_ptr + 2 * program + 1)
+    rows = tl.arange(0, ROWS)
+    columns = low + tl.arange(0, BLOCK)
+    at = rows[:, None] * STRIDE + columns[None, :]
+    mask = (rows[:, None] < m) & (columns[None, :] < n)
+    x = tl.load(x_ptr + at, mask=mask, other=0.0)
+    both = tl.load(x_ptr + at, mask=mask & (columns[None, :] <= k), other=0.0)
+    shifted = tl.load(x_ptr + at, mask=mask & (columns[None, :] >= 7), other=-9.0)
+    out = out_ptr + program * 5 * ROWS + rows
+    tl.store(out, tl.sum(x * x, axis=1))
+    tl.store(out + ROWS, tl.max(tl.abs(x), axis=1))
+    tl.store(out + 2 * ROWS, tl.min(tl.where(mask, x + 20, 3.0), axis=1))
+    tl.store(out + 3 * ROWS, tl.sum(x * both, axis=1))
+    tl.store(out + 4 * ROWS, tl.max(shifted - 100, axis=1))
+
+
+def _expected(x, ends, m, low, rows, block):
+    out, columns = [], low + np.arange(block)
+    for n, k in ends:
+        mask = (np.arange(rows)[:, None] < m) & (columns < n)
+        own = np.where(mask, x[:rows, columns], 0)
+        shifted = np.where(mask & (columns >= 7), x[:rows, columns], -9)
+        out += [
+            (own**2).sum(1),
+            np.abs(own).max(1),
+            np.where(mask, own + 20, 3).min(1),
+            (own * np.where(columns <= k, own, 0)).sum(1),
+            shifted.max(1) - 100,
+        ]
+    return np.stack(out).astype(np.float32)
+
+
+@pytest.mark.parametrize(("m", "low"), [(4, 0), (3, 5)], ids=["all rows", "the last row is not"])
+def test_rows_end_anywhere(m, low, tmp_path: Path):
+    rows, block = 4, 256
+    # What is behind the ends, and would change any result.
+    x = np.random.default_rng(0).integers(-8, 9, (rows, 300)).astype(np.float32)
+    ends = [(n, k) for n in (-3, 0, 1, 31, 32, 33, 64, 100, 200, 255, 256, 280) for k in (40, 130)]
+    KernelRunner(tmp_path)(
+        many_rows,
+        grid=(len(ends),),
+        vlen_bits=128,
+        x_ptr=x,
+        ends_ptr=np.array(ends, np.int32),
+        out_ptr=Expected(_expected(x, ends, m, low, rows, block)),
+        m=m, low=low, STRIDE=300, ROWS=rows, BLOCK=block,
+    )  # fmt: skip

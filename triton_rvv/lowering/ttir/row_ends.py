@@ -1,0 +1,233 @@
+"""Finds reductions that need not look at the elements of a row behind the end of its mask.
+
+    x = load(p + columns, columns < n, other=0)
+    total = reduce(x * x, add)
+
+Behind the end all elements are one number, here 0, that combined with itself stays itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from triton_rvv.frontend.attributes import DenseAttribute
+from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.kernel import Kernel
+
+__all__ = ["BEHIND_END", "mark_row_ends"]
+
+# The attribute of a reduction along the last dimension: for each operand, the number that its
+# elements are in every column that a mask of columns leaves out.
+BEHIND_END = "triton_rvv.behind_end"
+
+_Number = float | int | None
+
+_LESS, _GREATER = ("slt", "sle"), ("sgt", "sge")
+_ELEMENTWISE = ("arith.", "math.", "tt.fp_to_fp", "tt.addptr", "tt.bitcast", "tt.precise_")
+_EXTREMES = ("max", "min")
+# Combinations of which a number with itself is the number, whichever it is, besides extremes.
+_IDEMPOTENT = ("arith.andi", "arith.ori")
+_SUMS = ("arith.addf", "arith.addi", "arith.xori")
+
+
+def mark_row_ends(kernel: Kernel) -> int:
+    """Give reductions the attribute; how many have it."""
+    makers = {result: each for each in kernel.module.walk() for result in each.results}
+    fired = 0
+    for operation in kernel.module.walk():
+        if operation.name == "tt.reduce":
+            numbers = _behind_end(operation, makers)
+            if numbers is not None:
+                operation.attributes[BEHIND_END] = [*numbers]
+                fired += 1
+    return fired
+
+
+def _behind_end(
+    reduction: Operation, makers: Mapping[Value, Operation]
+) -> list[float | int] | None:
+    """What the elements of each operand are where no mask lets them through."""
+    names, type_ = operation_of_each(reduction), reduction.operands[0].type
+    assert isinstance(type_, TensorType)
+    if not names or reduction.integer("axis") != len(type_.shape) - 1:
+        return None
+    ends = _comparisons_of_columns(reduction.operands, makers)
+    if not ends:
+        return None
+    found = []
+    for name, operand in zip(names, reduction.operands, strict=True):
+        # Whichever mask ends first decides alone.
+        numbers = [_Behind(end, makers).number(operand) for end in ends]
+        if any(number != numbers[0] for number in numbers):
+            return None
+        number = numbers[0]
+        if number is None or not _stays(name, number):
+            return None
+        found.append(number)
+    return found
+
+
+def _stays(name: str, number: float) -> bool:
+    """Whether a number combined with itself is the number."""
+    is_extreme = name.removeprefix("arith.").startswith(_EXTREMES)
+    return is_extreme or name in _IDEMPOTENT or (name in _SUMS and number == 0)
+
+
+def _comparisons_of_columns(
+    operands: Sequence[Value], makers: Mapping[Value, Operation]
+) -> list[Value] | None:
+    """The comparisons under some blocks that may end rows; None where others may be hidden."""
+    found: dict[Value, None] = {}
+    waiting, seen = [*operands], set[Value]()
+    while waiting:
+        value = waiting.pop()
+        maker = makers.get(value)
+        if value in seen or not isinstance(value.type, TensorType) or maker is None:
+            continue
+        seen.add(value)
+        if maker.name == "arith.cmpi" and _may_end(maker, makers):
+            found[value] = None
+        elif maker.name == "tt.load" or maker.name.startswith(_ELEMENTWISE):
+            waiting += maker.operands
+        elif maker.name in ("tt.expand_dims", "tt.broadcast"):
+            waiting += maker.operands if _keeps_columns(maker) else []
+        elif maker.name not in _KNOWN:
+            return None
+    return list(found)
+
+
+# Blocks without masks of their own: numbers, positions, and what is in arrays.
+_KNOWN = frozenset(["tt.splat", "tt.make_range", "tt.reduce", "tt.dot", "scf.for"])
+
+
+def _keeps_columns(operation: Operation) -> bool:
+    """Whether columns of a block are columns of the one that it is made of."""
+    before, after = operation.operands[0].type, operation.result.type
+    assert isinstance(before, TensorType)
+    assert isinstance(after, TensorType)
+    if operation.name == "tt.expand_dims":
+        return operation.integer("axis") < len(after.shape) - 1
+    return before.shape[-1] == after.shape[-1]
+
+
+def _may_end(comparison: Operation, makers: Mapping[Value, Operation]) -> bool:
+    """Whether a comparison may hold in leading columns only; not where these are the larger side.
+
+    What is one number everywhere has no columns.
+    """
+    predicate = CMPI_PREDICATES[comparison.integer("predicate")]
+    left, right = (_is_number(each, makers) for each in comparison.operands)
+    if predicate in _LESS:
+        return not left
+    return predicate in _GREATER and not right
+
+
+def _is_number(value: Value, makers: Mapping[Value, Operation]) -> bool:
+    maker = makers.get(value)
+    return maker is not None and (maker.name == "tt.splat" or _constant(maker) is not None)
+
+
+def _constant(maker: Operation) -> _Number:
+    """The number that a constant is, or that fills it; None for anything else."""
+    if maker.name != "arith.constant":
+        return None
+    value = maker.attributes.get("value")
+    if isinstance(value, DenseAttribute):
+        value = value.elements[0] if len(set(value.elements)) == 1 else None
+    return value if isinstance(value, int | float) and not math.isnan(value) else None
+
+
+class _Behind:
+    """What the elements of blocks are in columns in which a comparison does not hold.
+
+    Args:
+        end: the comparison.
+        makers: of all values.
+    """
+
+    def __init__(self, end: Value, makers: Mapping[Value, Operation]) -> None:
+        self._makers = makers
+        self._numbers: dict[Value, _Number] = {end: 0}
+
+    def number(self, value: Value) -> _Number:
+        """One number for all of them; None where that is not known."""
+        if value not in self._numbers:
+            maker = self._makers.get(value)
+            self._numbers[value] = None if maker is None else self._made(maker)
+        return self._numbers[value]
+
+    def _made(self, maker: Operation) -> _Number:
+        if maker.name == "arith.constant":
+            return _constant(maker)
+        if maker.name == "arith.select":
+            return self._selected(maker)
+        if maker.name == "tt.load":
+            return self._loaded(maker)
+        if maker.name == "tt.splat":
+            return self.number(maker.operands[0])
+        if maker.name in ("tt.expand_dims", "tt.broadcast"):
+            return self.number(maker.operands[0]) if _keeps_columns(maker) else None
+        fold = _FOLDS.get(maker.name)
+        if fold is None:
+            return None
+        return fold([self.number(operand) for operand in maker.operands])
+
+    def _selected(self, select: Operation) -> _Number:
+        condition, *both = (self.number(operand) for operand in select.operands)
+        if condition is not None:
+            return both[0] if condition else both[1]
+        return both[0] if both[0] == both[1] else None
+
+    def _loaded(self, load: Operation) -> _Number:
+        sizes = load.integers("operandSegmentSizes")
+        if len(sizes) < 3 or not sizes[1] or self.number(load.operands[1]) != 0:
+            return None
+        # Without `other`, lanes that a mask leaves out are filled with 0.
+        return self.number(load.operands[2]) if sizes[2] else 0
+
+
+_Fold = Callable[[Sequence[_Number]], _Number]
+
+
+def _same(numbers: Sequence[_Number]) -> _Number:
+    return numbers[0]
+
+
+def _zero(numbers: Sequence[_Number]) -> _Number:
+    """Of zeros alone, which any size of number holds, and any rounding leaves alone."""
+    return 0 if all(number == 0 for number in numbers) else None
+
+
+def _any_zero(numbers: Sequence[_Number]) -> _Number:
+    """Of integers and truth values: floats may be infinite, or none."""
+    return 0 if any(number == 0 for number in numbers) else None
+
+
+def _negative(numbers: Sequence[_Number]) -> _Number:
+    return None if numbers[0] is None else -numbers[0]
+
+
+def _absolute(numbers: Sequence[_Number]) -> _Number:
+    return None if numbers[0] is None else abs(numbers[0])
+
+
+def _power(numbers: Sequence[_Number]) -> _Number:
+    return 0 if numbers[0] == -math.inf else None
+
+
+def _folds() -> Iterator[tuple[str, _Fold]]:
+    for name in ("addf", "subf", "mulf", "addi", "subi", "ori", "xori", "shli", "shrsi", "shrui"):
+        yield f"arith.{name}", _zero
+    for name in ("sitofp", "uitofp", "fptosi", "fptoui", "extsi", "extui", "trunci", "truncf"):
+        yield f"arith.{name}", _zero
+    for name in ("andi", "muli"):
+        yield f"arith.{name}", _any_zero
+    yield from (("arith.extf", _same), ("arith.negf", _negative), ("math.absf", _absolute))
+    yield from (("math.exp", _power), ("math.exp2", _power))
+
+
+_FOLDS: Mapping[str, _Fold] = dict(_folds())
