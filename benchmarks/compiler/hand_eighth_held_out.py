@@ -208,7 +208,7 @@ def unsharp_mask(x_ptr, y_ptr, H, W, amount, ROWS: tl.constexpr, BLOCK: tl.const
             row = tl.minimum(tl.maximum(y + dy, 0), H - 1)
             column = tl.minimum(tl.maximum(x + dx, 0), W - 1)
             pixel = tl.load(x_ptr + row * W + column, mask=mask, other=0).to(tl.int32)
-            blurred += pixel * ((2 - abs(dy)) * (2 - abs(dx)))
+            blurred += pixel * ((2 - dy * dy) * (2 - dx * dx))
     pixel = tl.load(x_ptr + y * W + x, mask=mask, other=0).to(tl.int32)
     sharp = pixel + (((pixel * 16 - blurred) * amount) >> 8)
     sharp = tl.minimum(tl.maximum(sharp, 0), 255)
