@@ -77,6 +77,7 @@ class Overlay:
         self._rules = list(rules)
         self._report = CaptureFile(report)
         self._uses: dict[tuple[str, str], _Use] = {}
+        self._prepared: dict[str, _Use] = {}  # kernels of torch.compile, by their digests
         self._deployed: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._lock = threading.Lock()
         os.register_at_fork(after_in_child=self._after_fork)
@@ -90,8 +91,14 @@ class Overlay:
 
     def launch(self, launch: Launch, run: Callable[[], Any]) -> Any:
         """Launch a kernel in its winner's configuration, if it has one."""
-        if launch.running is not None or launch.is_generated:
-            return run()  # its configuration was replaced where it was chosen
+        # The configurations of these were replaced where they were chosen.
+        if launch.is_generated:
+            result = run()
+            if self._prepared and (known := self._prepared.get(kernel_digest(launch.kernel))):
+                known.launches += 1
+            return result
+        if launch.running is not None:
+            return run()
         use, form, traits = launch.forms("overlay").find(*launch.looked_up)
         if use is None:
             use = self._decided(launch.kernel, launch.signature, "key", "family")
@@ -186,7 +193,7 @@ class Overlay:
             return False
         if not is_settled(tuner, rule.config):
             settle(tuner, _configuration(configurations_of(tuner), rule.config))
-        self._use(_Use(rule, rule.name)).launches += 1
+        self._prepared[digest] = self._use(_Use(rule, rule.name))
         return True
 
     def write(self, *, is_last: bool = False) -> None:
