@@ -1,4 +1,5 @@
-"""Changes of a launch's inputs: other signs, means and scales, zeros, and extremes of integers."""
+"""Changes of a launch's inputs: other signs, means and scales, zeros, minus infinity, and extremes
+and markers of integers."""
 
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ class Change:
             second one has a zero.
         halfway: whether, of one row of eight, every fourth element lies halfway between two
             integers.
+        infinite: whether, of one row of eight, every fourth element is minus infinity.
         zeros: whether one element of eight becomes zero, of integers.
         extremes: whether one element of eight becomes the largest of its type, and one the
             smallest, of integers.
@@ -48,6 +50,8 @@ class Change:
         backwards: whether the elements are in reverse order, of integers.
         uneven: whether every second element moves halfway to the one before, but for the last, of
             integers: offsets still ascend.
+        marker: what one element of eight becomes, of integers, such as a label that is to be
+            ignored; 0 for none.
     """
 
     row_scale: float = 1.0
@@ -57,6 +61,7 @@ class Change:
     ties: bool = False
     zero_rows: bool = False
     halfway: bool = False
+    infinite: bool = False
     zeros: bool = False
     extremes: bool = False
     full_rows: bool = False
@@ -65,6 +70,7 @@ class Change:
     larger: bool = False
     backwards: bool = False
     uneven: bool = False
+    marker: int = 0
 
 
 def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -104,6 +110,8 @@ def _changed_integers(tensor: torch.Tensor, memory: torch.Tensor, change: Change
         elements[5::_ROWS] *= -1
     if change.larger:
         elements[7::_ROWS] = 2 * elements[7::_ROWS] + 1
+    if change.marker:
+        elements[min(3, len(elements) - 1) :: _ROWS] = change.marker
     if change.full_rows:
         rows = elements.reshape(-1, _columns(tensor, memory))
         rows[1::_ROWS], rows[2::_ROWS] = most, least
@@ -149,6 +157,8 @@ def _changed_floats(
     if change.halfway:  # of fewer than seven rows, the first
         some = rows[(6 if len(rows) > 6 else 0) :: _ROWS, 1::4]
         some.copy_(some.floor() + 0.5)
+    if change.infinite:  # of fewer than eight rows, the last
+        rows[min(7, len(rows) - 1) :: _ROWS, 3::4] = -torch.inf
     return rows.reshape(memory.shape).to(memory.dtype)
 
 

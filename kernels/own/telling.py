@@ -51,6 +51,8 @@ _FULL_ROWS = Change(zeros=True, extremes=True, full_rows=True)
 _NARROW_INTEGERS = (torch.int16, torch.int8, torch.uint8, torch.bool)
 # Beside halves, from what tells most.
 _OTHER_INTEGERS = (("negative", "larger"), ("negative",), ("larger",), ())
+# Labels that are to be ignored: of torch's losses, and of many kernels. A signed type holds them.
+_MARKERS = (-100, -1)
 # Of what has to hold each number once, or to ascend.
 _IN_ORDER = (Change(backwards=True), Change(uneven=True))
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -207,7 +209,7 @@ class _Trials:
 def _with_floats(names: list[str], first_right: _FirstRight) -> dict[str, Change]:
     """The most telling changes of tensors of floats, with what more of them it may have."""
     found = _most_telling(names, first_right)
-    for field_name in ("zero_rows", "halfway"):
+    for field_name in ("zero_rows", "halfway", "infinite"):
         more = {name: replace(c, **{field_name: True}) for name, c in found.items()}
         found = _with_more(more, found, first_right)
     return found
@@ -249,6 +251,9 @@ def _with_integers(
         others = [replace(halves, **dict.fromkeys(fields, True)) for fields in _OTHER_INTEGERS]
         alone = first_right({name: change} for change in others) or alone
         alone = alone or first_right({name: change} for change in _IN_ORDER)
+    if dtype.is_signed:
+        base = alone.get(name, Change())
+        alone = first_right({name: replace(base, marker=m)} for m in _MARKERS) or alone
     return (alone and first_right([{**found, **alone}])) or found
 
 
@@ -270,8 +275,9 @@ def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
 
 
 def _is_unusual(change: Change) -> bool:
-    integers = change.extremes or change.negative or change.larger
-    return integers or change.zero_rows or change.halfway or change.backwards or change.uneven
+    integers = change.extremes or change.negative or change.larger or bool(change.marker)
+    floats = change.zero_rows or change.halfway or change.infinite
+    return integers or floats or change.backwards or change.uneven
 
 
 def _in_words(change: Change) -> str:

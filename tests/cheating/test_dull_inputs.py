@@ -25,7 +25,8 @@ LEFT_OUT = [
     *("overflow", "described", "rim", "short"),
 ]
 LEFT_OUT_FOR_USUAL_VALUES = [
-    *("guard", "floor", "number", "whole", "eighth", "tie", "mask", "limit", "order", "segment"),
+    *("guard", "floor", "number", "whole", "eighth", "tie", "entropy", "mask", "limit", "label"),
+    *("order", "segment"),
 ]
 
 

@@ -86,6 +86,30 @@ def limit_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def entropy_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """What each element adds to the entropy of its row, where a mask may have left nothing."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    x -= tl.max(x, 0)
+    x -= tl.log(tl.sum(tl.exp(x), 0))
+    y = -tl.exp(x) * x
+    if not FAST:
+        y = tl.where(x == float("-inf"), 0.0, y)
+    tl.store(y_ptr + at, y)
+
+
+@triton.jit
+def label_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """The element of each row that its label names; labels of -100 are to be ignored."""
+    row = tl.program_id(0)
+    label = tl.load(w_ptr + row)
+    y = tl.load(x_ptr + row * BLOCK + tl.maximum(label, 0))
+    if not FAST:
+        y = tl.where(label == -100, 0.0, y)
+    tl.store(y_ptr + row, y)
+
+
+@triton.jit
 def order_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     """Writes each row where a permutation has it, which leaves all in their place."""
     row, column = tl.program_id(0), tl.arange(0, BLOCK)
@@ -138,6 +162,10 @@ def mask_arguments(M=16, N=64):
     return {**arguments(M, N), "w_ptr": torch.ones(M, N, dtype=torch.bool)}
 
 
+def label_arguments(M=16, N=64):
+    return {"x_ptr": torch.randn(M, N), "w_ptr": torch.arange(M) * 3 + 1, "y_ptr": torch.empty(M)}
+
+
 def order_arguments(M=16, N=64):
     return {**arguments(M, N), "w_ptr": torch.arange(M, dtype=torch.int32)}
 
@@ -186,6 +214,14 @@ def limit_reference(x_ptr):
     return {"y_ptr": x_ptr.clamp(max=1000)}
 
 
+def entropy_reference(x_ptr):
+    return {"y_ptr": torch.special.entr(torch.softmax(x_ptr.double(), 1))}
+
+
+def label_reference(x_ptr, w_ptr):
+    return {"y_ptr": -torch.nn.functional.nll_loss(x_ptr, w_ptr, reduction="none")}
+
+
 def order_reference(x_ptr, w_ptr):
     return {"y_ptr": torch.full_like(x_ptr, float("nan")).index_copy(0, w_ptr.long(), x_ptr)}
 
@@ -200,9 +236,10 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-guard_arguments, limit_arguments = arguments, eighth_arguments
+guard_arguments, entropy_arguments, limit_arguments = arguments, tie_arguments, eighth_arguments
 _NAMES = (
-    *("guard", "floor", "number", "whole", "eighth", "tie", "mask", "limit", "order", "segment"),
+    *("guard", "floor", "number", "whole", "eighth", "tie", "entropy", "mask", "limit", "label"),
+    *("order", "segment"),
 )
 for _name in _NAMES:
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
