@@ -234,3 +234,30 @@ print("ray" in sys.modules)
     path = written(tmp_path, body, SHOWN.replace("@triton.jit", "# moved\n\n@triton.jit"))
     done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout == "[256]\n[64]\nFalse\n"
+
+
+# The kernel's own name leads to its heuristics alone.
+APART = """
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.jit
+def apart_kernel(out, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + at, at * 0 + BLOCK, mask=at < n)
+
+tuned_apart = triton.autotune([triton.Config({"BLOCK": b}) for b in (16, 32)], key=["n"])(
+    apart_kernel)
+out = torch.zeros(1000, dtype=torch.int32)
+tuned_apart[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](out, 1000)
+print(out.unique().tolist())
+"""
+
+
+def test_an_autotuner_with_a_name_of_its_own_gets_its_kernels_winner(tmp_path):
+    captured_here(tmp_path, APART)
+    (task,) = read_capture(tmp_path / "program.capture").tasks
+    assert [config["BLOCK"] for config in task.listed] == [16, 32]
+    for block in (16, 32):
+        add_winners(tmp_path / "program.capture", {"BLOCK": block})
+        out, uses = applied_here(tmp_path, APART)
+        assert out == f"[{block}]\n"
+        assert uses == f"__main__.apart_kernel: winner of task {task.key[:8]}, 1 launch"

@@ -48,10 +48,11 @@ def decorators_of(kernel: Any, running: Any = None) -> Decorators:
 
     Args:
         kernel: made by `@triton.jit`.
-        running: the autotuner that is launching it, if one is; it serves where the kernel's name
-            does not lead to its decorators.
+        running: the autotuner that is launching it, if one is. It need not be among the decorators
+            that the kernel's name leads to: programs give autotuners names of their own.
     """
-    layers = _layers(_named(kernel), kernel) or _layers(running, kernel) or []
+    named, around = _layers(_named(kernel), kernel), _layers(running, kernel)
+    layers = (named if not around or running in (named or ()) else around) or []
     configurations: tuple[Mapping[str, Any], ...] | None = None
     key: Sequence[str] = ()
     heuristics: list[str] = []
