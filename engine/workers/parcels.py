@@ -14,6 +14,7 @@ from pathlib import Path
 
 from foundation.errors import UserError
 from foundation.scratch import UNFINISHED, scratch_folder
+from kernels.captured.task_file import CAPTURE_HEAD
 
 __all__ = [
     "Parcel",
@@ -102,22 +103,31 @@ def sources(paths: Iterable[Path]) -> tuple[Parcel, ...]:
 def place_sources(parcels: Sequence[Parcel]) -> None:
     """Write the user's files to their paths on a machine that has none there.
 
+    A capture grows while it is tuned, by winners, which no worker reads: a longer or a shorter one
+    is the same file.
+
     Raises:
         UserError: if another file is there, or it cannot be written.
     """
     for parcel in parcels:
         path = parcel.file.path
-        if path.exists():
-            if path.read_bytes() != parcel.contents:
-                raise UserError(
-                    f"{path} is another file on {socket.gethostname()}, which works for you: "
-                    "remove it there"
-                )
+        held = path.read_bytes() if path.exists() else None
+        if held is not None and _has_grown(parcel.contents, held):
             continue
+        if held is not None and not _has_grown(held, parcel.contents):
+            raise UserError(
+                f"{path} is another file on {socket.gethostname()}, which works for you: "
+                "remove it there"
+            )
         try:
             unpack([parcel], path.parent)
         except OSError as error:
             raise UserError(f"{socket.gethostname()} cannot keep your {path}: {error}") from error
+
+
+def _has_grown(before: bytes, after: bytes) -> bool:
+    """Whether contents are those before, or those of a capture that winners were added to."""
+    return before == after or (before.startswith(CAPTURE_HEAD) and after.startswith(before))
 
 
 def _described(path: Path) -> TravellingFile:

@@ -23,8 +23,16 @@ from kernels.captured.task import Task
 from kernels.captured.task_record import task_of
 from kernels.captured.winner import Winner
 
-__all__ = ["Capture", "append_record", "append_winner", "is_capture_file", "read_capture"]
+__all__ = [
+    "CAPTURE_HEAD",
+    "Capture",
+    "append_record",
+    "append_winner",
+    "is_capture_file",
+    "read_capture",
+]
 
+CAPTURE_HEAD = b'{"record": "capture"'  # how a capture's file begins
 _VERSION = 1
 
 
@@ -83,7 +91,7 @@ def is_capture_file(path: str | os.PathLike[str]) -> bool:
     """Whether a file begins as captures do."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(len(b'{"record": "capture"')) == b'{"record": "capture"'
+            return file.read(len(CAPTURE_HEAD)) == CAPTURE_HEAD
     except OSError:
         return False
 

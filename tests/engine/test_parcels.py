@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from engine.workers.parcels import files_of, missing, packed, unpack
+from engine.workers.parcels import files_of, missing, packed, place_sources, sources, unpack
+from foundation.errors import UserError
+from kernels.captured.task_file import CAPTURE_HEAD
 from rvv_runner.measurement import ElfArtifact
 
 
@@ -60,3 +62,27 @@ def test_nothing_is_written_elsewhere(tmp_path: Path, builds: Path, artifact: El
         with pytest.raises(OSError, match="is not in"):
             unpack([moved], builds)
     assert not (tmp_path / "file").exists()
+
+
+def test_a_capture_that_has_got_winners_is_the_same_file(tmp_path: Path) -> None:
+    """A builder that is replaced while a program is tuned opens with the file of the beginning."""
+    path = tmp_path / "program.capture"
+    path.write_bytes(CAPTURE_HEAD + b"}\n")
+    before = sources([path])
+    path.write_bytes(path.read_bytes() + b'{"record": "winner"}\n')
+    grown, after = path.read_bytes(), sources([path])
+    place_sources(before)
+    assert path.read_bytes() == grown
+    path.write_bytes(before[0].contents)  # as another machine has it
+    place_sources(after)
+    assert path.read_bytes() == grown
+
+
+@pytest.mark.parametrize("there", [b"", b"BLOCK = 64\n", b"BLOCK = 64\nn = 1\nm = 2\n"])
+def test_a_users_file_that_differs_is_refused(tmp_path: Path, there: bytes) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_bytes(b"BLOCK = 64\nn = 1\n")
+    sent = sources([path])
+    path.write_bytes(there)
+    with pytest.raises(UserError, match="is another file on"):
+        place_sources(sent)
