@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["SLICE_TRIALS", "TaskState", "next_task", "program_time_s"]
+__all__ = ["SLICE_TRIALS", "TaskState", "next_task", "program_time_s", "slice_trials"]
 
 # Trials that a task gets at a time. A search often gains nothing for a few trials and then much, so
 # fewer would judge it too early.
@@ -64,6 +64,16 @@ class TaskState:
     def gained(self) -> float:
         """The relative improvement so far: 0.25 if three quarters of the time are left."""
         return max(0.0, 1.0 - self.best_s / self.deployed_s)
+
+
+def slice_trials(jobs: int, *, limits_trials: bool) -> int:
+    """How many trials a task gets at a time.
+
+    Args:
+        jobs: how many are built at once.
+        limits_trials: whether the budget counts trials. Else fewer than jobs leave builders idle.
+    """
+    return SLICE_TRIALS if limits_trials else max(SLICE_TRIALS, jobs)
 
 
 def program_time_s(states: Sequence[TaskState]) -> float:

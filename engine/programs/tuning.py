@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.programs.comparing import COMPARED_PART, has_ties, heaviest_first, rounds_of
-from engine.programs.scheduler import SLICE_TRIALS, next_task
+from engine.programs.scheduler import next_task, slice_trials
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
 from engine.repeats.rounds import NO_ROUNDS, Rounds
 from engine.run.events import Listener
 from engine.run.identity import identity_of
-from engine.run.request import TuningRequest
+from engine.run.request import SearchOptions, TuningRequest
 from engine.run.tuning import TuningResult, tune
 from engine.study.storage import read_studies
 from engine.workers.devices import board_info
@@ -32,6 +32,7 @@ __all__ = ["ProgramBudget", "ProgramListener", "tune_program"]
 # Of the time of a budget, while other tasks can be tuned. What is found out is kept, so the same
 # command finds out about the rest.
 _EXAMINED_PART = 0.5
+_LEAST_S = 1.0  # for the first trials of a command to begin
 
 # Called after each change with all standings, and the position of the task that changed.
 ProgramListener = Callable[[Sequence[TaskStanding], int], None]
@@ -44,7 +45,8 @@ class ProgramBudget:
     Args:
         trials: of all tasks together, earlier runs included; None for no limit.
         time_s: seconds after which nothing is begun: no examination, no trial and no round of a
-            comparison; None for no limit.
+            comparison; builds that are under way then are ended, unless nothing was measured yet.
+            None for no limit.
         start_s: when they begin, as `time.monotonic` gives it.
     """
 
@@ -128,6 +130,9 @@ class _ProgramRun:
         self._begun = begun
         self._changed = changed
         self._examiner = examiner
+        self._slice_trials = slice_trials(
+            request.work.jobs, limits_trials=budget.trials is not None
+        )
         self._info = board_info(request.devices[0], request.work.ray_address)
         self._problems: dict[str, Problem] = {}
         self._bench_of: Callable[[Problem], Workbench] | None = None
@@ -168,9 +173,9 @@ class _ProgramRun:
             if number is None:
                 return
             tried = self.standings[number].tried
-            trials = tried + min(SLICE_TRIALS, self._trials_left())
+            trials = tried + min(self._slice_trials, self._trials_left())
             self._begun(f"tuning {self.standings[number].task.label}")
-            self._run(number, trials, self._budget.left_s(part))
+            self._run(number, trials, part)
 
     def _trials_part(self) -> float:
         """The part of the time that is for trials; all of it until one was made."""
@@ -237,15 +242,15 @@ class _ProgramRun:
         self,
         number: int,
         trials: int,
-        timeout_s: float | None = None,
+        part: float = 1.0,
         rounds: Rounds = NO_ROUNDS,
     ) -> None:
         standing = self.standings[number]
-        search = replace(self._request.search, trials=trials, timeout_s=timeout_s, rounds=rounds)
-        request = replace(self._request, kernel=standing.task.load_name, search=search)
         began_s = time.monotonic()
         # What keeps the workbench from opening, such as a board that is gone, concerns all tasks.
         bench = self._bench(standing.task) if trials else None
+        search = replace(self._in_time(part), trials=trials, rounds=rounds)
+        request = replace(self._request, kernel=standing.task.load_name, search=search)
         refusal = ""
         try:
             result = tune(request, [self._listener_of(standing.task)], bench=bench)
@@ -263,6 +268,17 @@ class _ProgramRun:
         self._changed(self.standings, number)
         if result.ended.reason == "interrupted":
             raise _StoppedError
+
+    def _in_time(self, part: float) -> SearchOptions:
+        """The search within what is left of a part of the time.
+
+        What comes first may begin, and comes to its end: else a budget that is shorter than to
+        open the board and to build would do the same again each time.
+        """
+        left_s = self._budget.left_s(part)
+        if left_s is not None and not self._measured:
+            left_s = max(left_s, _LEAST_S)
+        return replace(self._request.search, timeout_s=left_s, ends_builds=self._measured > 0)
 
     def _stored(self, request: TuningRequest) -> TuningResult:
         """What the study of a run that failed holds."""
@@ -305,5 +321,5 @@ class _ProgramRun:
 
     def _trials_left(self) -> int:
         if self._budget.trials is None:
-            return SLICE_TRIALS
+            return self._slice_trials
         return self._budget.trials - sum(standing.tried for standing in self.standings)

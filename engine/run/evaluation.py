@@ -25,6 +25,10 @@ class Evaluation:
         default: measured under a generous limit, which sets the limit of all others.
         limit: of a measurement; it waits for that of the default.
         race: ends a measurement early where it cannot be among the best.
+
+    Attributes:
+        build_end_s: when builds end that are under way, as `time.monotonic` gives it; None if they
+            come to their end.
     """
 
     def __init__(
@@ -40,6 +44,7 @@ class Evaluation:
         self._default = default
         self._limit = limit
         self._race = race
+        self.build_end_s: float | None = None
 
     def of(self, config: Config) -> Outcome:
         """Build and measure it."""
@@ -57,7 +62,7 @@ class Evaluation:
 
     def _build(self, config: Config, spans: list[Span]) -> Artifact | BuildFailure:
         with self._boards.waiting.building():
-            return self._builders.build(config, spans)
+            return self._builders.build(config, spans, self.build_end_s)
 
     def _of_default(self, config: Config) -> Outcome:
         wall_s = None

@@ -160,6 +160,8 @@ class TuningLoop:
         return wall_s if isinstance(wall_s, float) else None
 
     def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
+        if self._budget.ends_builds and self._budget.timeout_s is not None:
+            self._evaluation.build_end_s = start_s + self._budget.timeout_s
         self._fill(lanes, start_s)
         if self._pending:
             which = "next" if self._search.tried else "first"
@@ -176,6 +178,9 @@ class TuningLoop:
             for config, future in [one for one in self._awaited() if one[1].done()]:
                 outcome = future.result()
                 self._pending.remove((config, future))
+                if self._has_ended(outcome):
+                    self._second_tries.give_up(config)
+                    continue
                 self._tell(config, outcome)
                 self._second_tries.check(outcome.measurement.reason)
 
@@ -205,6 +210,12 @@ class TuningLoop:
     def _is_late(self, start_s: float) -> bool:
         timeout_s = self._budget.timeout_s
         return timeout_s is not None and time.monotonic() - start_s >= timeout_s
+
+    def _has_ended(self, outcome: Outcome) -> bool:
+        """Whether a configuration was not built, and the end of the time may be why."""
+        end_s = self._evaluation.build_end_s
+        is_over = end_s is not None and time.monotonic() >= end_s
+        return is_over and outcome.artifact is None and outcome.measurement.status == "board"
 
     def _wait_for_others(self, start_s: float) -> EndReason | None:
         """Wait while other tuners of the study measure its last trials; None if one of them gave

@@ -34,6 +34,7 @@ class SearchOptions:
         trials: distinct configurations to try in the study, earlier runs included; None for every
             valid one.
         timeout_s: start no new trials after this many seconds; None for no limit.
+        ends_builds: whether builds end then, too, and not only what has not begun.
         seed: of the sampler.
         until_converged: stop when the surrogate predicts no further improvement.
         rounds: in which the leaders are measured in turns at the end of a run, on a board whose
@@ -46,6 +47,7 @@ class SearchOptions:
     seed: int = 0
     until_converged: bool = False
     rounds: Rounds = ALL_ROUNDS
+    ends_builds: bool = False
 
 
 @dataclass(frozen=True)

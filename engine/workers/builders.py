@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -43,6 +44,7 @@ __all__ = ["BUILD_LIMIT_S", "Builder", "BuilderPool", "Builders"]
 BUILD_LIMIT_S = 60.0
 _NICENESS = 5  # a board measures first; on a busy machine, builds still get on
 _ATTEMPTS = 2  # a worker may also die of something other than its build
+_NO_TIME_LEFT = BuildFailure("the time of the run was over before it was built", "board")
 
 
 class Builder(Protocol):
@@ -56,7 +58,9 @@ class Builder(Protocol):
 class Builders(Protocol):
     """Builds configurations of one problem, several at once."""
 
-    def build(self, config: Config, spans: list[Span] | None = None) -> Artifact | BuildFailure:
+    def build(
+        self, config: Config, spans: list[Span] | None = None, end_s: float | None = None
+    ) -> Artifact | BuildFailure:
         """Build in the first free worker, as `BuilderPool.build` does."""
         ...
 
@@ -133,12 +137,15 @@ class BuilderPool:
         blueprint = Blueprint(_BuilderWorker, arguments, leaves_nothing=not kernel_files)
         self._workers = WorkerPool([blueprint] * jobs)
 
-    def build(self, config: Config, spans: list[Span] | None = None) -> Artifact | BuildFailure:
+    def build(
+        self, config: Config, spans: list[Span] | None = None, end_s: float | None = None
+    ) -> Artifact | BuildFailure:
         """Build in the first free worker; may be called from any thread.
 
         Args:
             config: what to build.
             spans: takes when and where it was built.
+            end_s: when to end it, as `time.monotonic` gives it; None for its own limit alone.
 
         Raises:
             PoolClosed: if the pool is closed before the build is done.
@@ -150,15 +157,18 @@ class BuilderPool:
         while attempts < _ATTEMPTS:
             attempts += 1
             with self._workers.lend() as worker, span(spans, "build", lambda: worker.place):
+                limit_s = self._limit_s if end_s is None else end_s - time.monotonic()
+                if limit_s <= 0:
+                    return _NO_TIME_LEFT
                 try:
                     built: Artifact | BuildFailure = worker.call(
-                        "build", config, timeout_s=self._limit_s
+                        "build", config, timeout_s=min(limit_s, self._limit_s)
                     )
                     return self._brought_here(built, worker)
                 except NodeLost:
                     attempts -= 1  # it says nothing about the build
                 except WorkerTimeout as late:
-                    return self._late(late.cpu_s)
+                    return _NO_TIME_LEFT if limit_s < self._limit_s else self._late(late.cpu_s)
                 except WorkerOutOfMemory:
                     return _out_of_memory(worker)
                 except WorkerDied:

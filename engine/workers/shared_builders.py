@@ -73,10 +73,12 @@ class ProblemBuilders:
         self._pool = pool
         self._problem, self._make_builder = problem, make_builder
 
-    def build(self, config: Config, spans: list[Span] | None = None) -> Artifact | BuildFailure:
+    def build(
+        self, config: Config, spans: list[Span] | None = None, end_s: float | None = None
+    ) -> Artifact | BuildFailure:
         """Build in the first free worker, as `BuilderPool.build` does."""
         sent = _ConfigOfProblem(config, self._problem, self._make_builder)
-        return self._pool.build(sent, spans)
+        return self._pool.build(sent, spans, end_s)
 
     def close(self) -> None:
         """End every worker of the pool at once."""

@@ -42,6 +42,7 @@ WIDE = SearchSpace(
 
 
 FAULTY: list[Mapping[str, ParameterValue]] = [{"run": "board", "time_ms": n} for n in range(1, 6)]
+HANGING: list[Mapping[str, ParameterValue]] = [{"build": "hang", "time_ms": n} for n in range(1, 4)]
 
 
 def table(*rows: Mapping[str, ParameterValue]) -> SearchSpace:
@@ -66,6 +67,7 @@ class Run:
         jobs: int = 1,
         build_limit_s: float = 100,
         deterministic: bool = True,
+        ends_builds: bool = False,
     ) -> None:
         self.events: list[Event] = []
         self.search = search or Search(space, seed=1)
@@ -77,7 +79,7 @@ class Run:
             BoardPool(
                 [BoardSource("fake", functools.partial(copy.copy, board)) for board in boards]
             ),
-            budget=Budget(trials, timeout_s),
+            budget=Budget(trials, timeout_s, ends_builds=ends_builds),
             in_flight=in_flight,
             repeats=1,
             deterministic=deterministic,
@@ -332,6 +334,15 @@ def test_nothing_new_starts_after_the_time_is_up() -> None:
     assert ended.reason == "timeout"
     assert 1 <= ended.measured <= 6
     assert ended.measured == run.search.tried
+
+
+def test_builds_end_with_the_time_where_asked() -> None:
+    run = Run(
+        table(*HANGING), timeout_s=0.2, in_flight=3, jobs=2, ends_builds=True, deterministic=False
+    )
+    assert run.loop.run().measured == 0
+    assert run.search.tried == 0
+    assert run.search.ask() is not None  # it was given back
 
 
 @pytest.mark.parametrize("outcome", ["correct", "board"])

@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from engine.programs.scheduler import SLICE_TRIALS, TaskState, next_task, program_time_s
+from engine.programs.scheduler import (
+    SLICE_TRIALS,
+    TaskState,
+    next_task,
+    program_time_s,
+    slice_trials,
+)
 
 
 def task(**changes: Any) -> TaskState:
@@ -84,3 +90,9 @@ def test_the_last_part_of_a_budget_goes_to_tasks_without_a_trial() -> None:
     assert next_task([promising, negligible, light], part_left=0.1) == 2
     tried = dataclasses.replace(light, tried=SLICE_TRIALS)
     assert next_task([promising, negligible, tried], part_left=0.1) == 0
+
+
+def test_where_time_alone_is_limited_no_builder_idles() -> None:
+    assert slice_trials(15, limits_trials=False) == 15
+    assert slice_trials(1, limits_trials=False) == SLICE_TRIALS
+    assert slice_trials(15, limits_trials=True) == SLICE_TRIALS
