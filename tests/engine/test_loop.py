@@ -24,6 +24,7 @@ from engine.run.events import Event, RunEnded, RunStarted, StageStarted, TrialFi
 from engine.run.loop import TuningLoop
 from engine.search import Search
 from engine.study.storage import open_study
+from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
 from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool
@@ -343,6 +344,18 @@ def test_builds_end_with_the_time_where_asked() -> None:
     assert run.loop.run().measured == 0
     assert run.search.tried == 0
     assert run.search.ask() is not None  # it was given back
+
+
+def test_a_build_under_way_ends_with_the_time() -> None:
+    pool = BuilderPool(FakeBuilder, jobs=1)
+    try:
+        assert not isinstance(pool.build(Config({})), BuildFailure)  # its process is there
+        left = pool.build(Config({"build": "hang"}), end_s=time.monotonic() + 0.5)
+        assert isinstance(left, BuildFailure)
+        assert (left.status, "time of the run was over" in left.reason) == ("board", True)
+        assert not isinstance(pool.build(Config({})), BuildFailure)
+    finally:
+        pool.close()
 
 
 @pytest.mark.parametrize("outcome", ["correct", "board"])
