@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from engine.programs.loose import loose_constants
 from engine.programs.watched import host_target, program_words, run_watched
 from engine.results.units import time_text
 from foundation.errors import UserError
@@ -147,7 +148,12 @@ class CallableApply(ModuleType):
 def _overlay(path: Path) -> Iterator[tuple[Path, Path]]:
     """Within the block, a file that says what to replace, and one for what was replaced."""
     captured = read_capture(path)
-    rules = [_rule(t, w) for t in captured.tasks if (w := captured.winners.get(t.key)) is not None]
+    loose = loose_constants(captured)
+    rules = [
+        _rule(task, winner, loose.get(task.kernel.digest, frozenset()))
+        for task in captured.tasks
+        if (winner := captured.winners.get(task.key)) is not None
+    ]
     if not rules:
         raise UserError(f"{path} holds no winner: tune it first, with the command tune {path}")
     with tempfile.TemporaryDirectory() as folder:
@@ -159,7 +165,7 @@ def _overlay(path: Path) -> Iterator[tuple[Path, Path]]:
         yield overlay, report
 
 
-def _rule(task: Task, winner: Winner) -> Rule:
+def _rule(task: Task, winner: Winner, loose: frozenset[str]) -> Rule:
     return Rule(
         task=task.key,
         call_key=task.call_key,
@@ -173,6 +179,7 @@ def _rule(task: Task, winner: Winner) -> Rule:
         grid=winner.grid,
         is_grid_callable=task.is_grid_callable,
         followed=sorted(_followed(task, winner)),
+        loose=sorted(loose),
         loads=winner.loads,
     )
 

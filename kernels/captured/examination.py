@@ -274,7 +274,9 @@ def examine_here(capture: Path, key: str, *, widens: bool) -> None:
             _keep_unexamined(capture, task, _failure(task.task.kernel.name, error))
 
 
-def _failure(name: str, error: Exception) -> str:
-    """What a kernel fails with, in one line: the last, which in errors of compilers says why."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+def _failure(name: str, error: BaseException) -> str:
+    """What a kernel fails with, in one line: the last of the first error, which says why."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^")]
     return f"{name} fails on its captured arguments: {type(error).__name__}: {(lines or [''])[-1]}"

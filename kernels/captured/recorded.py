@@ -128,7 +128,9 @@ class RecordedTask:
         known = {**parts, **{name: nested(name, parts) for name in self.task.arguments}}
         found = {}
         for name, function in self._kernel.heuristics.items():
-            found[name] = known[name] = function(known)
+            known[name] = function(known)
+            if name in self.deployed.constants:  # others are options, such as num_warps
+                found[name] = known[name]
         return found
 
     def _constant(self, value: Constant) -> Any:

@@ -16,6 +16,8 @@ from engine.programs.watched import program_words
 from foundation.errors import UserError
 from kernels.captured.task_file import read_capture
 
+FOLLOWS = ("cdiv(n, BLOCK)", "1", "1")
+
 # A kernel that is autotuned beside it.
 AUTOTUNED = (
     SHOWN
@@ -99,7 +101,7 @@ def applied(tmp_path: Path, body: str, head: str = SHOWN) -> tuple[str, str]:
 
 def test_a_winner_is_used_at_its_task_and_near_it(shown, tmp_path):
     shutil.copy(shown, tmp_path)
-    add_winners(tmp_path / "program.capture", {"BLOCK": 256})
+    add_winners(tmp_path / "program.capture", {"BLOCK": 256}, FOLLOWS)
     body = """
 print(show(1000), show(4000), show(9000), show(1000, other=1), show(1000, block=32))
 print(show_tuned(1000), show_tuned(2000), hasattr(tuned_kernel, 'bench_time'))
@@ -128,6 +130,29 @@ def test_a_winner_that_does_not_compile_here_is_not_used(shown, tmp_path):
     assert out in ("[64] [16]\n", "[64] [32]\n")
     assert said.count("as the program has it, since its winner fails here: ") == 2
     assert "arange's range must be a power of 2" in said
+
+
+def test_a_block_that_might_write_behind_the_tensors_of_other_sizes_is_not_used(tmp_path):
+    unmasked = SHOWN.replace(", mask=at < n", "")
+    for head, other in (unmasked, "[64]"), (SHOWN, "[256]"):
+        captured_here(tmp_path, "show(1024)" if head is unmasked else "show(1000)", head)
+        add_winners(tmp_path / "program.capture", {"BLOCK": 256}, FOLLOWS)
+        body = "print(show(1024), show(1280), show(1088))"
+        out, said = applied_here(tmp_path, body, head)
+        assert out == f"[256] [256] {other}\n"
+        assert ("nothing shows that the kernel has masks" in said) == (head is unmasked)
+
+
+@pytest.mark.long
+def test_kernels_of_torch_compile_for_any_size_get_blocks_that_fit_all(tmp_path):
+    head = "import torch, triton_rvv.inductor\ntriton_rvv.inductor.register()\n"
+    body = "f = torch.compile(torch.nn.functional.silu, dynamic=True)\n"
+    body += "for n in (64, 128): print(f(torch.ones(n, 384)).sum())"
+    captured(tmp_path, body, head)
+    add_winners(tmp_path / "program.capture", {"XBLOCK": 8192}, ("cdiv(xnumel, XBLOCK)", "1", "1"))
+    out, said = applied(tmp_path, body.replace("(64, 128)", "(64, 17)"), head)
+    assert "nothing shows that the kernel has masks" in said
+    assert out.count("tensor(") == 2
 
 
 def test_a_changed_source_runs_as_it_is(shown, tmp_path):

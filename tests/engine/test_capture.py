@@ -27,7 +27,8 @@ y = torch.randn(100000) * 3 + 10
 add(y, y, block=256)
 """
 AUTOTUNED = """
-@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.heuristics(
+    {"EVEN": lambda args: args["n"] % args["BLOCK"] == 0, "num_warps": lambda args: 4})
 @triton.jit
 def scale_kernel(x, out, n, EVEN: tl.constexpr, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -233,7 +234,12 @@ def test_autotuners_benchmarks_do_not_count(plain):
         is_own = task.kernel.name == "own_kernel"
         assert task.autotune_key == (() if is_own else ("n",))
         assert ("OwnTuner" if is_own else "Autotuner") in task.wrappers
-    assert tasks["scale_kernel"].heuristics == ("EVEN",)
+    assert tasks["scale_kernel"].heuristics == ("EVEN", "num_warps")
+
+
+def test_heuristics_give_options_that_are_no_constants(plain):
+    task = RecordedTask(by_name(plain)["scale_kernel"], plain)
+    assert task.derived(task.deployed.constants) == {"EVEN": False}
 
 
 def test_a_task_is_another_with_other_heuristics(plain):

@@ -7,9 +7,63 @@ import contextlib
 import functools
 import itertools
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["followed"]
+__all__ = ["Division", "divisions", "followed"]
+
+
+@dataclass(frozen=True)
+class Division:
+    """A size that a formula divides by a block.
+
+    Args:
+        names: the parameters that make the block.
+        size_names: the parameters that the size is read from.
+        sizes: one of them is meant.
+        block: the value.
+    """
+
+    names: frozenset[str]
+    size_names: frozenset[str]
+    sizes: tuple[int, ...]
+    block: int
+
+    @property
+    def reaches_behind(self) -> bool:
+        """Whether the last block is not full, whichever size is meant."""
+        return all(size % self.block for size in self.sizes)
+
+    @property
+    def is_even(self) -> bool:
+        """Whether all blocks are full, whichever size is meant."""
+        return not any(size % self.block for size in self.sizes)
+
+
+def divisions(text: str, values: Mapping[str, Any]) -> list[Division]:
+    """What a formula divides.
+
+    Args:
+        text: as in `followed`.
+        values: those of the kernel's parameters.
+
+    Raises:
+        ValueError: if a value is missing, or for a formula that has something else.
+    """
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
+    return [
+        Division(
+            _names(block),
+            _names(size),
+            tuple(_value(one, values) for one in _readings(size)),
+            _value(block, values),
+        )
+        for size, block in (call.args for call in calls)
+    ]
+
+
+def _names(node: ast.expr) -> frozenset[str]:
+    return frozenset(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
 
 
 def followed(text: str, before: Mapping[str, Any], after: Mapping[str, Any], programs: int) -> int:

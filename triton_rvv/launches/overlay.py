@@ -14,6 +14,7 @@ from typing import Any
 from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.decorators import decorators_of, kernel_under
 from triton_rvv.launches.distance import FARTHEST, is_far, size_distance
+from triton_rvv.launches.fitting import listed_values, reaching, unfit
 from triton_rvv.launches.forms import forms_of
 from triton_rvv.launches.generated import configurations_of, is_settled, loaded_kernel, settle
 from triton_rvv.launches.grid_text import followed
@@ -102,6 +103,7 @@ class Overlay:
         use, form, traits = launch.forms("overlay").find(*launch.looked_up)
         if use is None:
             use = self._decided(launch.kernel, launch.signature, "key", "family")
+            use = self._within(use, launch.bound, {})
             if use.rule is not None and _grid_with(launch, use.rule) is None:
                 use = self._use(_Use(None, use.kernel, why=_OTHER_GRID))
             form.remember(traits, use)
@@ -162,6 +164,7 @@ class Overlay:
                 "call_key",
                 "call_family",
             )
+            use = self._within(use, bound, listed_values(tuner.configs))
             form.remember(traits, use)
         if use.rule is None:
             return run(*args, **kwargs)
@@ -188,8 +191,14 @@ class Overlay:
         """Let torch.compile compile a kernel in its winner's configuration only."""
         function = loaded_kernel(tuner)
         digest = kernel_digest(function)
-        rule = next((rule for rule in self._rules if rule.kernel == digest), None)
+        rules = [rule for rule in self._rules if rule.kernel == digest]
+        if not rules:
+            return False
+        # Its sizes may be others in each launch.
+        listed = listed_values(configurations_of(tuner))
+        rule = next((rule for rule in rules if not reaching(rule, {}, listed)), None)
         if rule is None:
+            self._use(_Use(None, rules[0].name, why=reaching(rules[0], {}, listed)))
             return False
         if not is_settled(tuner, rule.config):
             settle(tuner, _configuration(configurations_of(tuner), rule.config))
@@ -236,7 +245,7 @@ class Overlay:
             return self._use(_Use(None, name, why=_FAR))
         if near:
             rule = min(near, key=lambda rule: size_distance(rule.sizes, signature.sizes))
-            why = _unfit(rule, signature, signature.chosen if key == "call_key" else frozenset())
+            why = unfit(rule, signature, signature.chosen if key == "call_key" else frozenset())
             used = None if why else rule
             return self._use(_Use(used, name, size_distance(rule.sizes, signature.sizes), why))
         tuned = [rule for rule in self._rules if rule.name == name]
@@ -245,24 +254,21 @@ class Overlay:
         why = "it was tuned with other types, constants or options" if tuned else ""
         return self._use(_Use(None, name, why=why))
 
+    def _within(
+        self, use: _Use, given: Mapping[str, Any], listed: Mapping[str, Sequence[Any]]
+    ) -> _Use:
+        """The use, unless its winner may reach behind the tensors at other sizes."""
+        if use.rule is None or not use.distance:
+            return use
+        own = {name: [given[name]] for name in use.rule.config if name in given}
+        why = reaching(use.rule, given, {**own, **listed})
+        return self._use(_Use(None, use.kernel, why=why)) if why else use
+
     def _use(self, use: _Use) -> _Use:
         """The one use of this kind."""
         with self._lock:
             about = use.why if use.rule is None else f"{use.rule.task} {use.distance}"
             return self._uses.setdefault((use.kernel, about), use)
-
-
-def _unfit(rule: Rule, signature: Signature, chosen: frozenset[str]) -> str:
-    """Why a rule for other sizes cannot be used; "" if it can.
-
-    A constant that the grid does not follow may have to cover a row, which may be longer here,
-    unless an autotuner has chosen it.
-    """
-    for name, value in rule.config.items():
-        changed = name in signature.constants and signature.constants[name] != value
-        if changed and name not in rule.followed and name not in chosen:
-            return f"it was tuned at other sizes, to which {name}={value} may be bound"
-    return ""
 
 
 def _substitute(launch: Launch, rule: Rule) -> bool:

@@ -26,6 +26,8 @@ class Rule:
         grid: formulas for a grid that the program gives as numbers, or None if it stays.
         is_grid_callable: whether the program gave a function for the grid.
         followed: the constants that the grid follows: others may have to fit the task's sizes.
+        loose: constants whose blocks may reach behind a size: the kernel was seen to leave out what
+            lies there, or the size is part of the kernel.
         loads: by parameter, what one load of a tensor descriptor takes.
     """
 
@@ -41,4 +43,5 @@ class Rule:
     grid: Sequence[str] | None
     is_grid_callable: bool
     followed: Sequence[str]
+    loose: Sequence[str] = ()
     loads: Mapping[str, Sequence[int]] = field(default_factory=dict)
