@@ -71,7 +71,7 @@ class KernelFile:
         """
         function = self.optional(name)
         if function is None:
-            spelt = self._spelt(name)
+            spelt = self.spelt(name)
             if self.kernel is not None and name == "arguments":
                 spelt = f"{self.name}_arguments or arguments"
             others = [n for n, v in vars(self.module).items() if inspect.isfunction(v)]
@@ -94,7 +94,7 @@ class KernelFile:
 
     def optional(self, name: str) -> Callable[..., Any] | None:
         """The function `name` of the kernel, or None."""
-        function = getattr(self.module, self._spelt(name), None)
+        function = getattr(self.module, self.spelt(name), None)
         return function if callable(function) else None
 
     @property
@@ -104,9 +104,9 @@ class KernelFile:
         Raises:
             UserError: if it says something else.
         """
-        said = getattr(self.module, self._spelt("ordered"), False)
+        said = getattr(self.module, self.spelt("ordered"), False)
         if not isinstance(said, bool):
-            raise UserError(f"{self.path}: {self._spelt('ordered')} is True or False, not {said!r}")
+            raise UserError(f"{self.path}: {self.spelt('ordered')} is True or False, not {said!r}")
         return said
 
     @property
@@ -116,7 +116,7 @@ class KernelFile:
         Raises:
             UserError: if it says something else, or names what is no parameter.
         """
-        spelt = self._spelt("kept_inputs")
+        spelt = self.spelt("kept_inputs")
         said = getattr(self.module, spelt, ())
         names = said if isinstance(said, list | tuple | set | frozenset) else [said]
         for name in names:
@@ -127,7 +127,8 @@ class KernelFile:
                 )
         return frozenset(names)
 
-    def _spelt(self, name: str) -> str:
+    def spelt(self, name: str) -> str:
+        """What the file calls one of these for this kernel, if it has several kernels."""
         has_its_own = any(hasattr(self.module, f"{self.name}_{n}") for n in _MAKERS)
         return f"{self.name}_{name}" if has_its_own and name in _OF_A_KERNEL else name
 

@@ -17,8 +17,8 @@ def relied_on(
     arguments: Callable[[Mapping[str, Change]], tuple[Argument, ...]],
     changes: Mapping[str, Change],
 ) -> tuple[str, ...]:
-    """The fewest inputs that have to stay as the file makes them for outputs to be right, if none
-    of the others is needed; empty if the configuration is right with all changes, or wrong without
+    """The fewest inputs that have to stay as the file makes them for outputs to be right, or more
+    if a run takes too long; empty if the configuration is right with all changes, or wrong without
     any.
 
     Args:
@@ -28,6 +28,8 @@ def relied_on(
     """
 
     def is_right(kept: tuple[str, ...]) -> bool:
+        if run.gave_up:  # each further run may take as long
+            return False
         others = {name: change for name, change in changes.items() if name not in kept}
         try:
             return run.is_right(arguments(others))

@@ -185,9 +185,10 @@ class _OwnKernel:
     def _note_on_kept(self) -> tuple[str, ...]:
         if not self._file.kept_inputs:
             return ()
+        names = ", ".join(sorted(self._file.kept_inputs))
         return (
-            "the kernel's file says kept_inputs: the winner is right for such "
-            f"{', '.join(sorted(self._file.kept_inputs))} as it gives, and perhaps for no other",
+            f"the kernel's file says {self._file.spelt('kept_inputs')}: the winner is right for "
+            f"such {names} as it gives, and perhaps for no other",
         )
 
     def on_inputs(self, problem: Problem, config: Config) -> str:
@@ -214,7 +215,7 @@ class _OwnKernel:
         return (
             f"{config} is right with {', '.join(names)} as {self._file.maker().__name__} makes "
             f"{them}, and wrong as the check changes {them}: if the kernel gets nothing else, "
-            f"write kept_inputs = {list(names)} into the file"
+            f"write {self._file.spelt('kept_inputs')} = {list(names)} into the file"
         )
 
     def _given(self, problem: Problem, launch: Launch) -> tuple[Argument, ...]:

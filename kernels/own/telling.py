@@ -23,6 +23,7 @@ from kernels.own.accesses import accesses_of
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.host_run import HostRun
 from kernels.own.launch import Launch
+from kernels.own.refused_changes import on_refused
 from kernels.values import data_set
 from launchers.arguments import Argument
 
@@ -148,7 +149,7 @@ def telling_changes(
         for name in integers:
             found = _with_integers(name, values[name].dtype, found, trials.first_right)
         found = _with_more(dict.fromkeys(numbers, _NUMBER), found, trials.first_right)
-    return Telling(found, _on_refused(trials.refused))
+    return Telling(found, on_refused(trials.refused))
 
 
 # Gives the first of some changes under which the default configuration is right; {} if there is
@@ -255,39 +256,6 @@ def _with_integers(
         base = alone.get(name, Change())
         alone = first_right({name: replace(base, marker=m)} for m in _MARKERS) or alone
     return (alone and first_right([{**found, **alone}])) or found
-
-
-def _on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
-    """What the default configuration gets wrong under the change of the fewest tensors.
-
-    Not with changes that few kernels mean to take: flags and labels are bytes, too, and most
-    integers places and lengths.
-    """
-    refused = [each for each in refused if not any(map(_is_unusual, each[0].values()))]
-    if not refused:
-        return ""
-    changes, mismatch = min(refused, key=lambda each: len(each[0]))
-    change = next(iter(changes.values()))
-    return (
-        f"the check keeps {', '.join(changes)} close to what arguments makes, since the default "
-        f"configuration differs from reference on other inputs: {_in_words(change)}, {mismatch}"
-    )
-
-
-def _is_unusual(change: Change) -> bool:
-    integers = change.extremes or change.negative or change.larger or bool(change.marker)
-    floats = change.zero_rows or change.halfway or change.infinite
-    return integers or floats or change.backwards or change.uneven
-
-
-def _in_words(change: Change) -> str:
-    if change.zeros:
-        return "with zeros among its elements"
-    if change.halves:
-        return "with some elements half as large"
-    ties = "some equal, none zero, " if change.ties else ""
-    signs = "of either sign and " if change.signs else ""
-    return f"with elements {ties}{signs}up to {change.row_scale * change.heavy:g} times as large"
 
 
 def _changeable(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.own.changed_inputs import Change
+from kernels.own.relied_on import relied_on
 from kernels.registry import load_kernel, make_problem
 
 FILE = (Path(__file__).parent / "written_for_whole_blocks.py").read_text()
@@ -48,6 +51,39 @@ def test_a_file_may_keep_inputs(tmp_path):
     )
     # What was found wrong with other inputs is measured again.
     assert kept.spec.source_digest == f"{plain.spec.source_digest}-kept-length_ptr"
+
+
+def test_a_kernel_of_several_keeps_inputs_under_its_own_name(tmp_path):
+    own = FILE
+    for name in ("arguments", "grid", "reference"):
+        own = own.replace(f"def {name}(", f"def sums_{name}(")
+    problem = problem_of(tmp_path, own)
+    assert problem.spec.on_inputs(problem, WHOLE).endswith(
+        "write sums_kept_inputs = ['length_ptr'] into the file"
+    )
+    kept = problem_of(tmp_path, f"{own}\nsums_kept_inputs = ['length_ptr']\n")
+    assert kept.spec.kept_inputs == {"length_ptr"}
+    (note,) = kept.spec.check(kept)
+    assert note.startswith("the kernel's file says sums_kept_inputs: ")
+
+
+class _Hanging:
+    """A configuration that hangs as soon as some input is changed."""
+
+    def __init__(self) -> None:
+        self.runs, self.gave_up = 0, False
+
+    def is_right(self, changes):
+        self.runs += 1
+        self.gave_up = bool(changes)
+        return not changes
+
+
+def test_no_more_is_run_after_a_run_that_took_too_long():
+    run: Any = _Hanging()
+    same: Any = dict
+    assert relied_on(run, same, dict.fromkeys("abc", Change(zeros=True))) == ()
+    assert run.runs == 1
 
 
 @pytest.mark.parametrize("said", ["['lengths_ptr']", "'lengths_ptr'", "[3]"])
