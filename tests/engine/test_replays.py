@@ -140,20 +140,20 @@ def test_an_interval_over_few_spaces_holds_what_it_says() -> None:
         assert found.high is not None
         held += found.low <= 0.2 <= found.high
     assert held >= 91
-    [few] = differences([scores("a", [1, 1, 1]), scores("other", [0] * 3)], list("abc"), 1)
+    [few] = differences([scores("a", [1] * 4), scores("other", [0] * 4)], list("abcd"), 1)
     assert (few.mean > 0.9, few.low, few.high, few.is_significant) == (True, None, None, False)
 
 
 def test_a_clear_lead_is_significant_and_a_mixed_one_is_not() -> None:
-    first = scores("first", [0.8, 0.7, 0.9, 0.6])
-    worse = scores("worse", [0.5, 0.4, 0.7, 0.2])
-    mixed = scores("mixed", [0.9, 0.6, 0.8, 0.68])
-    clear, even = differences([first, worse, mixed], list("abcd"), 1)
+    first = scores("first", [0.8, 0.7, 0.9, 0.6, 0.7])
+    worse = scores("worse", [0.5, 0.4, 0.7, 0.2, 0.4])
+    mixed = scores("mixed", [0.9, 0.6, 0.8, 0.68, 0.72])
+    clear, even = differences([first, worse, mixed], list("abcde"), 1)
     assert clear.is_significant
     assert clear.mean == pytest.approx(0.3, abs=0.02)
     assert not even.is_significant
-    ranks = ranks_of([first, worse, mixed], list("abcd"), 1)
+    ranks = ranks_of([first, worse, mixed], list("abcde"), 1)
     assert ranks is not None
-    assert ranks.mean == {"first": 1.5, "worse": 3.0, "mixed": 1.5}
+    assert ranks.mean == pytest.approx({"first": 1.6, "worse": 3.0, "mixed": 1.4})
     # Nemenyi's quantile for three is 2.343 (Demsar 2006, table 5).
-    assert ranks.critical_difference == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 4)), abs=2e-3)
+    assert ranks.critical_difference == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 5)), abs=2e-3)
