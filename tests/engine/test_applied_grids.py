@@ -12,7 +12,9 @@ import engine
 import triton_rvv
 from kernels.captured.task_file import read_capture
 from kernels.captured.task_values import Descriptor
+from triton_rvv.launches.fitting import reaching
 from triton_rvv.launches.grid_text import followed
+from triton_rvv.launches.rule import Rule
 
 
 def test_a_grid_of_numbers_follows_its_rule(tmp_path):
@@ -49,6 +51,15 @@ def test_a_block_that_may_have_to_cover_a_row_stays_at_other_sizes(tmp_path):
     out, said = applied_here(tmp_path, "print(show(60, numbers=True), show(50, numbers=True))")
     assert out == "[128] [64]\n"
     assert "may be bound" in said
+
+
+@pytest.mark.parametrize(
+    ("value", "own", "fits"),
+    [(64, 256, True), (96, 256, False), (False, True, False), (True, False, False), (0, 1, False)],
+)
+def test_only_blocks_divide_the_programs_own(value, own, fits):
+    rule = Rule("", "", "", "", "", "", [], [], {"BLOCK": value}, None, True, ["BLOCK"])
+    assert (reaching(rule, {}, {"BLOCK": [own]}) == "") == fits
 
 
 DESCRIBED = """

@@ -40,17 +40,22 @@ def reaching(rule: Rule, given: Mapping[str, Any], listed: Mapping[str, Sequence
         with contextlib.suppress(ValueError):
             for one in divisions(text, {**given, **rule.config}):
                 (even if one.is_even else uneven).update(one.names)
-    for name, value in rule.config.items():
-        own = listed.get(name, ())
-        # Blocks that divide the program's own end where those end.
-        is_own = value in own or (len(own) > 0 and not any(one % value for one in own))
-        is_free = name not in rule.followed or name in rule.loose
-        if not is_free and not is_own and name not in even - uneven:
+    for name in rule.followed:
+        if name in rule.loose or name not in rule.config:
+            continue
+        value, own = rule.config[name], listed.get(name, ())
+        if value not in own and not _divides(value, own) and name not in even - uneven:
             return (
                 f"it was tuned at other sizes, which {name}={value} divides, and nothing shows "
                 "that the kernel has masks"
             )
     return ""
+
+
+def _divides(value: Any, own: Sequence[Any]) -> bool:
+    """Whether a block ends wherever the program's own end; a grid may also follow a switch."""
+    numbers = [one for one in (value, *own) if type(one) is int and one > 0]
+    return len(own) > 0 and len(numbers) == len(own) + 1 and not any(one % value for one in own)
 
 
 def listed_values(configurations: Sequence[Any]) -> dict[str, list[Any]]:
