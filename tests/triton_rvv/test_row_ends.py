@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,17 @@ def unless_five(one: str, other: str) -> str:
     return chosen("t", "v", "fives", other) + chosen("u", "t", "zeros", one) + reduced("u")
 
 
+def widened(other: str) -> str:
+    """A choice of f16 that becomes f32, and what is behind the end of its mask."""
+    half = FLOATS.replace("f32", "f16")
+    return f"""
+    %h = "arith.truncf"(%v) : ({FLOATS}) -> {half}
+    %others = "arith.constant"() {{value = dense<{other}> : {half}}} : () -> {half}
+    %t = "arith.select"(%mask, %h, %others) : ({TRUTHS}, {half}, {half}) -> {half}
+    %u = "arith.extf"(%t) : ({half}) -> {FLOATS}
+    """
+
+
 @pytest.mark.parametrize(
     ("body", "behind"),
     [
@@ -73,6 +85,12 @@ def unless_five(one: str, other: str) -> str:
         pytest.param(chosen("u", "v", "fives") + reduced("u"), None, id="a sum of fives"),
         pytest.param(
             chosen("u", "v", "fives") + reduced("u", "arith.maxnumf"), [5], id="the largest"
+        ),
+        pytest.param(
+            widened("0xFC00") + reduced("u", "arith.maxnumf"), [-math.inf], id="an infinite one"
+        ),
+        pytest.param(
+            widened("0.1") + reduced("u", "arith.maxnumf"), None, id="not what f16 has rounded"
         ),
         pytest.param(chosen("u", "fives", "v") + reduced("u"), [0], id="a choice of numbers"),
         pytest.param(reduced("fives"), None, id="no mask at all"),

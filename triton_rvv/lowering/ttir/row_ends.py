@@ -193,8 +193,11 @@ class _Behind:
 _Fold = Callable[[Sequence[_Number]], _Number]
 
 
-def _same(numbers: Sequence[_Number]) -> _Number:
-    return numbers[0]
+def _widened(numbers: Sequence[_Number]) -> _Number:
+    """Of 0 and what is infinite: other numbers are as the kernel writes them, and a wider type
+    holds what the narrower one has rounded them to."""
+    number = numbers[0]
+    return number if number is not None and (number == 0 or math.isinf(number)) else None
 
 
 def _zero(numbers: Sequence[_Number]) -> _Number:
@@ -226,7 +229,7 @@ def _folds() -> Iterator[tuple[str, _Fold]]:
         yield f"arith.{name}", _zero
     for name in ("andi", "muli"):
         yield f"arith.{name}", _any_zero
-    yield from (("arith.extf", _same), ("arith.negf", _negative), ("math.absf", _absolute))
+    yield from (("arith.extf", _widened), ("arith.negf", _negative), ("math.absf", _absolute))
     yield from (("math.exp", _power), ("math.exp2", _power))
 
 
