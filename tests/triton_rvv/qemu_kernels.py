@@ -87,8 +87,8 @@ class KernelRunner:
     ) -> LauncherReport:
         """Run `kernel` over `grid` on a core with vectors of `vlen_bits`.
 
-        With the usual length the kernel's first case runs on this machine's own processor too, for
-        which a build takes twice as long as for a core.
+        With the usual length the kernel's first case of floats, of bf16 and of integers alone runs
+        on this machine's own processor too, for which a build takes twice as long as for a core.
 
         Args:
             kernel: the `@triton.jit` function.
@@ -154,9 +154,10 @@ class KernelRunner:
     ) -> None:
         key = _key(kernel, arguments, constants, known)
         if key not in self._objects:
-            if kernel in self._on_host:
+            kind = (kernel, *_kinds(arguments))
+            if kind in self._on_host:
                 return
-            self._on_host.add(kernel)
+            self._on_host.add(kind)
             with mock.patch.object(pipeline, "generate", _generated):
                 compiled = self._compiled(kernel, arguments, constants, known, host_target())
             self._objects[key] = compiled.object
@@ -209,6 +210,11 @@ class KernelRunner:
         paths[0].write_bytes(compiled)
         link_elf([paths[0], launcher_object(target)], paths[1])
         return paths[1]
+
+
+def _kinds(arguments: Sequence[Argument]) -> list[str]:
+    """Which of floats, bf16 and integers lie in arrays: conversions of bf16 have their own code."""
+    return sorted({argument.element_type[0] for argument in arguments if argument.is_pointer})
 
 
 def _key(
