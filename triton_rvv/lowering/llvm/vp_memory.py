@@ -56,8 +56,6 @@ def load_first_by_stride(
 
 def merge_first(builder: Builder, value: Val, count: Val, others: Val) -> Val:
     """The first `count` lanes of a value, and those of another one behind them."""
-    if not builder.abilities.has_vector_lengths:
-        return builder.select(first_lanes(builder, count, value.width), value, others)
     all_lanes, length = builder.splat(TRUE, value.width), _length(builder, count, value.width)
     name = f"llvm.vp.merge.{type_suffix(value)}"
     return builder.call(value.type, name, [all_lanes, value, others, length])
