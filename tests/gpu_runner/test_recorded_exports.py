@@ -153,7 +153,8 @@ def test_every_format_writes_or_says_why_not(
     done = export(["--format", format_name, "--storage", storage, "--out", str(tmp_path / "out")])
     said = capsys.readouterr()
     assert done == (0 if said.out else 1)
-    said_of = said.err.splitlines()
+    stage, *said_of = said.err.splitlines()
+    assert stage == f"stage=writing {format_name}"
     assert all(line.startswith("left out: ") for line in said_of)
     left_out = [s.study_name for s in read_studies(storage) if s.study_name in said.err]
     assert len(said_of) == len(left_out) == LEFT_OUT.get(format_name, 0)
