@@ -70,8 +70,10 @@ def overlay(tmp_path) -> Overlay:
     return Overlay([rule], tmp_path / "report")
 
 
-def used(overlay: Overlay) -> int:
-    """How many kernels got a winner."""
+def counted(overlay: Overlay, tuner: Any, launches: int) -> int:
+    """How many of these launches count as a winner's. Preparing a kernel launches nothing."""
+    for _ in range(launches):
+        overlay.launch(InductorLaunch(tuner, ()), lambda: None)
     return sum(use.launches for use in overlay._uses.values())
 
 
@@ -81,7 +83,8 @@ def test_a_kernel_from_the_cache_is_compiled_again_in_its_winners_configuration(
     assert [config.kwargs for config in tuner.configs] == [{"XBLOCK": 64}]
     assert tuner.compile_results == []
     assert tuner.fn.fn is not None
-    assert used(overlay) == 1
+    assert counted(overlay, tuner, launches=0) == 0
+    assert counted(overlay, tuner, launches=2) == 2
 
 
 def test_a_kernel_that_was_compiled_as_its_winner_is_taken(overlay):
@@ -89,7 +92,7 @@ def test_a_kernel_that_was_compiled_as_its_winner_is_taken(overlay):
     results = tuner.compile_results
     assert overlay.prepared(tuner)
     assert tuner.compile_results is results
-    assert used(overlay) == 1
+    assert counted(overlay, tuner, launches=1) == 1
 
 
 def test_nothing_is_tried_beside_the_winner(overlay):
@@ -112,8 +115,10 @@ def test_what_a_winner_leaves_open_stays_as_listed(overlay):
 def test_another_kernel_is_left_as_it_is(overlay):
     tuner = tuner_of(512)
     tuner.fn = triton.jit(other)
+    assert overlay.prepared(tuner_of(512))
     assert not overlay.prepared(tuner)
     assert [config.kwargs for config in tuner.configs] == [{"XBLOCK": 512}]
+    assert counted(overlay, tuner, launches=1) == 0
 
 
 def test_a_size_that_is_a_constant_is_passed_all_the_same():
