@@ -84,7 +84,7 @@ def test_a_signal_is_told_apart_and_a_missing_perf_leaves_the_run(perf, open_boa
     assert counts.status == 128 + 6
     assert counts.scopes[0].counts["first"] is None
     assert counts.scopes[0].time_s is None
-    assert counts.notes == ("no events were counted: Access is limited.",)
+    assert counts.notes == ("no events were counted: Access is limited",)
 
 
 def test_a_program_without_end_is_ended(open_board, tmp_path, monkeypatch):
