@@ -198,7 +198,7 @@ def test_searches_are_compared_and_not_replayed_again(tmp_path, capsys) -> None:
     output, progress = capsys.readouterr()
     assert progress.startswith("left out: 1 file of folders, neither T4 nor a cache of Kernel Tune")
     assert "3 spaces, 2 searches of each" in output
-    assert re.search(r"spread against mine: \S+ at P@10 \(fewer than 4 spaces, so with", output)
+    assert re.search(r"spread against mine: \S+ at P@10 \(fewer than 5 spaces, so with", output)
     assert "Friedman p = " in output
     started = (tmp_path / "searches.txt").read_text()
     assert len(started.splitlines()) == 6
