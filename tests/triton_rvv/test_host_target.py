@@ -73,3 +73,35 @@ def test_shorter_vectors_than_the_machine_has(vector_bits, registers):
     slots = (ctypes.c_uint64 * 4)(*(x.ctypes.data for x in (a, b, c)), n)
     kernel.run_programs(CALL_HEADER.pack(0, 2, 1, 2, 1, 1, 0) + bytes(slots))
     np.testing.assert_allclose(c, a @ b + a.sum(1, keepdims=True), rtol=1e-4, atol=1e-4)
+
+
+@triton.jit
+def padded_kernel(x_ptr, y_ptr, m, WIDTH: tl.constexpr, BLOCK: tl.constexpr, FILL: tl.constexpr):
+    rows, columns = tl.arange(0, 4), tl.arange(0, BLOCK)
+    mask = (rows < m)[:, None] & (columns < WIDTH)[None, :]
+    x = tl.load(x_ptr + rows[:, None] * WIDTH + columns[None, :], mask=mask, other=FILL)
+    tl.store(y_ptr + rows[:, None] * BLOCK + columns[None, :], x)
+
+
+@pytest.mark.parametrize(
+    ("element", "dtype", "fill"),
+    [("fp32", "f4", 0), ("fp64", "f8", 0), ("i32", "i4", 5), ("i64", "i8", 0)],
+)
+def test_registers_that_a_mask_leaves_out_are_filled_without_avx512(element, dtype, fill):
+    features = host_target().features.split(",")
+    if "+avx2" not in features:
+        pytest.skip("this processor has no AVX2")
+    fewer = ",".join(f"-{name[1:]}" if "avx512" in name else name for name in features)
+    target = dataclasses.replace(
+        host_target(), cpu="haswell", features=fewer, vector_bits=256, vector_registers=16
+    )
+    signature = {"x_ptr": f"*{element}", "y_ptr": f"*{element}", "m": "i32"}
+    constants = {"WIDTH": 24, "BLOCK": 32, "FILL": fill}
+    kernel = load_object(compile_kernel(padded_kernel, signature, constants, target).object)
+    x = np.arange(1, 97, dtype=dtype).reshape(4, 24)
+    y = np.full((4, 32), 77, x.dtype)
+    slots = (ctypes.c_uint64 * 3)(x.ctypes.data, y.ctypes.data, 3)
+    kernel.run_programs(CALL_HEADER.pack(0, 1, 1, 1, 1, 1, 0) + bytes(slots))
+    expected = np.full_like(y, fill)
+    expected[:3, :24] = x[:3]
+    np.testing.assert_array_equal(y, expected)

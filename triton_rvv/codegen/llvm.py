@@ -193,6 +193,8 @@ def _machine(triple: str, cpu: str, features: str, level: int = 3) -> Any:
     llvm.set_option("triton_rvv", "--enable-post-misched=false")
     # Nor does a chain of multiply-adds move behind all of its loads, to where its result is stored.
     llvm.set_option("triton_rvv", "--instcombine-code-sinking=false")
+    # It ends the process where a masked load became a plain one, whose size it takes for unknown.
+    llvm.set_option("triton_rvv", "--x86-disable-avoid-SFB")
     layout = {"reloc": "pic", "codemodel": "small"}  # in a process or in a static executable
     if triple.startswith("riscv64"):
         layout = {"reloc": "static", "codemodel": "medium", "abiname": "lp64d"}

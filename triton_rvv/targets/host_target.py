@@ -82,6 +82,12 @@ class HostTarget:
         return self.vector_bits == 512 and "+avx512f" in self.features.split(",")
 
     @property
+    def loads_masked_registers(self) -> bool:
+        """AVX2 does; AVX-512 has registers of their own for masks."""
+        features = self.features.split(",")
+        return "+avx2" in features and "+avx512vl" not in features
+
+    @property
     def transposes_registers(self) -> bool:
         return True
 

@@ -103,6 +103,11 @@ class Target(Protocol):
         ...
 
     @property
+    def loads_masked_registers(self) -> bool:
+        """Whether an instruction loads 256 bits under a mask that lies in such a register, too."""
+        ...
+
+    @property
     def transposes_registers(self) -> bool:
         """Whether squares of elements are loaded by row and transposed, not gathered by column."""
         ...
@@ -240,6 +245,10 @@ class RVVTarget:
 
     @property
     def scales_floats(self) -> bool:
+        return False
+
+    @property
+    def loads_masked_registers(self) -> bool:
         return False
 
     @property

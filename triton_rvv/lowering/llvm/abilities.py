@@ -19,6 +19,7 @@ class Abilities:
         scales_floats: products of registers of floats and powers of two.
         rvv_bits: RISC-V's vector instructions, on registers of so many bits; 0 without them.
         foresees_rows: loads of rows that a walk comes to, without being asked for them.
+        loads_masked_registers: loads of 256 bits under a mask that is itself in such a register.
         machine: caches and latencies that decide between ways to write the same.
     """
 
@@ -26,6 +27,7 @@ class Abilities:
     scales_floats: bool = False
     rvv_bits: int = 0
     foresees_rows: bool = False
+    loads_masked_registers: bool = False
     machine: Machine = X60
 
     @property
@@ -49,5 +51,9 @@ def abilities_of(target: Target) -> Abilities:
         bits = target.vector_bits
         return Abilities(target.converts_bf16, target.scales_floats, bits, machine=target.machine)
     return Abilities(
-        target.converts_bf16, target.scales_floats, foresees_rows=True, machine=target.machine
+        target.converts_bf16,
+        target.scales_floats,
+        foresees_rows=True,
+        loads_masked_registers=target.loads_masked_registers,
+        machine=target.machine,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 __all__ = [
     "FALSE",
     "TRUE",
+    "ZEROS",
     "Val",
     "float_constant",
     "folded",
@@ -56,6 +57,8 @@ class Val:
 
 
 TRUE, FALSE = Val("i1", "true"), Val("i1", "false")
+# How constants of 0 are written, as integers and as floats of 16, 32 and 64 bits.
+ZEROS = frozenset(["0", "0.0", "0xH0000", "0x0000000000000000"])
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.masked_loads import masked_load
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer, type_suffix
 
 __all__ = [
@@ -30,11 +31,10 @@ def load_first(
     Unless anything `is_seen` of what is behind them: then it is whatever the register held.
     """
     type_, width = fill.type, fill.width
+    if not builder.abilities.has_vector_lengths:
+        return masked_load(builder, address, first_lanes(builder, count, width), fill, align)
     aligned = Val(f"ptr align {align}", address.ref)
     suffix = type_suffix(fill)
-    if not builder.abilities.has_vector_lengths:
-        mask = first_lanes(builder, count, width)
-        return builder.call(type_, f"llvm.masked.load.{suffix}.p0", [aligned, mask, fill])
     all_lanes, length = builder.splat(TRUE, width), _length(builder, count, width)
     loaded = builder.call(type_, f"llvm.vp.load.{suffix}.p0", [aligned, all_lanes, length])
     if not is_seen:

@@ -21,7 +21,8 @@ from triton_rvv.lowering.blocks.recipes import Splat, guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import READ, Builder
-from triton_rvv.lowering.llvm.values import FALSE, Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.llvm.masked_loads import masked_load
+from triton_rvv.lowering.llvm.values import FALSE, ZEROS, Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.vectors import transposed
 from triton_rvv.lowering.llvm.vp_memory import first_lanes, load_first, load_first_by_stride
 from triton_rvv.lowering.memory.conditions import condition_at, first_where
@@ -151,7 +152,7 @@ class Load(Tensor):
     def fills_with_zeros(self) -> bool:
         """Whether elements that a mask leaves out are 0."""
         other = self.other
-        return other is None or (isinstance(other, Splat) and other.value.ref in _ZEROS)
+        return other is None or (isinstance(other, Splat) and other.value.ref in ZEROS)
 
     @property
     def _is_plain_when_guarded(self) -> bool:
@@ -229,7 +230,7 @@ class Load(Tensor):
         else:
             addresses = self.pointers.at(builder, point)
             condition = first_where(builder, condition, point.lanes, point.width)
-            value = self._call(builder, "llvm.masked.gather", addresses, condition, point)
+            value = self._gathered(builder, addresses, condition, point)
             if condition.truth is True:
                 prefetch_columns_ahead(builder, pointers, point)
         return loaded(builder, value, self.element)
@@ -257,7 +258,8 @@ class Load(Tensor):
             prefetch_ahead(builder, pointers, point, row, READ)
         else:
             wanted = first_where(builder, condition, lanes, point.width)
-            value = self._call(builder, "llvm.masked.load", row, wanted, point)
+            mask, fill = builder.splat(wanted, point.width), self._fill(builder, point)
+            value = masked_load(builder, row, mask, fill, size_bytes)
             if self._is_run_of_list and pointers.components[-2].may_be_linear:
                 prefetch_ahead(builder, pointers, point, row, READ, is_aligned=False)
             elif lanes is None and pointers.advance is not None:
@@ -325,18 +327,14 @@ class Load(Tensor):
         one = VectorIndex(point.index, point.start, 1, point.version, point.memo)
         return load_scalar(builder, self.element, address, condition, self._fill(builder, one))
 
-    def _call(
-        self, builder: Builder, name: str, address: Val, condition: Val, point: VectorIndex
+    def _gathered(
+        self, builder: Builder, addresses: Val, condition: Val, point: VectorIndex
     ) -> Val:
-        """A masked load or gather, with the fill value in the lanes that are off."""
-        element = memory_type(self.element)
-        type_ = vector_type(element, point.width)
-        fill = self._fill(builder, point)
-        mask = builder.splat(condition, point.width)
-        suffix = f"{type_suffix(fill)}.{type_suffix(address)}"
-        aligned = Val(f"{address.type} align {self.element.size_bytes}", address.ref)
-        arguments = [aligned, mask, fill]
-        return builder.call(type_, f"{name}.{suffix}", arguments)
+        """Elements from anywhere, with the fill value in the lanes that are off."""
+        fill, mask = self._fill(builder, point), builder.splat(condition, point.width)
+        suffix = f"{type_suffix(fill)}.{type_suffix(addresses)}"
+        aligned = Val(f"{addresses.type} align {self.element.size_bytes}", addresses.ref)
+        return builder.call(fill.type, f"llvm.masked.gather.{suffix}", [aligned, mask, fill])
 
     def _fill(self, builder: Builder, point: VectorIndex) -> Val:
         """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""
@@ -344,7 +342,3 @@ class Load(Tensor):
             element = memory_type(self.element)
             return builder.splat(Val(element, zero(element)), point.width)
         return stored(builder, self.other.at(builder, point))
-
-
-# How constants of 0 are written, as integers and as floats of 16, 32 and 64 bits.
-_ZEROS = frozenset(["0", "0.0", "0xH0000", "0x0000000000000000"])
