@@ -38,7 +38,7 @@ class Change:
             second one has a zero.
         halfway: whether, of one row of eight, every fourth element lies halfway between two
             integers.
-        infinite: whether, of one row of eight, every fourth element is minus infinity.
+        infinite: whether, of one row of eight, the last element but one is minus infinity.
         zeros: whether one element of eight becomes zero, of integers.
         extremes: whether one element of eight becomes the largest of its type, and one the
             smallest, of integers.
@@ -157,8 +157,10 @@ def _changed_floats(
     if change.halfway:  # of fewer than seven rows, the first
         some = rows[(6 if len(rows) > 6 else 0) :: _ROWS, 1::4]
         some.copy_(some.floor() + 0.5)
-    if change.infinite:  # of fewer than eight rows, the last
-        rows[min(7, len(rows) - 1) :: _ROWS, 3::4] = -torch.inf
+    # Of fewer than eight rows, the last. What walks along a row, by blocks or with an extreme in
+    # each lane, has seen numbers before.
+    if change.infinite:
+        rows[min(7, len(rows) - 1) :: _ROWS, -2:-1] = -torch.inf
     return rows.reshape(memory.shape).to(memory.dtype)
 
 
