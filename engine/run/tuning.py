@@ -39,7 +39,7 @@ from search_spaces.space import SearchSpace
 
 __all__ = ["TuningResult", "tune"]
 
-# Wrong configurations of which a run looks for inputs on which they are right, a second for each.
+# A run looks for inputs on which so many wrong configurations are right; each takes it a second.
 _LOOKED_AT = 3
 
 

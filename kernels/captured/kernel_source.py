@@ -96,7 +96,7 @@ def _refusal(kernel: Kernel, failed: Sequence[Exception], *, is_there: bool) -> 
 
     Args:
         kernel: what was recorded of it.
-        failed: the imports that failed, of which the kernel may need some.
+        failed: the imports that failed; the kernel may need some of them.
         is_there: whether there is one of its name.
     """
     error = f"{type(failed[0]).__name__}: {failed[0]}" if failed else ""

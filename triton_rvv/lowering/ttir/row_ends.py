@@ -29,7 +29,7 @@ _Number = float | int | None
 _LESS, _GREATER = ("slt", "sle"), ("sgt", "sge")
 _ELEMENTWISE = ("arith.", "math.", "tt.fp_to_fp", "tt.addptr", "tt.bitcast", "tt.precise_")
 _EXTREMES = ("max", "min")
-# Combinations of which a number with itself is the number, whichever it is, besides extremes.
+# Combinations, besides extremes, that leave a number as it is when they combine it with itself.
 _IDEMPOTENT = ("arith.andi", "arith.ori")
 _SUMS = ("arith.addf", "arith.addi", "arith.xori")
 
