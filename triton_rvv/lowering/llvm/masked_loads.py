@@ -42,15 +42,17 @@ def masked_load(builder: Builder, address: Val, mask: Val, fill: Val, align: int
 def _by_registers(
     builder: Builder, name: str, address: Val, mask: Val, fill: Val, lanes: int
 ) -> Val:
-    """Register by register, which LLVM 22.1 gets wrong: a register of a longer vector whose lanes
-    are all off is loaded as if they were on, if that is known to its code generator alone."""
-    _, element_bits = _REGISTER_LOADS[fill.element]
+    """The same as one load for each register.
+
+    Where LLVM 22.1 splits a longer vector and its code generator finds that all lanes of a register
+    are off, it loads them as if they were on.
+    """
     number = builder.repeated(fill)
     registers = []
     for first in range(0, fill.width, lanes):
         some = builder.lanes(mask, first, lanes)
         place = builder.element_pointer(fill.element, address, integer(first))
-        signs = builder.cast("sext", some, f"i{element_bits}")
+        signs = builder.cast("sext", some, f"i{_REGISTER_BITS // lanes}")
         loaded = builder.call(vector_type(fill.element, lanes), name, [place, signs])
         if number is None or number.ref not in ZEROS:  # the instruction gives zeros
             loaded = builder.select(some, loaded, builder.lanes(fill, first, lanes))
