@@ -48,6 +48,7 @@ _NAMES = (
     "hand_seventh_held_out",
     "hand_eighth_draw",
     "hand_eighth_held_out",
+    "hand_ninth_draw",
 )
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
