@@ -22,7 +22,7 @@ from triton.runtime.jit import JITFunction
 
 from foundation.errors import UserError
 from foundation.printing import others_print_aside
-from kernels.captured.defined import defined
+from kernels.captured.defined import defined, give_what_is_missing
 from kernels.captured.needed_source import needed_part
 from kernels.captured.task import Kernel
 from kernels.own.other_kernels import asked_for_device
@@ -84,7 +84,8 @@ def loaded_kernel(kernel: Kernel, heuristics: tuple[str, ...], *, whole: bool) -
         except Exception as error:  # whatever a module does when it is imported elsewhere
             failed.append(error)
     found = found or _made(kernel, failed)
-    if kernel.definition and (found is None or kernel_digest(found.function) != kernel.digest):
+    is_it = found is not None and kernel_digest(found.function) == kernel.digest
+    if not is_it and not kernel.has_file:
         found = None if heuristics else _defined(kernel)
     if found is None or kernel_digest(found.function) != kernel.digest:
         raise UserError(_refusal(kernel, failed, is_there=found is not None))
@@ -268,6 +269,7 @@ def _found(module: ModuleType, kernel: Kernel) -> LoadedKernel | None:
         return _alone(module, kernel)
     if road.function.fn.__name__ != kernel.name:
         return _alone(module, kernel)
+    give_what_is_missing(road.function, kernel.definition)
     heuristics: dict[str, Callable[[Mapping[str, Any]], Any]] = {}
     for decorator in road.decorators:
         if isinstance(decorator, Heuristics):
@@ -286,8 +288,10 @@ def _alone(module: ModuleType, kernel: Kernel) -> LoadedKernel | None:
     with contextlib.suppress(Exception):
         exec(compile(text, file, "exec"), scope.__dict__)
     made = vars(scope).get(kernel.name)
-    is_same = isinstance(made, JITFunction) and kernel_digest(made) == kernel.digest
-    return LoadedKernel(made, {}) if is_same else None
+    if not isinstance(made, JITFunction):
+        return None
+    give_what_is_missing(made, kernel.definition)
+    return LoadedKernel(made, {}) if kernel_digest(made) == kernel.digest else None
 
 
 def _definitions(source: str) -> list[ast.stmt]:

@@ -105,8 +105,9 @@ class Kernel:
         captured: assignments of what it takes from the function that made it, a line each.
         global_values: the same of what it reads of its module.
         package: of its module, which relative imports begin with; "" for none.
-        definition: of `triton_rvv.launches.definition`, which makes it again; "" where its file
-            has it.
+        definition: of `triton_rvv.launches.definition`, which makes it again, and gives it what a
+            program puts into its module; "" of torch.compile.
+        has_file: whether its file has it by its name.
     """
 
     module: str
@@ -121,6 +122,7 @@ class Kernel:
     global_values: str = ""
     package: str = ""
     definition: str = field(repr=False, default="")
+    has_file: bool = True
 
     @property
     def name(self) -> str:

@@ -35,11 +35,12 @@ def task_of(
 
     Args:
         record: of the kind "task".
-        sources: texts of files by their digests.
+        sources: texts of files, and definitions, by their digests.
         launches, timed_launches, time_s: as in `Task`.
     """
     kernel = dict(record["kernel"])
-    kernel["module_source"] = sources.get(kernel["module_source"], "")
+    for name in ("module_source", "definition"):
+        kernel[name] = sources.get(kernel.get(name, ""), "")
     configurations = record["configurations"]
     return Task(
         key=record["key"],

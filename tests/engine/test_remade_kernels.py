@@ -28,12 +28,32 @@ def of_module(x, out, n, BLOCK: tl.constexpr):
 """,
 }
 
+# A module whose kernel reads what a program puts there, and what only the program can import.
+INCOMPLETE = """
+import triton
+import triton.language as tl
+import made_by_program
+exp = made_by_program.tl.exp
+
+@triton.jit
+def reached(x):
+    return exp(x) + OFFSET
+
+@triton.jit
+def incomplete(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = inserted(reached(tl.load(x + at, mask=at < n))) + libdevice_erf(1.0)
+    tl.store(out + at, value, mask=at < n)
+"""
+
 # Kernels of a package, of a module, and of functions, wrappers and texts of a program.
 PROGRAM = '''
 import collections, linecache
-sys.modules["made_by_program"] = sys
+sys.modules["made_by_program"] = sys.modules["__main__"]
 from apart.module import of_module
 from .helper import third
+from . import incomplete_module
+from triton.language.extra.cuda import libdevice
 
 def computed(): return 3 if torch.ones(1).sum() > 0 else 4
 SHIFT = tl.constexpr(computed())
@@ -121,7 +141,12 @@ def called(x, out, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + at, half(tl.load(x + at, mask=at < n)), mask=at < n)
 
+libdevice_erf = libdevice.erf
+OFFSET = tl.constexpr(5)
+vars(incomplete_module).update(inserted=half, OFFSET=OFFSET, libdevice_erf=libdevice_erf)
+
 out = torch.empty_like(x)
+incomplete_module.incomplete[(16,)](x, out, 1000, BLOCK=64)
 of_module[(16,)](x, out, 1000, BLOCK=64)
 held[(16,)](x, out, 1000, BLOCK=64)
 called(x, out, 1000, BLOCK=64)
@@ -139,6 +164,7 @@ def test_kernels_of_a_program_are_made_again_however_it_made_them(tmp_path):
     for name, text in PACKAGE.items():
         (tmp_path / "apart" / f"{name}.py").write_text(text)
     (tmp_path / "helper.py").write_text(PACKAGE["other"])
+    (tmp_path / "incomplete_module.py").write_text(INCOMPLETE)
     written(tmp_path, PROGRAM)
     capture = tmp_path / "program.capture"
     command = [sys.executable, "-m", f"{tmp_path.name}.program"]
@@ -146,10 +172,14 @@ def test_kernels_of_a_program_are_made_again_however_it_made_them(tmp_path):
         patch.setenv("PYTHONPATH", os.pathsep.join(map(str, (tmp_path, tmp_path.parent))))
         assert capture_program(command, capture, keep_data=False) == 0
     tasks = read_capture(capture).tasks
-    names = ["called", "closed", "executed", "held", "of_kernel", "of_module", "plain"]
-    names += ["with_function", "with_globals"]
+    names = ["called", "closed", "executed", "held", "incomplete", "of_kernel", "of_module"]
+    names += ["plain", "with_function", "with_globals"]
     assert sorted(task.kernel.name for task in tasks) == names
     for task in tasks:
         deployed = load_task(capture, task.key).deployed
         assert deployed.function.fn.__name__ == task.kernel.name
         assert deployed.constants["BLOCK"] == 64
+        if task.kernel.name == "incomplete":
+            scope = deployed.function.fn.__globals__
+            assert {"inserted", "reached", "libdevice_erf"} <= {*scope}
+            assert {"exp", "OFFSET"} <= {*scope["reached"].fn.__globals__}

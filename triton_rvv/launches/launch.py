@@ -105,12 +105,13 @@ class Launch:
         """Whether the grid follows the constants by itself."""
         return callable(self.grid)
 
-    def record(self, signature: Signature, source: str) -> dict[str, Any]:
+    def record(self, signature: Signature, source: str, definition: str) -> dict[str, Any]:
         """A task's record in a capture's file, without the contents of its memory.
 
         Args:
             signature: of this launch.
             source: the digest of its module's text.
+            definition: the digest of its definition.
         """
         from triton.runtime.driver import driver
 
@@ -123,7 +124,7 @@ class Launch:
             "family": signature.family,
             "call_family": signature.call_family,
             "sizes": signature.sizes,
-            "kernel": self._kernel_record(signature.kernel, source),
+            "kernel": self._kernel_record(signature.kernel, source, definition),
             "arguments": signature.arguments,
             "constants": signature.constants,
             "options": signature.options,
@@ -149,7 +150,11 @@ class Launch:
         except OSError:
             return ""
 
-    def _kernel_record(self, digest: str, source: str) -> dict[str, Any]:
+    def definition(self) -> str:
+        """What the kernel reads, and reaches; "" of torch.compile, whose text has it all."""
+        return "" if self.is_generated else definition(self.kernel)
+
+    def _kernel_record(self, digest: str, source: str, definition: str) -> dict[str, Any]:
         kernel = self.kernel
         return {
             "module": kernel.module,
@@ -163,13 +168,14 @@ class Launch:
             "package": kernel.fn.__globals__.get("__package__") or "",
             "module_source": source,
             "is_generated": self.is_generated,
-            "definition": definition(kernel) if self._has_no_file() else "",
+            "definition": definition,
+            "has_file": self._has_file(),
         }
 
-    def _has_no_file(self) -> bool:
-        """Whether no file has the kernel by its name, as one that a function makes of others."""
+    def _has_file(self) -> bool:
+        """Whether a file has the kernel by its name, unlike one that a function makes of others."""
         function = self.kernel.fn
-        return "<locals>" in function.__qualname__ or not Path(inspect.getfile(function)).is_file()
+        return "<locals>" not in function.__qualname__ and Path(inspect.getfile(function)).is_file()
 
     def _samples(self, decorators: Decorators) -> Iterator[dict[str, Any]]:
         """What a grid that is a function gives for other constants."""

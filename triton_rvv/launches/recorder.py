@@ -198,16 +198,21 @@ class Recorder:
             }
             for number, memory in enumerate(signature.ranges)
         ]
-        text = launch.module_source()
-        digest = hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
-        if text:
-            self._file.source(digest, text)
-        self._file.write("task", **launch.record(signature, digest), storages=storages)
+        texts = [self._kept(text) for text in (launch.module_source(), launch.definition())]
+        self._file.write("task", **launch.record(signature, *texts), storages=storages)
         entry = _Entry(signature.key, new_timer(), signature.sizes, signature.frame)
         with self._lock:
             entry = self._entries.setdefault(signature.key, entry)
             self._similar.setdefault(signature.family, []).append(entry)
         return entry
+
+    def _kept(self, text: str) -> str:
+        """The digest of a text, which the file has once; "" for none."""
+        if not text:
+            return ""
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        self._file.source(digest, text)
+        return digest
 
     def _note(self, kernel: Any, error: Exception) -> None:
         name = f"{kernel.module}.{kernel.fn.__qualname__}"
