@@ -1,7 +1,8 @@
 """Six of the twelve kernels of the ninth draw, that `hand_ninth_draw.c` has in RVV intrinsics.
 
 `random.Random(20261128).sample` drew twelve of these 53 names before any was written; the first six
-were to be worked on. Kernels are as users write them.
+were to be worked on. Kernels are as users write them. welford_merge and dilate_bytes were written
+in intrinsics again after a run had shown the cycles of both sides.
 
     goertzel_bank biquad_channels fft_radix4_stage autocorrelation_lags polyphase_decimate
     sobel_magnitude bayer_to_rgb dilate_bytes integral_image_rows rotate_quarter_bytes
