@@ -17,9 +17,9 @@ __all__ = ["ROBUST_ORDER", "robust_lines", "robust_record", "robust_sentence", "
 ROBUST_ORDER = {"mean": ", by mean loss over all models", "worst": ", by worst loss", "off": ""}
 
 _AIMS = {
-    "mean": "the least mean loss over all models",
-    "worst": "the least loss under any model",
-    "off": "the least time under the default model",
+    "mean": "the lowest mean loss over all models",
+    "worst": "the lowest worst loss over all models",
+    "off": "the lowest time under the default model",
 }
 
 
@@ -27,8 +27,8 @@ def robust_table(found: Robustness, config_text: Callable[[Config], str]) -> Tab
     """One row for each model: what it would choose, and what the winner loses to that."""
     table = Table(title=f"The winner has {_AIMS[found.robust]}", box=SIMPLE)
     table.add_column("model", no_wrap=True)
-    table.add_column("its fastest", no_wrap=True)
-    for heading in ("winner\nloses", "default's\nfastest loses"):
+    table.add_column("fastest under it", no_wrap=True)
+    for heading in ("winner\nloses", "default model's\nfastest loses"):
         table.add_column(heading, justify="right")
     for model in found.under:
         is_winner = model.best is found.winner

@@ -56,6 +56,7 @@ _END = {
     "failed": "; ended by an error; run the same command to resume the study",
 }
 _LABELS = {
+    "winner": "executable of the winner, and its arguments",
     "warm_started_from": "warm-started from",
     "studies_with_other_toolchain": "studies with another toolchain",
 }
@@ -179,13 +180,12 @@ def _end_text(result: TuningResult) -> str:
 
 def _pastes(result: TuningResult, winner: Config) -> dict[str, str]:
     """Lines to paste, by purpose."""
-    summary = result.summary
-    is_tied = summary.default_is_as_fast and summary.default is not summary.winner
-    use = "use the winner" + (", or the default, which is as fast" if is_tied else "")
-    return {
-        "measure the winner": measure_command(result, winner),
-        use: winner_to_use(result, winner),
-    }
+    default = result.summary.default
+    lines = {"measure the winner": measure_command(result, winner)}
+    if default is None or default.config == winner or not result.summary.default_is_as_fast:
+        return {**lines, "use the winner": winner_to_use(result, winner)}
+    use = "use the default, which is tied with the winner"
+    return {**lines, use: winner_to_use(result, default.config)}
 
 
 def _print_fitting(

@@ -71,7 +71,8 @@ class Robustness:
             return f"is the fastest under all {len(self.under)} models"
         if self.is_safe:
             return (
-                f"holds under all {len(self.under)} models, at most {loss_text(worst.loses)} lost"
+                f"holds under all {len(self.under)} models: it loses at most "
+                f"{loss_text(worst.loses)}"
             )
         return (
             f"depends on the core: if {worst.says}, it loses {loss_text(worst.loses)}; measure "

@@ -97,7 +97,7 @@ def test_a_winner_that_holds_is_called_safe_and_one_that_does_not_says_what_to_m
     safe = summarise(TRIALS, None).robustness
     assert safe is not None
     assert safe.is_safe
-    assert safe.verdict == "holds under all 3 models, at most 2.2% lost"
+    assert safe.verdict == "holds under all 3 models: it loses at most 2.2%"
     assert safe.to_measure == ()
     bold = summarise(TRIALS, None, robust="off").robustness
     assert bold is not None
