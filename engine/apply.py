@@ -15,7 +15,7 @@ __all__ = ["main"]
 
 _PROG = "engine.apply"
 _DESCRIPTION = (
-    "Runs a program, unchanged, with the winners that tuning stored in a capture's file. A kernel "
+    "Runs a program, unchanged, with the winners that tuning stored in a capture file. A kernel "
     "whose source has changed runs as the program has it."
 )
 _EPILOG = "Exit status: that of the program; 2 for a mistake in the command."
@@ -40,7 +40,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="FILE",
         type=Path,
         required=True,
-        help="a capture's file that was tuned",
+        help="a tuned capture file",
     )
     parser.add_argument(
         "--compare",

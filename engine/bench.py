@@ -133,7 +133,7 @@ def _add_what(parser: ArgumentParser) -> None:
         metavar="SPACES",
         default=HALVES[0],
         help=f"separated by commas: {', '.join(HALVES)} or all, of the recorded spaces that come "
-        "with this package; files in T4 or caches of Kernel Tuner, or folders of such "
+        "with this package; files in T4 or caches of Kernel Tuner, or folders of them "
         "(default: %(default)s)",
     )
     completes(spaces, lambda: (*HALVES, _ALL))

@@ -39,7 +39,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         "--out",
         metavar="FILE",
         type=Path,
-        help="the capture's file (default: program.capture for program.py)",
+        help="the capture file (default: program.capture for program.py)",
     )
     parser.add_argument(
         "--keep-data",

@@ -31,7 +31,7 @@ __all__ = ["main"]
 _PROG = "engine.find"
 _DESCRIPTION = (
     "Prints the stored winner for a shape, how it was found, and how far away it was tuned. For a "
-    "capture's file, it prints the winners and the command that runs the program with them."
+    "capture file, it prints the winners and the command that runs the program with them."
 )
 _EPILOG = "Exit status: 0 if there is a winner, 1 if not, 2 for a mistake in the command."
 

@@ -32,12 +32,12 @@ __all__ = ["main"]
 
 _PROG = "engine.import"
 _DESCRIPTION = (
-    "Stores the results in Kernel Tuner's caches, and the configurations in tables such as vLLM's, "
-    "as studies that later studies are warm-started from. Makes an emulated core of a bundle that "
-    "`rvv_runner calibrate` wrote."
+    "Stores results from Kernel Tuner's caches, and configurations from tables such as vLLM's, as "
+    "studies, which warm-start later ones. Makes an emulated core from the file of a calibration "
+    "or of a full check of a board."
 )
 _EPILOG = (
-    "See docs/guides/tables.md, and docs/guides/calibrate.md for bundles. Exit status: 0 if "
+    "See docs/guides/tables.md, and docs/guides/calibrate.md for calibrations. Exit status: 0 if "
     "something new was stored, 1 if not, 2 for a mistake."
 )
 
@@ -93,7 +93,7 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="FILE",
         nargs="+",
         type=Path,
-        help="a cache, a table, a bundle of a calibration, or the page of a full check",
+        help="a cache, a table, or the file of a calibration or of a full check",
     )
     add(
         "--kernel",
@@ -109,11 +109,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="sizes that the file lacks, or that replace the file's",
     )
     add("--dtype", metavar="TYPE", help="element type (default: the file's, or the kernel's first)")
-    add("--write", metavar="NAME", help="name of a bundle's or page's core (default: the file's)")
+    add("--write", metavar="NAME", help="name of the emulated core (default: the file's)")
     add(
         "--like",
         metavar="CORE",
-        help="core that supplies what a bundle lacks, such as x60 (default: by the bundle's kind)",
+        help="core that supplies what the file lacks, such as x60 (default: by the board's kind)",
     )
     add_storage_argument(parser)
     return parser.parse(argv)

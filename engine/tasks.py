@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    parser.add_argument("file", metavar="FILE", type=Path, help="a capture's file")
+    parser.add_argument("file", metavar="FILE", type=Path, help="a capture file")
     parser.add_argument(
         "--html", metavar="PAGE", type=Path, help="write an HTML page in place of the table"
     )

@@ -73,9 +73,9 @@ def _tune_asked(arguments: argparse.Namespace) -> bool:
     if is_capture(arguments.kernel):
         return _tune_program(arguments)
     if arguments.budget is not None:
-        raise UserError("--budget is for the file of a capture: give --timeout in its place")
+        raise UserError("--budget is for a capture file: give --timeout in its place")
     if arguments.widen:
-        raise UserError("--widen is for the file of a capture: a kernel's file lists what to try")
+        raise UserError("--widen is for a capture file: a kernel's file lists what to try")
     requests = requests_of(arguments)
     results = _tune(
         requests,
@@ -210,13 +210,13 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         "--budget",
         metavar="TIME",
         type=duration_s,
-        help="for the file of a capture: time for all tasks, such as 30m or 2h, which includes "
+        help="for a capture file: time for all tasks, such as 30m or 2h, which includes "
         "comparing the leaders (default: 20 trials per task)",
     )
     add(
         "--widen",
         action="store_true",
-        help="for the file of a capture: also try configurations that a kernel's autotuner does "
+        help="for a capture file: also try configurations that a kernel's autotuner does "
         "not list, in this run and later ones",
     )
     add(

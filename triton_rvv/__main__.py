@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from foundation.command_line import invocation
 from triton_rvv.compile_command import Mistake, compile_to_files, read_target
 from triton_rvv.errors import CompileError
 
@@ -22,7 +23,11 @@ class _Parser(argparse.ArgumentParser):
     """One sentence for a mistake, without the usage above it."""
 
     def error(self, message: str) -> NoReturn:
-        raise Mistake(f"{message} (see python -m triton_rvv compile --help)")
+        raise Mistake(f"{message} (see {_started_as()} --help)")
+
+
+def _started_as() -> str:
+    return invocation("triton_rvv compile")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -56,7 +61,11 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = _Parser(prog="python -m triton_rvv", description="A Triton back end.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     compiler = commands.add_parser(
-        "compile", help="compile a kernel", description=_DESCRIPTION, epilog=_EPILOG
+        "compile",
+        prog=_started_as(),
+        help="compile a kernel",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
     )
     _add_kernel_arguments(compiler)
     _add_pass_arguments(compiler)

@@ -92,9 +92,9 @@ def add_search_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         const="mean",
         choices=("mean", "worst", "off"),
-        help="on an emulated board: minimise the mean of what a configuration loses under each "
-        "model of the board, the most that it loses under any, or the time under the default "
-        "model alone (default: mean, or what the study minimised before)",
+        help="what to minimise on an emulated board: the mean loss over all models of the board, "
+        "the worst loss, or (off) the time under the default model alone (default: mean, or what "
+        "the study minimised before)",
     )
 
 

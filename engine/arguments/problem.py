@@ -84,7 +84,7 @@ def add_kernel_arguments(
         type=kernel_name_or_capture if captures else kernel_name,
         help=f"one of {', '.join(kernel_names())}, or the path of a Python file; "
         "FILE.py:KERNEL for one of several kernels in a file"
-        f"{'; or the file of a capture, for all kernels of a program' if captures else ''}",
+        f"{'; or a capture file, for all kernels of a program' if captures else ''}",
     )
     completes(kernel, kernel_names)
     parser.add_argument(

@@ -109,7 +109,7 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
             "`rvv-tune capture -o FILE -- python program.py`"
         )
     if not is_capture_file(path):
-        raise UserError(f"{path} is not a capture's file: make one with the command capture")
+        raise UserError(f"{path} is not a capture file: make one with the command capture")
     records, dropped = _records(path)
     if records and records[0].get("version") != _VERSION:
         raise UserError(f"{path} was written by another version: capture the program again")

@@ -31,9 +31,9 @@ def chosen_processors(board_file: BoardFile, facts: BoardFacts, count: int) -> t
         found = [number for number in found if number <= last]
     if len(found) < count:
         raise ValueError(
-            f"{cores_text(count)} are asked for and of its processors only "
-            f"{', '.join(map(str, found)) or 'none'} can be used: give --cores {len(found) or 1}, "
-            "or bring the others online"
+            f"it has too few processors for {cores_text(count)}, since it can use "
+            f"{', '.join(map(str, found)) or 'none'} only: give --cores {len(found) or 1}, "
+            "or bring others online"
         )
     _check_kind(board_file, facts, found[-count:])
     if last is None and board_file.enter is not None:
@@ -55,7 +55,7 @@ def _of_kind(board_file: BoardFile, facts: BoardFacts) -> list[int]:
             "change processors in the board file"
         )
     if not facts.has_taskset:
-        raise ValueError("it lacks taskset, which chooses the kind of core: install it there")
+        raise ValueError("it lacks taskset, which chooses the core type: install it there")
     return found
 
 

@@ -184,12 +184,12 @@ def test_options_of_a_single_study_are_refused(capture: CaptureFile) -> None:
 
 
 def test_a_budget_is_for_programs() -> None:
-    with pytest.raises(UserError, match="--budget is for the file of a capture"):
+    with pytest.raises(UserError, match="--budget is for a capture file"):
         tune_command.main(["vector_add", "--budget", "3m"])
 
 
 def test_widen_is_for_programs() -> None:
-    with pytest.raises(UserError, match="--widen is for the file of a capture"):
+    with pytest.raises(UserError, match="--widen is for a capture file"):
         tune_command.main(["vector_add", "--widen"])
 
 

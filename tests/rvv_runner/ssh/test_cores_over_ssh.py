@@ -102,7 +102,7 @@ def test_a_core_that_is_missing_is_told_before_anything_runs(
     (system / "devices/system/cpu").mkdir(parents=True)
     (system / "devices/system/cpu/online").write_text("0-2,5\n")
     board = SshBoard("desk", board_file, patience_s=0, system=str(system), usage=Usage(6))
-    expected = "6 cores are asked for and of its processors only 0, 1, 2, 5 can be used: give --c"
+    expected = "too few processors for 6 cores, since it can use 0, 1, 2, 5 only: give --cores 4"
     with pytest.raises(BoardError, match=expected):
         board.open()
     with pytest.raises(UserError, match="desk has 8 cores and --cores asks for 9"):

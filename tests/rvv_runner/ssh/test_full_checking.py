@@ -61,7 +61,7 @@ def test_a_page_is_measured_over_ssh(checked, tmp_path):
     assert "software prefetches: nearest is" in told
     assert (tmp_path / "config/triton-rvv-tuner/boards/mine.toml").exists()
     # The machine has fewer processors than the board should.
-    assert "4 cores are asked for and of its processors only" in page.reasons["4 cores"]
+    assert "it has too few processors for 4 cores, since it can use" in page.reasons["4 cores"]
     assert "note    4 cores: " in told
 
 
