@@ -51,9 +51,9 @@ def get_NAME_kernel_autotune_config():
     ]
 
 
-# The value of each parameter of the kernel, by its name. The sizes that this function takes are
-# what --shape gives, and its defaults are the default shape. It is called twice, with other random
-# numbers and another filling of torch.empty: for the check, and for the timed runs.
+# The value of each of the kernel's parameters, by name. --shape sets the sizes that this function
+# takes; their defaults are the default shape. It is called twice, for the check and for the timed
+# runs, with different random numbers and different contents of torch.empty.
 def arguments(M=256, N=1000, dtype=torch.float32):
     return {
         "a_ptr": torch.randn(M, N).to(dtype),
@@ -64,12 +64,12 @@ def arguments(M=256, N=1000, dtype=torch.float32):
     }
 
 
-# How many programs are run; meta holds the configuration, the sizes and the arguments.
+# How many programs to launch; meta holds the configuration, the sizes and the arguments.
 def grid(meta):
     return (triton.cdiv(meta["M"], meta["BLOCK_M"]),)
 
 
-# What the outputs should hold. It takes those of the kernel's parameters and sizes that it needs.
+# What the outputs should hold, from whichever of the kernel's parameters and sizes it needs.
 # Without it, outputs are compared with what Triton's interpreter computes, which takes longer.
 def reference(a_ptr, x_ptr):
     return {"y_ptr": a_ptr.float() @ x_ptr.float()}
