@@ -35,9 +35,11 @@ LINE = """
 """  # noqa: E501
 
 
-def written(skipped: Collection[str] = ()) -> tuple[str, dict[str, int], Operation]:
-    """LLVM's IR of LINE, the count of each pass and rule, and the IR behind them all."""
-    module, seen = parse_module(function(LINE)), list[Fired]()
+def written(
+    skipped: Collection[str] = (), body: str = LINE
+) -> tuple[str, dict[str, int], Operation]:
+    """LLVM's IR of a kernel, the count of each pass and rule, and the IR behind them all."""
+    module, seen = parse_module(function(body)), list[Fired]()
     lowered = lower_module(
         module, RVVTarget(), watch=lambda fired, _: seen.append(fired), skipped_passes=skipped
     )
@@ -137,3 +139,40 @@ def test_code_is_right_without_any_rule(followed, monkeypatch, tmp_path: Path):
         z_ptr=Expected(wide @ np.repeat(w, 4, axis=0)),
         m=13, n=50, M=16, N=64,
     )  # fmt: skip
+
+
+# A running sum of a row, and a scan of maps a x + b, of which no pair of numbers is known to change
+# none.
+SCANS = """
+%at = "tt.make_range"() {end = 512, start = 0} : () -> tensor<512xi32>
+%xs = "tt.splat"(%x) : (!tt.ptr<f32>) -> tensor<512x!tt.ptr<f32>>
+%p = "tt.addptr"(%xs, %at) : (tensor<512x!tt.ptr<f32>>, tensor<512xi32>) -> tensor<512x!tt.ptr<f32>>
+%v = "tt.load"(%p) : (tensor<512x!tt.ptr<f32>>) -> tensor<512xf32>
+SCAN
+%ys = "tt.splat"(%y) : (!tt.ptr<f32>) -> tensor<512x!tt.ptr<f32>>
+%o = "tt.addptr"(%ys, %at) : (tensor<512x!tt.ptr<f32>>, tensor<512xi32>) -> tensor<512x!tt.ptr<f32>>
+"tt.store"(%o, %s) : (tensor<512x!tt.ptr<f32>>, tensor<512xf32>) -> ()
+"""
+SUM = """%s = "tt.scan"(%v) <{axis = 0 : i32, reverse = false}> ({
+^bb0(%a: f32, %b: f32):
+  %c = "arith.addf"(%a, %b) : (f32, f32) -> f32
+  "tt.scan.return"(%c) : (f32) -> ()
+}) : (tensor<512xf32>) -> tensor<512xf32>"""
+MAPS = """%s, %t = "tt.scan"(%v, %v) <{axis = 0 : i32, reverse = false}> ({
+^bb0(%a: f32, %b: f32, %c: f32, %d: f32):
+  %e = "arith.mulf"(%a, %c) : (f32, f32) -> f32
+  %f = "arith.mulf"(%b, %c) : (f32, f32) -> f32
+  %g = "arith.addf"(%f, %d) : (f32, f32) -> f32
+  "tt.scan.return"(%e, %g) : (f32, f32) -> ()
+}) : (tensor<512xf32>, tensor<512xf32>) -> (tensor<512xf32>, tensor<512xf32>)"""
+
+
+@pytest.mark.parametrize(
+    ("scan", "skipped", "expected"), [(SUM, [], 1), (SUM, ["fill-moved-lanes"], 0), (MAPS, [], 0)]
+)
+def test_scans_without_a_choice(scan, skipped, expected):
+    """Where a number changes no other, lanes that have none before them hold it."""
+    llir, counts, module = written(skipped, SCANS.replace("SCAN", scan))
+    assert counts["fill-moved-lanes"] == expected
+    assert ("select" in llir) == (not expected)
+    assert ("fill-moved-lanes" in code_of(module, "tt.scan").get("rules", "")) == expected

@@ -140,3 +140,57 @@ def test_three_dimensions(run):
     x = np.random.default_rng(4).integers(-50, 50, (4, 8, 16)).astype(np.int32)
     out = np.stack([x.cumsum(axis=axis) for axis in range(3)]).astype(np.int32)
     run(three_dimensions_kernel, x_ptr=x, out_ptr=Expected(out), A=4, B=8, C=16)
+
+
+@triton.jit
+def _larger_number(a, b):
+    return tl.maximum(a, b)
+
+
+@triton.jit
+def _less_or_nan(a, b):
+    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def special_values_kernel(
+    x_ptr, y_ptr, sum_ptr, sign_ptr, max_ptr, min_ptr,
+    N: tl.constexpr, REVERSE: tl.constexpr, INTEGER: tl.constexpr,
+):  # fmt: skip
+    offsets = tl.arange(0, N)
+    x, y = tl.load(x_ptr + offsets), tl.load(y_ptr + offsets)
+    total = tl.associative_scan(x, 0, tl.standard._sum_combine, REVERSE)
+    tl.store(sum_ptr + offsets, total)
+    tl.store(sign_ptr + offsets, (total.to(INTEGER, bitcast=True) < 0) & (total == 0.0))
+    tl.store(max_ptr + offsets, tl.associative_scan(y, 0, _larger_number, REVERSE))
+    tl.store(min_ptr + offsets, tl.associative_scan(x, 0, _less_or_nan, REVERSE))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "reverse"), in_turn([np.float16, np.float32, np.float64], [False, True])
+)
+def test_special_values(run, dtype, reverse):
+    """Signs of zeros too, and NaN in front of all numbers: what fills lanes changes neither."""
+    x = np.random.default_rng(5).integers(-2, 3, 256).astype(dtype)
+    x[:50] = -0.0
+    x[[150, 170, 200]] = -np.inf, np.inf, np.nan
+    y = x.copy()
+    y[[0, 1, 2, 60]] = np.nan
+    with np.errstate(invalid="ignore"):
+        total = np.add.accumulate(x)
+        expected = {
+            "sum_ptr": total,
+            "sign_ptr": np.signbit(total) & (total == 0),
+            "max_ptr": np.fmax.accumulate(y),
+            "min_ptr": np.minimum.accumulate(x),
+        }
+    step = -1 if reverse else 1
+    run(
+        special_values_kernel,
+        x_ptr=x[::step].copy(),
+        y_ptr=y[::step].copy(),
+        **{name: Expected(values[::step].copy()) for name, values in expected.items()},
+        N=256,
+        REVERSE=reverse,
+        INTEGER={2: tl.int16, 4: tl.int32, 8: tl.int64}[dtype().itemsize],
+    )

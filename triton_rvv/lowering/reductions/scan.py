@@ -1,8 +1,9 @@
 """Scans along one dimension of a block, with any associative combination of two elements.
 
-Along the last dimension the lanes of a vector are scanned in log2(lanes) steps (Hillis and Steele,
-"Data parallel algorithms", 1986), and the total of one run goes into the next. So the order of
-elements is kept, while sums of floats are grouped differently than one after another.
+Along the last dimension a register's lanes are scanned in log2(lanes) steps (Hillis and Steele,
+"Data parallel algorithms", 1986), some registers side by side, and the total of one goes into the
+next. So the order of elements is kept, while sums of floats are grouped differently than one after
+another.
 """
 
 from __future__ import annotations
@@ -19,14 +20,18 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.llvm.vectors import concatenated
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
-from triton_rvv.lowering.loops.vector_shape import vector_width
+from triton_rvv.lowering.loops.vector_shape import vector_width, widest_bits
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
+from triton_rvv.lowering.reductions.moved_lanes import moved, neutral_numbers
 
 __all__ = ["HANDLERS"]
 
 # Rows, or runs of columns, that are scanned side by side to hide the latency of each step.
 CHAINS = 4
+# Registers of one row that are: half of RVV's hold them, what is before them and the totals.
+REGISTERS = 8
 
 
 def _scan(context: Context, operation: Operation) -> None:
@@ -78,6 +83,10 @@ class _Scan:
         self._axis = axis
         self._is_reverse = is_reverse
         self._width = vector_width(context, sources)
+        self._neutral = None
+        if self.is_along_rows:
+            self._neutral = neutral_numbers(context.builder, combination, sources)
+        self._lanes = min(self._width, context.target.lanes(widest_bits(sources)))
 
     @property
     def is_along_rows(self) -> bool:
@@ -95,107 +104,172 @@ class _Scan:
                 points = functools.partial(
                     index_loops.points_across, index, axis, starts, width, version
                 )
-                self._chains(shape[axis], 1, points, self._elements)
+                self._scan_column(shape[axis], points)
 
     def along_rows(self, version: LoopVersion) -> None:
-        """Every row on its own, some rows at a time, and each of them run by run."""
-        shape, width = self._sources[0].shape, self._width
+        """Every row on its own, some rows or runs of a row at a time."""
+        context, shape, width = self._context, self._sources[0].shape, self._width
         rows = min(CHAINS, shape[-2]) if len(shape) > 1 else 1
-        for index in index_loops.positions(self._context, shape[:-1], False, rows):
-            places = index_loops.neighbours(self._context, index, rows)
-            points = functools.partial(_points_along, places, width, version)
-            self._chains(shape[-1], width, points, self._prefixes)
+        registers = rows * len(self._sources) * (width // self._lanes)
+        together = 1 if context.runs_once else max(REGISTERS // registers, 1)
+        runs = min(together, shape[-1] // width)
+        for index in index_loops.positions(context, shape[:-1], False, rows):
+            places = index_loops.neighbours(context, index, rows)
+            points = functools.partial(self._points_along, places, runs, version)
+            self._scan_rows(points, rows, runs)
 
-    def _chains(
-        self,
-        size: int,
-        step: int,
-        points_at: Callable[[Val], list[VectorIndex]],
-        values_at: Callable[[VectorIndex], list[Val]],
+    def _scan_rows(
+        self, points_at: Callable[[Val], list[VectorIndex]], rows: int, runs: int
     ) -> None:
-        """Walk the scanned dimension, and carry a total for each of some chains.
+        """Walk some rows side by side, and carry a total for each.
+
+        Args:
+            points_at: the points of the next runs, row by row, as many elements behind the first.
+            rows: how many rows there are.
+            runs: how many runs of each are scanned at once.
+        """
+        builder, columns, step = self._builder, self._sources[0].shape[-1], runs * self._width
+        totals: Sequence[Sequence[Val]]
+        if self._neutral is not None and columns > step:
+            numbers = [builder.splat(number, self._lanes) for number in self._neutral]
+            begin, totals = 0, [numbers] * rows
+        else:
+            begin, totals = step, self._scan_runs(points_at(integer(0)), runs, [[]] * rows)
+        if begin == columns:
+            return
+        carried = [[Variable(builder, value) for value in row] for row in totals]
+        with builder.loop(integer(begin), integer(columns), integer(step)) as place:
+            before = [[variable.read() for variable in row] for row in carried]
+            after = self._scan_runs(points_at(place), runs, before)
+            for variables, values in zip(carried, after, strict=True):
+                for variable, value in zip(variables, values, strict=True):
+                    variable.write(value)
+
+    def _points_along(
+        self, rows: Sequence[tuple[Val, ...]], runs: int, version: LoopVersion, place: Val
+    ) -> list[VectorIndex]:
+        """Runs of some rows in the order of the scan, from `place` elements behind the first."""
+        builder, width, columns = self._builder, self._width, self._sources[0].shape[-1]
+        if self._is_reverse:
+            place = builder.binary("sub", integer(columns - width), place)
+            width = -width
+        starts = [builder.add(place, integer(run * width)) for run in range(runs)]
+        return [VectorIndex(row, at, self._width, version) for row in rows for at in starts]
+
+    def _scan_runs(
+        self, points: Sequence[VectorIndex], runs: int, totals: Sequence[Sequence[Val]]
+    ) -> list[Sequence[Val]]:
+        """Scan `runs` runs of each row, behind what its elements before them have become.
+
+        Args:
+            points: of the runs, row by row.
+            runs: how many of them belong to one row.
+            totals: for each row, a vector for each operand with one number in all lanes; empty
+                where nothing comes before.
+
+        Returns:
+            The totals with these runs.
+        """
+        parts = [functools.partial(self._prefixes, point) for point in points]
+        prefixes = self._builder.interleave(parts)
+        rows = [prefixes[first : first + runs] for first in range(0, len(prefixes), runs)]
+        follow = [functools.partial(self._follow, *each) for each in zip(rows, totals, strict=True)]
+        followed = self._builder.interleave(follow)
+        self._write(points, [run for scanned, _ in followed for run in scanned])
+        return [total for _, total in followed]
+
+    def _follow(
+        self, runs: Sequence[Sequence[Sequence[Val]]], total: Sequence[Val]
+    ) -> tuple[list[list[Val]], Sequence[Val]]:
+        """The runs of one row, each behind those before it, and the total with all of them."""
+        builder, scanned = self._builder, []
+        for run in runs:
+            parts = []
+            for values in run:
+                parts.append(self._combination.emit(total, values) if total else values)
+                ends = [self._end_everywhere(value) for value in values]
+                total = self._combination.emit(total, ends) if total else ends
+            ordered = parts[::-1] if self._is_reverse else parts
+            scanned.append([concatenated(builder, each) for each in zip(*ordered, strict=True)])
+        return scanned, total
+
+    def _scan_column(self, size: int, points_at: Callable[[Val], list[VectorIndex]]) -> None:
+        """Walk the scanned dimension, and carry a total for each of some runs of columns.
 
         Args:
             size: of the dimension.
-            step: how many positions are scanned at once.
-            points_at: the point of each chain at a position.
-            values_at: the elements at a point, scanned among themselves.
+            points_at: the point of each run at a position.
         """
-        builder, last = self._builder, integer(size - step)
+        builder, last = self._builder, integer(size - 1)
         first = points_at(last if self._is_reverse else integer(0))
-        start = builder.interleave([functools.partial(values_at, point) for point in first])
-        totals = [[Variable(builder, self._end(value)) for value in values] for values in start]
+        start = builder.interleave([functools.partial(self._elements, point) for point in first])
+        totals = [[Variable(builder, value) for value in values] for values in start]
         self._write(first, start)
-        if size == step:
+        if size == 1:
             return
-        with builder.loop(integer(step), integer(size), integer(step)) as place:
+        with builder.loop(integer(1), integer(size), integer(1)) as place:
             points = points_at(builder.binary("sub", last, place) if self._is_reverse else place)
             parts = [
-                functools.partial(self._continue, values_at, *pair)
+                functools.partial(self._continue, *pair)
                 for pair in zip(points, totals, strict=True)
             ]
             scanned = builder.interleave(parts)
             self._write(points, scanned)
             for variables, values in zip(totals, scanned, strict=True):
                 for variable, value in zip(variables, values, strict=True):
-                    variable.write(self._end(value))
+                    variable.write(value)
 
-    def _continue(
-        self,
-        values_at: Callable[[VectorIndex], list[Val]],
-        point: VectorIndex,
-        total: Sequence[Variable],
-    ) -> list[Val]:
-        values = values_at(point)
-        before = [self._builder.splat(variable.read(), point.width) for variable in total]
-        return self._combination.emit(before, values)
+    def _continue(self, point: VectorIndex, total: Sequence[Variable]) -> list[Val]:
+        values = self._elements(point)
+        return self._combination.emit([variable.read() for variable in total], values)
 
     def _elements(self, point: VectorIndex) -> list[Val]:
         return [source.at(self._builder, point) for source in self._sources]
 
-    def _prefixes(self, point: VectorIndex) -> list[Val]:
-        """A run of a row, each lane combined with all those before it."""
-        values, distance = self._elements(point), 1
-        while distance < self._width:
-            before = [self._moved(value, distance) for value in values]
-            combined = self._combination.emit(before, values)
-            has_none = self._without_predecessor(distance)
-            values = [
-                self._builder.select(has_none, *pair) for pair in zip(values, combined, strict=True)
-            ]
+    def _prefixes(self, point: VectorIndex) -> list[list[Val]]:
+        """Each register of a run in the order of the scan, its lanes combined with those before."""
+        values, builder = self._elements(point), self._builder
+        if self._width == 1:
+            return [values]
+        firsts = range(0, self._width, self._lanes)[:: -1 if self._is_reverse else 1]
+        registers = [[builder.lanes(value, at, self._lanes) for value in values] for at in firsts]
+        return builder.interleave([functools.partial(self._prefixes_of, r) for r in registers])
+
+    def _prefixes_of(self, values: list[Val]) -> list[Val]:
+        """Each lane of a register combined with all those before it."""
+        builder, neutral, distance = self._builder, self._neutral, 1
+        while distance < self._lanes:
+            move = functools.partial(moved, distance=distance, is_reverse=self._is_reverse)
+            if neutral is not None:
+                pairs = zip(values, neutral, strict=True)
+                before = [move(builder, value, number) for value, number in pairs]
+                values = self._combination.emit(before, values)
+            else:
+                before = [move(builder, value, None) for value in values]
+                combined = self._combination.emit(before, values)
+                has_none = self._without_predecessor(distance)
+                pairs = zip(values, combined, strict=True)
+                values = [builder.select(has_none, *pair) for pair in pairs]
             distance *= 2
         return values
 
-    def _moved(self, value: Val, distance: int) -> Val:
-        """In each lane, what is `distance` lanes before it; anything where there is none."""
-        back = distance if self._is_reverse else -distance
-        lanes = [lane + back for lane in range(self._width)]
-        chosen = [lane if 0 <= lane < self._width else None for lane in lanes]
-        moved = self._builder.shuffle(value, chosen)
-        return self._builder.emit(moved.type, f"freeze {moved}")
-
     def _without_predecessor(self, distance: int) -> Val:
-        ahead = range(self._width)[::-1] if self._is_reverse else range(self._width)
+        ahead = range(self._lanes)[:: -1 if self._is_reverse else 1]
         lanes = ", ".join("i1 true" if place < distance else "i1 false" for place in ahead)
-        return Val(f"<{self._width} x i1>", f"<{lanes}>")
+        return Val(f"<{self._lanes} x i1>", f"<{lanes}>")
 
-    def _end(self, value: Val) -> Val:
-        """What goes into the next step: the last lane of a run of a row, or all of a column's."""
-        if self.is_along_rows and value.width > 1:
-            lane = 0 if self._is_reverse else value.width - 1
-            return self._builder.lanes(value, lane, 1)
-        return value
+    def _end_everywhere(self, value: Val) -> Val:
+        """The last lane of a register in all lanes."""
+        if self._lanes == 1:
+            return value
+        return self._builder.shuffle(
+            value, [0 if self._is_reverse else self._lanes - 1] * self._lanes
+        )
 
     def _write(self, points: Sequence[VectorIndex], values: Sequence[Sequence[Val]]) -> None:
         for point, elements in zip(points, values, strict=True):
             for result, element in zip(self._results, elements, strict=True):
                 result.write(self._builder, point, element)
-
-
-def _points_along(
-    rows: Sequence[tuple[Val, ...]], width: int, version: LoopVersion, place: Val
-) -> list[VectorIndex]:
-    return [VectorIndex(row, place, width, version) for row in rows]
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.scan": _scan}

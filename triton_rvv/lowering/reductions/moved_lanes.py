@@ -1,0 +1,96 @@
+"""Moves lanes of a register, and fills those behind them with numbers that change nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from triton_rvv.frontend.types import ScalarType
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.elementwise.arith import constant
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
+from triton_rvv.lowering.llvm.values import Val, vector_type
+from triton_rvv.lowering.reductions.combine_region import CombineRegion
+
+__all__ = ["moved", "neutral_numbers"]
+
+# What gives every number back, bit for bit, NaN and zeros with a sign too. `maxnumf` takes the
+# number where the other one is NaN, so that -inf would take the place of NaN.
+_NEUTRAL: Mapping[str, float] = {
+    "arith.addf": -0.0,
+    "arith.mulf": 1,
+    "arith.maximumf": -math.inf,
+    "arith.minimumf": math.inf,
+    "arith.maxnumf": math.nan,
+    "arith.minnumf": math.nan,
+    **dict.fromkeys(("arith.addi", "arith.ori", "arith.xori", "arith.maxui"), 0),
+    "arith.muli": 1,
+    **dict.fromkeys(("arith.andi", "arith.minui"), -1),
+}
+
+# The longest elements that an instruction moves by one place.
+_LONGEST_BITS = 64
+
+
+@rule("fill-moved-lanes", nothing)
+def neutral_numbers(
+    builder: Builder, combination: CombineRegion, sources: Sequence[Tensor]
+) -> list[Val] | None:
+    """For each operand, a number that changes no other one; None where not all have one known."""
+    numbers = []
+    names = combination.operation_of_each
+    if not names:
+        return None
+    for name, source in zip(names, sources, strict=True):
+        number = _neutral(name, source.element)
+        if number is None:
+            return None
+        numbers.append(number)
+    return numbers
+
+
+def _neutral(name: str, element: object) -> Val | None:
+    if not isinstance(element, ScalarType) or element.bits < 8:
+        return None
+    if name in ("arith.maxsi", "arith.minsi"):
+        least = -(1 << element.bits - 1)
+        return constant(element, least if name == "arith.maxsi" else -1 - least)
+    if name not in _NEUTRAL:
+        return None
+    return constant(element, _NEUTRAL[name])
+
+
+def moved(builder: Builder, value: Val, number: Val | None, distance: int, is_reverse: bool) -> Val:
+    """In each lane, what is `distance` lanes before it.
+
+    Args:
+        builder: where the code goes.
+        value: a vector.
+        number: what is in lanes without one before them; None for anything.
+        distance: a power of two, less than there are lanes.
+        is_reverse: whether the last lane is the first one.
+    """
+    if number is None:
+        shifted = builder.shuffle(value, _lanes_before(value.width, distance, is_reverse, None))
+        return builder.emit(shifted.type, f"freeze {shifted}")
+    together = _bits(value.element) * distance
+    if distance == 1 or together > _LONGEST_BITS:
+        before = _lanes_before(value.width, distance, is_reverse, value.width)
+        return builder.shuffle(value, before, builder.splat(number, value.width))
+    # Neighbours move together by one place, into which one instruction puts a number.
+    long = builder.reinterpret(value, vector_type(f"i{together}", value.width // distance))
+    numbers = builder.reinterpret(builder.splat(number, distance), long.element)
+    return builder.reinterpret(moved(builder, long, numbers, 1, is_reverse), value.type)
+
+
+def _lanes_before(
+    width: int, distance: int, is_reverse: bool, otherwise: int | None
+) -> list[int | None]:
+    back = distance if is_reverse else -distance
+    lanes = range(back, back + width)
+    return [lane if 0 <= lane < width else otherwise for lane in lanes]
+
+
+def _bits(element: str) -> int:
+    return {"double": 64, "float": 32, "half": 16}.get(element) or int(element[1:])
