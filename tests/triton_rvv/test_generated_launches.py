@@ -121,6 +121,14 @@ def test_another_kernel_is_left_as_it_is(overlay):
     assert counted(overlay, tuner, launches=1) == 0
 
 
+def test_a_kernel_of_the_same_text_that_keeps_its_configuration_does_not_count(overlay):
+    reaching, fitting = tuner_of(32, 96), tuner_of(512)
+    assert not overlay.prepared(reaching)  # 64 may reach behind what 32 and 96 divide
+    assert overlay.prepared(fitting)
+    assert counted(overlay, reaching, launches=1) == 0
+    assert counted(overlay, fitting, launches=1) == 1
+
+
 def test_a_size_that_is_a_constant_is_passed_all_the_same():
     tuner = tuner_of(64)
     tuner.triton_meta["signature"]["size"] = "constexpr"

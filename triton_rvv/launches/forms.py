@@ -138,4 +138,5 @@ def _description(value: Any) -> Any:
         return (*sizes, _description(value.base))
     if hasattr(value, "__array_interface__") and hasattr(value, "ctypes"):
         return (value.shape, value.strides, value.dtype.str, value.ctypes.data & 15)
-    return value if isinstance(value, _PLAIN) else str(value)
+    # With its type: 1, 1.0 and True are equal, and make other kernels.
+    return (type(value), value) if isinstance(value, _PLAIN) else str(value)

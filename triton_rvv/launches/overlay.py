@@ -6,6 +6,7 @@ import dataclasses
 import json
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,8 @@ class Overlay:
         self._rules = list(rules)
         self._report = CaptureFile(report)
         self._uses: dict[tuple[str, str], _Use] = {}
-        self._prepared: dict[str, _Use] = {}  # kernels of torch.compile, by their digests
+        # By Inductor's autotuner: kernels of torch.compile whose text is the same have one each.
+        self._prepared = weakref.WeakKeyDictionary[Any, _Use]()
         self._deployed: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._lock = threading.Lock()
         os.register_at_fork(after_in_child=self._after_fork)
@@ -95,7 +97,7 @@ class Overlay:
         # The configurations of these were replaced where they were chosen.
         if launch.is_generated:
             result = run()
-            if self._prepared and (known := self._prepared.get(kernel_digest(launch.kernel))):
+            if self._prepared and (known := self._prepared.get(launch.holder)):
                 known.launches += 1
             return result
         if launch.running is not None:
@@ -202,7 +204,7 @@ class Overlay:
             return False
         if not is_settled(tuner, rule.config):
             settle(tuner, _configuration(configurations_of(tuner), rule.config))
-        self._prepared[digest] = self._use(_Use(rule, rule.name))
+        self._prepared[tuner] = self._use(_Use(rule, rule.name))
         return True
 
     def write(self, *, is_last: bool = False) -> None:
