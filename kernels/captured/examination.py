@@ -66,12 +66,16 @@ def current_examined(capture: Path, task: RecordedTask) -> Examined:
     """What was found out about a task; finds it out if that is not kept.
 
     Raises:
-        UserError: if it cannot be kept.
+        UserError: if it cannot be kept, or the process that finds it out was stopped.
     """
     kept = read_examined(capture).get(task.task.key)
     if kept is None or kept.digest != digest_of(task):
         examine(capture, [task.task.key])
-        kept = read_examined(capture)[task.task.key]
+        kept = read_examined(capture).get(task.task.key)
+    if kept is None:
+        raise UserError(
+            f"the process that examines {task.task.kernel.name} was stopped: run the command again"
+        )
     return kept
 
 
