@@ -7,6 +7,7 @@ import importlib.util
 import itertools
 import math
 import sys
+import threading
 import time
 from typing import ClassVar
 
@@ -136,6 +137,27 @@ def test_most_short_launches_are_counted_without_being_looked_at(tmp_path, monke
             module.add(module.x, module.x)
     assert [task.launches for task in read_capture(tmp_path / "here").tasks] == [5000]
     assert 256 < looked_at < 1000
+
+
+@pytest.mark.long
+def test_a_hundred_thousand_launches_of_two_threads_are_counted_exactly(tmp_path):
+    module = imported(written(tmp_path, ""))
+    kernel = module.add_kernel[(1,)]
+
+    def launch() -> None:
+        x, out = torch.ones(8), torch.empty(8)
+        for _ in range(50_000):
+            kernel(x, x, out, 8, BLOCK=8)
+
+    with engine.capture(tmp_path / "here"):
+        threads = [threading.Thread(target=launch) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    path = tmp_path / "here"
+    assert [task.launches for task in read_capture(path).tasks] == [100_000]
+    assert path.stat().st_size < 100_000  # a task, and its times now and then
 
 
 def test_a_kernel_on_this_machine_is_timed_apart_from_its_launch(tmp_path, monkeypatch):
