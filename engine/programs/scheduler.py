@@ -11,9 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["SLICE_TRIALS", "TaskState", "next_task", "program_time_s", "slice_trials"]
+__all__ = [
+    "SLICE_TRIALS",
+    "TaskState",
+    "next_task",
+    "program_time_s",
+    "slice_trials",
+    "worth_examining",
+]
 
 # Trials that a task gets at a time. A search often gains nothing for a few trials and then much, so
 # fewer would judge it too early.
@@ -29,6 +36,8 @@ _LAST_PART = 0.2
 _LEAST_SHARE = 0.01
 # Smaller spaces have less to find.
 _FULL_SPACE = 12
+# How many trials an examination is spread over: a task that has something to try gets some slices.
+_SPREAD_TRIALS = 4 * SLICE_TRIALS
 # A surrogate of few trials is too sure that nothing is left.
 _LEAST_EXPECTED = 1e-5
 
@@ -48,6 +57,7 @@ class TaskState:
             trial; None while there are too few trials.
         trial_s: seconds that a trial takes; None if that is not known.
         is_done: whether its search has converged, or cannot go on.
+        waits: whether it is not known yet what it has to try; then it is done for now.
     """
 
     launches: float
@@ -59,6 +69,7 @@ class TaskState:
     expected_gain: float | None = None
     trial_s: float | None = None
     is_done: bool = False
+    waits: bool = False
 
     @property
     def gained(self) -> float:
@@ -105,6 +116,41 @@ def next_task(states: Sequence[TaskState], part_left: float = 1.0) -> int | None
         if new:
             return max(new, key=lambda number: (_weight(states[number]), -number))
     return max(open_, key=lambda number: (_claim(states, number), -number))
+
+
+def worth_examining(
+    states: Sequence[TaskState], examination_s: float, *, has_begun: bool
+) -> list[int]:
+    """The tasks that wait from which more is to be expected than from further trials of others.
+
+    A task that waits promises what new ones do, times the share of tasks that had something to try,
+    and costs its examination, too. Where no other task can be tried, each is worth it.
+
+    Args:
+        states: of all tasks.
+        examination_s: seconds that an examination takes.
+        has_begun: whether any task has got trials. Until then no task is worth a wait that can be
+            tried and takes as much of the program's time: a short budget has a result first.
+
+    Returns:
+        Their positions, the one that takes most of the program's time first.
+    """
+    waiting = [number for number, state in enumerate(states) if state.waits]
+    waiting.sort(key=lambda number: (-_weight(states[number]), number))
+    best = next_task(states)
+    if best is None or states[best].size <= 1:
+        return waiting
+    if not has_begun:
+        return [n for n in waiting if _weight(states[n]) > _weight(states[best])]
+    known = [state for state in states if not state.waits]
+    fruitful = (1 + sum(state.size > 1 for state in known)) / (2 + len(known))
+
+    def claim(number: int) -> float:
+        usual = replace(states[number], size=_FULL_SPACE)
+        seconds = _trial_s(states, usual) + examination_s / _SPREAD_TRIALS
+        return _weight(usual) * fruitful * _FIRST_GAIN / seconds
+
+    return [number for number in waiting if claim(number) > _claim(states, best)]
 
 
 def _weight(state: TaskState) -> float:

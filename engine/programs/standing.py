@@ -166,6 +166,7 @@ def _state(standing: TaskStanding, scale: float, usual_s: float) -> TaskState:
         expected_gain=None if result is None else result.outlook.expected_gain,
         trial_s=standing.tuning_s / standing.trials if standing.trials else None,
         is_done=standing.is_done,
+        waits=standing.waits,
     )
 
 

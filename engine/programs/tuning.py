@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import math
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from engine.programs.comparing import COMPARED_PART, has_ties, heaviest_first, rounds_of
-from engine.programs.scheduler import next_task, slice_trials
+from engine.programs.scheduler import next_task, slice_trials, worth_examining
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
 from engine.repeats.rounds import NO_ROUNDS, Rounds
 from engine.run.events import Listener
@@ -21,6 +22,7 @@ from engine.workers.devices import board_info
 from engine.workers.ray_session import ray_session
 from engine.workers.workbench import Workbench, shared_workbench
 from foundation.errors import UserError
+from foundation.processors import cores
 from kernels.captured.examination import Examiner
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
@@ -29,9 +31,11 @@ from search_spaces.enumeration import take_census
 
 __all__ = ["ProgramBudget", "ProgramListener", "tune_program"]
 
-# Of the time of a budget, while other tasks can be tuned. What is found out is kept, so the same
-# command finds out about the rest.
+# Of what is left of a budget, for examinations while other tasks can be tuned. What is found out is
+# kept, so the same command finds out about the rest.
 _EXAMINED_PART = 0.5
+_USUAL_EXAMINATION_S = 10.0  # of a kernel of a package, before one was timed
+_AT_ONCE = 2 * cores()  # examinations between slices of trials
 _LEAST_S = 1.0  # for the first trials of a command to begin
 
 # Called after each change with all standings, and the position of the task that changed.
@@ -138,6 +142,8 @@ class _ProgramRun:
         self._bench_of: Callable[[Problem], Workbench] | None = None
         self._board_error: BoardError | None = None
         self._measured = 0  # configurations, of all tasks
+        self._examinations_s: list[float] = []  # of one task, on average over those at once
+        self._is_cut_off = False  # an examination, by the end of its part of the time
         self.benches = contextlib.ExitStack()
 
     def resume(self) -> None:
@@ -184,33 +190,41 @@ class _ProgramRun:
     def _examine_more(self, part: float) -> bool:
         """Examine tasks if it is their turn; return whether any was examined.
 
-        In a limited time, the first that has something to try gets trials before others are
-        examined, unless an earlier command made some. They get half of the time, and more where
-        nothing else is left to do.
+        In a limited time, it is the turn of those from which more is to be expected than from those
+        that can be tried. They get half of the time that is left, and more where nothing else is
+        left to do.
         """
         waiting = [number for number, standing in enumerate(self.standings) if standing.waits]
-        if self._budget.time_s is None:
-            return self._examine(waiting, 1.0)
-        has_work = any(not one.is_done and one.size > 1 for one in self.standings)
-        has_trials = any(standing.tried for standing in self.standings)
-        is_their_turn = has_trials and self._budget.left_s(_EXAMINED_PART) != 0.0
-        if is_their_turn and self._examine(waiting, _EXAMINED_PART):
-            return True
-        if not has_work:
-            return self._examine(waiting[:1], part)
-        if has_trials:
-            self._examiner.close()
-        return False
-
-    def _examine(self, numbers: Sequence[int], part: float) -> bool:
-        """Examine tasks until a part of the time is over; return whether any was examined."""
-        if not numbers:
+        if not waiting:
             self._examiner.close()
             return False
+        if self._budget.time_s is None:
+            return self._examine(waiting, math.inf)
+        end_s = self._budget.end_s(part)
+        examined_s = self._examinations_s or [_USUAL_EXAMINATION_S]
+        has_begun = any(standing.tried for standing in self.standings)
+        worth = worth_examining(
+            states_of(self.standings), statistics.fmean(examined_s), has_begun=has_begun
+        )
+        if not any(not one.is_done and one.size > 1 for one in self.standings):
+            return self._examine(worth[:1], end_s)
+        if not worth or self._is_cut_off:
+            return False
+        now_s = time.monotonic()
+        if self._examine(worth[:_AT_ONCE], now_s + _EXAMINED_PART * (end_s - now_s)):
+            return True
+        self._is_cut_off = True  # what it began would be begun anew
+        self._examiner.close()
+        return False
+
+    def _examine(self, numbers: Sequence[int], end_s: float) -> bool:
+        """Examine tasks until a time on the monotonic clock; return whether any was examined."""
+        began_s = time.monotonic()
         keys = [self.standings[number].task.key for number in numbers]
         # Else a command with a short budget would examine the same task anew each time.
-        is_first = not self._measured
-        examined = self._examiner.examine(keys, self._budget.end_s(part), finishes=is_first)
+        examined = self._examiner.examine(keys, end_s, finishes=not self._measured)
+        if examined:
+            self._examinations_s.append((time.monotonic() - began_s) / len(examined))
         self._take_up([n for n in numbers if self.standings[n].task.key in examined])
         if examined and self._request.work.ray_address is not None:
             self._close_bench()  # its machines get what is kept of the tasks when it opens

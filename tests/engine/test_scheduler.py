@@ -13,6 +13,7 @@ from engine.programs.scheduler import (
     next_task,
     program_time_s,
     slice_trials,
+    worth_examining,
 )
 
 
@@ -96,3 +97,33 @@ def test_where_time_alone_is_limited_no_builder_idles() -> None:
     assert slice_trials(15, limits_trials=False) == 15
     assert slice_trials(1, limits_trials=False) == SLICE_TRIALS
     assert slice_trials(15, limits_trials=True) == SLICE_TRIALS
+
+
+def waiting(**changes: Any) -> TaskState:
+    return task(size=1, is_done=True, waits=True, **changes)
+
+
+def test_until_the_first_trial_only_heavier_tasks_are_examined() -> None:
+    states = [task(), waiting(launches=9), waiting(launches=11), waiting(launches=50)]
+    assert worth_examining(states, 1.0, has_begun=False) == [3, 2]
+    states[0] = task(launches=60)
+    assert worth_examining(states, 1.0, has_begun=False) == []
+
+
+def test_a_task_is_examined_if_more_is_expected_of_it_than_of_further_trials() -> None:
+    promising = task(launches=50, tried=2 * SLICE_TRIALS, expected_gain=0.02)
+    states = [promising, waiting(launches=1), waiting(launches=200, family="rope")]
+    assert worth_examining(states, 1.0, has_begun=True) == [2]
+    states[0] = dataclasses.replace(promising, tried=30, expected_gain=1e-9)
+    assert worth_examining(states, 1.0, has_begun=True) == [2, 1]
+
+
+def test_an_examination_that_takes_long_has_to_promise_more() -> None:
+    states = [task(tried=5, expected_gain=0.02), waiting(launches=15)]
+    assert worth_examining(states, 1.0, has_begun=True) == [1]
+    assert worth_examining(states, 200.0, has_begun=True) == []
+
+
+def test_where_nothing_can_be_tried_each_task_is_examined_the_heaviest_first() -> None:
+    states = [waiting(launches=1), waiting(launches=5), task(size=1)]
+    assert worth_examining(states, 1.0, has_begun=True) == [1, 0]
