@@ -66,6 +66,8 @@ def full_check(device: str, core: str | None, out: Path | None, say: Callable[[s
     page.write(out)
     say(f"written: {out}, measured in {time.monotonic() - started_s:.0f} s")
     import_page(page, core, None, say)
+    again = f"{python_command('engine.import')} {out.name}"
+    say(f"send {out} to whoever tunes for such a board: there, {again} makes the same core")
 
 
 def _on_several_cores(page: Page, device: str, cores: int, say: Callable[[str], None]) -> Page:
@@ -94,7 +96,7 @@ def import_page(page: Page, core: str | None, like: str | None, say: Callable[[s
 
     Args:
         page: measured here or by somebody else.
-        core: of the emulated core; None for the kind's with "-checked".
+        core: of the emulated core; None for the board's name with "-checked".
         like: the emulated core that stands in for the board; None for that of its kind.
         say: prints a line.
 
@@ -112,7 +114,9 @@ def import_page(page: Page, core: str | None, like: str | None, say: Callable[[s
             f"the page of {page.board} has too few figures to tell models apart: measure again"
         )
     for finding in found:
-        say(f"ok      {finding}")
+        say(f"{'note' if finding.is_far else 'ok':8}{finding}")
+    if any(finding.is_far for finding in found):
+        say("note    no model is near: estimates are not this board's; tune on it, or calibrate it")
     for sentence in surprises(page, estimated):
         say(f"note    {sentence}")
     assert stand_in.emulation is not None
@@ -146,7 +150,7 @@ def _estimated(page: Page, stand_in: BoardFile) -> Mapping[str, Mapping[str, flo
 
 def checked_name(page: Page) -> str:
     """What the core that a page makes is called where nothing else is said."""
-    return f"{page.name}-checked"
+    return f"{plain_name(page.board)}-checked"
 
 
 def _kind(device: str) -> str:

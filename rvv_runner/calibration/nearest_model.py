@@ -56,14 +56,19 @@ class Finding:
     ruled_out: tuple[str, ...]
     apart: bool
 
+    @property
+    def is_far(self) -> bool:
+        """Whether the models differ, and not even the nearest stands for the board."""
+        return self.apart and math.log(self.factor) > _SURPRISING
+
     def __str__(self) -> str:
         if not self.apart:
             return f"{self.topic}: the models do not differ on this core"
         out = ", ".join(self.ruled_out) or "none"
-        return (
-            f"{self.topic}: nearest is {self.nearest}, within a factor of {self.factor:.2f}; "
-            f"ruled out: {out}"
-        )
+        near = f"nearest is {self.nearest}, within a factor of {self.factor:.2f}"
+        if self.is_far:
+            near = f"no model is near, {self.nearest} is off by a factor of {self.factor:.2f}"
+        return f"{self.topic}: {near}; ruled out: {out}"
 
 
 def findings(page: Page, estimated: Mapping[str, Mapping[str, float]]) -> list[Finding]:

@@ -25,6 +25,7 @@ from rvv_runner.calibration.nearest_model import core_text, findings, surprises
 from rvv_runner.devices import load_board, on_cores
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.family import models
+from rvv_runner.full_check import checked_name
 from rvv_runner.measurement import Status
 
 FAMILY = {model.name: model for model in models()}
@@ -73,6 +74,20 @@ def test_a_page_names_what_memory_does(estimated, model, topic):
     found = {each.topic: each for each in findings(page_of(estimated, model), estimated)}
     assert found[topic].nearest == model
     assert "default" in found[topic].ruled_out
+
+
+def test_a_board_that_is_like_no_model_is_said_to_be(estimated):
+    slow = {each.topic: each for each in findings(page_of(estimated, "default", 2), estimated)}
+    assert slow["DRAM"].is_far
+    assert str(slow["DRAM"]) == (
+        "DRAM: no model is near, default is off by a factor of 2.00; ruled out: none"
+    )
+    assert not slow["L2"].is_far  # ratios cancel the clock
+
+
+def test_pages_of_two_boards_make_two_cores():
+    names = [checked_name(Page("x60", board, {}, {})) for board in ("desk", "ssh://me@10.0.0.2")]
+    assert names == ["desk-checked", "10.0.0.2-checked"]
 
 
 def test_a_busy_neighbour_is_never_ruled_out(estimated):
