@@ -21,6 +21,7 @@ from truth_instructions import measure_cells
 from truth_math import MathKernel, run_math_kernel
 from truth_routines import Point, build_routine, run_points
 from truth_scores import Comparison, score
+from truth_sessions import core_fence_cycles
 
 from foundation.command_line import run_script
 from rvv_runner.cores.results_page import read_instructions, read_routines
@@ -55,11 +56,14 @@ def _instructions(emulator: Emulator, pages: Path) -> list[Comparison]:
     ]
 
 
-def _routines(emulator: Emulator, pages: Path, checkout: Path) -> Iterator[tuple[str, Comparison]]:
+def _routines(
+    emulator: Emulator, core: str, pages: Path, checkout: Path
+) -> Iterator[tuple[str, Comparison]]:
     """Each page's name with a comparison."""
+    fence = core_fence_cycles(core)
     for page in _ROUTINES:
         published = {
-            Point(routine.title, routine.name, size): size / routine.rates[size]
+            Point(routine.title, routine.name, size): size / routine.rates[size] - fence
             for routine in read_routines(pages)
             if routine.page == page and not any(word in routine.name for word in COMPILED)
             for size in {
@@ -116,7 +120,7 @@ def main() -> None:
         pages = arguments.results / _PAGES[core]
         _print(core, "instruction table", _instructions(board.emulator, pages))
         if "RVV_BENCH" in os.environ:
-            found = list(_routines(board.emulator, pages, Path(os.environ["RVV_BENCH"])))
+            found = list(_routines(board.emulator, core, pages, Path(os.environ["RVV_BENCH"])))
             fitted = [each for page, each in found if page in _USED_FOR_THE_TABLE]
             others = [each for page, each in found if page not in _USED_FOR_THE_TABLE]
             _print(core, f"{', '.join(_USED_FOR_THE_TABLE)} (memory is from them)", fitted)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["L1D_BYTES", "fence_cycles", "has_slow_memory"]
+__all__ = ["L1D_BYTES", "core_fence_cycles", "fence_cycles", "has_slow_memory", "touched_bytes"]
 
 _SESSIONS = Path(__file__).parent / "recorded" / "truth_sessions.toml"
 L1D_BYTES = 24 << 10  # of 32 KiB: what surely stays there
@@ -25,8 +25,16 @@ def fence_cycles(page: str) -> float:
     return float(fence["cycles"]) if page in fence["pages"] else 0.0
 
 
+def core_fence_cycles(core: str) -> float:
+    """The same for every page of another emulated core."""
+    return float(_sessions()["fence_of_core"].get(core, 0.0))
+
+
 def has_slow_memory(page: str, size: int) -> bool:
     """Whether a point goes beyond L1D in the session whose memory was slower than in later ones."""
-    sessions = _sessions()
-    touched_bytes = size * sessions["bytes_per_unit"].get(page, 1)
-    return page in sessions["slow_memory"]["pages"] and touched_bytes > L1D_BYTES
+    return page in _sessions()["slow_memory"]["pages"] and touched_bytes(page, size) > L1D_BYTES
+
+
+def touched_bytes(page: str, size: int) -> int:
+    """Bytes of memory that a routine touches at a size."""
+    return size * int(_sessions()["bytes_per_unit"].get(page, 1))
