@@ -1,11 +1,9 @@
 """What winners lose over a board's family of models: python benchmarks/search/bench_robust.py.
 
-Each kernel is tuned three times from nothing: for the mean regret over the family, for the worst, and
-for the default model alone. Regrets are over the fastest that any of the three studies found under
-each model. The last columns tell a search that missed a configuration from a space that has none: the
-least worst regret of any trial, and the model under which the mean's winner loses most.
-
---held-out takes the second list in place of the first.
+Each kernel is tuned three times from nothing: for the mean regret over the family, for the worst,
+and for the default model alone. Regrets are over the fastest that any of the three studies found
+under each model. The last columns tell a search that missed a configuration from a space that has
+none: the least worst regret of any trial, and the model under which the mean's winner loses most.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from foundation.errors import UserError
 
 __all__ = ["HELD_OUT", "KERNELS"]
 
-# Drawn by random.Random(20261124).sample(…, 12) of the kernels of that day, before any was looked at.
+# Drawn by random.Random(20261124).sample of the kernels of that day, before any was looked at.
 KERNELS = (
     "batched_matmul",
     "correlation",
