@@ -17,7 +17,7 @@ from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.lowering import Fired, Watch, lower_module
 from triton_rvv.lowering.elementwise.special_registers import with_counted_clock
 from triton_rvv.make_ttir import make_ttir
-from triton_rvv.reached_arguments import unwritten_arguments
+from triton_rvv.reached_arguments import unwatched_arguments
 from triton_rvv.targets.target import Target
 
 __all__ = ["CompiledKernel", "compile_kernel"]
@@ -102,7 +102,7 @@ def compile_kernel(
             where one is looked for that makes code wrong or slow.
         counted_clock: whether the kernel reads the launcher's clock and core, which are the same on
             every machine, in place of the machine's (`launchers/clock.h`).
-        watches_accesses: whether accesses to arrays that programs write go through functions of
+        watches_accesses: whether accesses to arrays by which programs may race go through functions of
             the program around the kernel (`launchers/history.h`). Such code runs once, so it is
             made soon rather than fast.
         parsed: Triton's IR of the same kernel for the same arguments, where it was made before;
@@ -119,8 +119,8 @@ def compile_kernel(
         text = arguments.ttir(target) if parsed is None else ""
     with _timed(stages_s, "lowering"):
         module = parsed or parse_module(text)
-        leaves_loads = watches_accesses and disjoint_arguments
-        unwritten = unwritten_arguments(module) if leaves_loads else frozenset[int]()
+        leaves_some = watches_accesses and disjoint_arguments
+        unwatched = unwatched_arguments(module) if leaves_some else frozenset[int]()
         marks = SourceLines() if source_lines else None
         lowered = lower_module(
             module,
@@ -134,7 +134,7 @@ def compile_kernel(
             watch=watch,
             skipped_passes=skipped_passes,
             watches_accesses=watches_accesses,
-            unwritten=unwritten,
+            unwatched=unwatched,
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir

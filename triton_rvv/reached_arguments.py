@@ -7,12 +7,20 @@ from dataclasses import dataclass
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.ttir.aliasing import Aliases
 
-__all__ = ["ReachedArguments", "reached_arguments", "unwritten_arguments"]
+__all__ = [
+    "ReachedArguments",
+    "is_atomic_for_all",
+    "reached_arguments",
+    "unwatched_arguments",
+]
 
 # By operation, the operands that lead to memory.
 _LOADS = frozenset({"tt.load", "tt.descriptor_load", "tt.descriptor_gather"})
 _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_scatter"})
 _ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "tt.descriptor_reduce"})
+
+# Of Triton's enumerations of updates and of scopes.
+_EXCHANGE, _ONE_PROGRAM = 10, 2
 
 
 @dataclass(frozen=True)
@@ -22,12 +30,20 @@ class ReachedArguments:
     Args:
         loaded: those that a load may read, atomic operations included.
         stored: those that a store may write, atomic operations included.
+        only_updated: those that atomic operations alone reach, all of one kind, which come to the
+            same in any order, and tell their programs nothing: no result of theirs is used.
         has_while: whether it has a loop that ends by a condition, which some data may never meet.
     """
 
     loaded: frozenset[int]
     stored: frozenset[int]
+    only_updated: frozenset[int]
     has_while: bool
+
+    @property
+    def shared(self) -> frozenset[int]:
+        """Those by which a program may learn what another wrote."""
+        return (self.loaded & self.stored) - self.only_updated
 
 
 def reached_arguments(module: Operation) -> ReachedArguments | None:
@@ -41,7 +57,8 @@ def reached_arguments(module: Operation) -> ReachedArguments | None:
     if len(functions) != 1:
         return None  # pointers may be passed on to the others
     aliases = Aliases(functions[0], arguments_are_disjoint=True)
-    loaded, stored = set[int](), set[int]()
+    loaded, stored, otherwise = set[int](), set[int](), set[int]()
+    updates: dict[int, set[int]] = {}
     has_while = False
     for operation in functions[0].walk():
         has_while |= operation.name == "scf.while"
@@ -54,10 +71,40 @@ def reached_arguments(module: Operation) -> ReachedArguments | None:
             loaded |= reached
         if operation.name in _STORES | _ATOMICS:
             stored |= reached
-    return ReachedArguments(frozenset(loaded), frozenset(stored), has_while)
+        if not _only_updates(operation):
+            otherwise |= reached
+            continue
+        for number in reached:
+            updates.setdefault(number, set()).add(operation.integer("atomic_rmw_op"))
+    alike = {number for number, kinds in updates.items() if len(kinds) == 1}
+    return ReachedArguments(
+        frozenset(loaded), frozenset(stored), frozenset(alike - otherwise), has_while
+    )
 
 
-def unwritten_arguments(module: Operation) -> frozenset[int]:
-    """The arguments that no store or atomic operation writes to, if each has memory of its own."""
+def _only_updates(operation: Operation) -> bool:
+    """Whether it is atomic for the whole grid, in any order the same, and tells nothing."""
+    return (
+        operation.name == "tt.atomic_rmw"
+        and operation.integer("atomic_rmw_op") != _EXCHANGE
+        and is_atomic_for_all(operation)
+        and not operation.result.uses
+    )
+
+
+def is_atomic_for_all(operation: Operation) -> bool:
+    """Whether an atomic operation is one for other programs, and not for its own threads alone."""
+    return operation.integer("scope") != _ONE_PROGRAM
+
+
+def unwatched_arguments(module: Operation) -> frozenset[int]:
+    """The arguments through which no race can show, if each has memory of its own.
+
+    No store or atomic operation writes to them, or all programs only update them, and learn nothing
+    from one another elsewhere either.
+    """
     reached = reached_arguments(module)
-    return frozenset() if reached is None else reached.loaded - reached.stored
+    if reached is None:
+        return frozenset()
+    updated = frozenset[int]() if reached.shared else reached.only_updated
+    return (reached.loaded - reached.stored) | updated

@@ -31,7 +31,8 @@ Compiled = Callable[[], CompiledKernel]
 # has no end.
 _LIMIT_S = 10.0
 _WRONG = 1
-_ATOMICS = ("tt.atomic_", "tt.elementwise_inline_asm")  # an instruction may be atomic
+_INSTRUCTION = "tt.elementwise_inline_asm"  # it may be atomic
+_ATOMICS = ("tt.atomic_", _INSTRUCTION)
 _RACE = re.compile(
     r"^race argument=(?P<argument>.*) index=(?P<index>\d+) reader=(?P<reader>\d+) "
     r"writer=(?P<writer>\d+)$",
@@ -45,17 +46,18 @@ def has_atomics(ttir: str) -> bool:
 
 
 def may_race(ttir: str, module: Operation) -> bool:
-    """Whether a program may read what another writes.
+    """Whether a program may read what another writes, or no other order tells who wrote last.
 
-    Programs that only write to the same place are told by the launcher's other orders.
+    The launcher's other orders tell it of programs that only write to the same place; with atomic
+    operations it runs none of them alone, so their stores are watched.
 
     Args:
         ttir, module: the kernel's IR, as text and parsed.
     """
-    if has_atomics(ttir):
-        return True
     reached = reached_arguments(module)
-    return reached is None or not reached.loaded.isdisjoint(reached.stored)
+    if reached is None or _INSTRUCTION in ttir or reached.shared:
+        return True
+    return has_atomics(ttir) and not reached.stored.issubset(reached.only_updated)
 
 
 def race_found(

@@ -35,8 +35,10 @@ RACES = [
     ("relaxed", f"{ORDER}: program 15 reads y_ptr[1], which program 0 writes{UNORDERED}"),
     ("counted_early", f"{ORDER}: program 15 reads y_ptr[1], which program 0 writes{UNORDERED}"),
     ("checked", ORDER),
+    ("in_one_program", f"{ORDER}: program 1 reads y_ptr[0], which program 0 writes{UNORDERED}"),
+    ("overwritten", ORDER),
 ]
-RIGHT = ["released", "rewritten", "accumulated", "stolen", "overlapping"]
+RIGHT = ["released", "rewritten", "accumulated", "stolen", "overlapping", "own_elements"]
 
 
 def built(
@@ -71,8 +73,9 @@ def test_a_file_may_say_that_its_kernel_is_ordered(tmp_path):
     assert isinstance(built(f"{path}:beside_kernel", tmp_path), ElfArtifact)
 
 
-def test_only_kernels_whose_programs_may_read_what_others_write_are_watched(folder):
-    artifact = built("vector_add", folder)
+@pytest.mark.parametrize("name", ["vector_add", f"{FILE}:updated_kernel"])
+def test_only_kernels_whose_programs_may_read_what_others_write_are_watched(name, folder):
+    artifact = built(name, folder)
     assert isinstance(artifact, ElfArtifact)
     ttir = artifact.elf_path.with_suffix(".ttir").read_text()
     assert not may_race(ttir, parse_module(ttir))

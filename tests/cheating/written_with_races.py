@@ -117,6 +117,39 @@ def overlapping_kernel(x_ptr, y_ptr, state_ptr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def updated_kernel(x_ptr, y_ptr, state_ptr, BLOCK: tl.constexpr):
+    """Right: programs add to one element, and learn nothing from it."""
+    part = tl.sum(tl.load(x_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)), 0)
+    tl.atomic_add(y_ptr, part, sem="relaxed")
+
+
+@triton.jit
+def in_one_program_kernel(x_ptr, y_ptr, state_ptr, BLOCK: tl.constexpr):
+    """Adds by operations that are atomic for the threads of one program alone."""
+    part = tl.sum(tl.load(x_ptr + tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)), 0)
+    tl.atomic_add(y_ptr, part, scope="cta")
+
+
+@triton.jit
+def own_elements_kernel(x_ptr, y_ptr, state_ptr, BLOCK: tl.constexpr):
+    """Right: the same, each program in an element of its own."""
+    program = tl.program_id(0)
+    part = tl.sum(tl.load(x_ptr + program * BLOCK + tl.arange(0, BLOCK)), 0)
+    tl.atomic_add(y_ptr, part)
+    tl.atomic_add(y_ptr + 1 + program, part, scope="cta")
+
+
+@triton.jit
+def overwritten_kernel(x_ptr, y_ptr, state_ptr, BLOCK: tl.constexpr):
+    """Right in the orders in which the first or the last program comes last."""
+    program = tl.program_id(0)
+    part = tl.sum(tl.load(x_ptr + program * BLOCK + tl.arange(0, BLOCK)), 0)
+    total = tl.sum(tl.load(x_ptr + tl.arange(0, 16 * BLOCK)), 0)
+    tl.atomic_add(state_ptr, 1)
+    tl.store(y_ptr, total if program % 15 == 0 else part)
+
+
+@triton.jit
 def blended_kernel(x_ptr, y_ptr, state_ptr, BLOCK: tl.constexpr):
     """Stores what it found in its neighbour's element, in place of a mask."""
     program, at = tl.program_id(0), tl.arange(0, 2)
@@ -162,8 +195,9 @@ def _reference_parts(x_ptr):
 
 relaxed_reference = counted_early_reference = _reference_parts
 released_reference = overlapping_reference = _reference_parts
-blended_reference = rewritten_reference = _reference_parts
-for _name in ("relaxed", "counted_early", "released", "overlapping", "blended", "rewritten"):
+blended_reference = rewritten_reference = own_elements_reference = _reference_parts
+_WITH_PARTS = ("relaxed", "counted_early", "released", "overlapping", "blended", "rewritten")
+for _name in (*_WITH_PARTS, "own_elements"):
     globals().update({f"{_name}_arguments": arguments, f"{_name}_grid": grid})
 
 

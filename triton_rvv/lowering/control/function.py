@@ -125,7 +125,7 @@ def lower_module(
     watch: Watch | None = None,
     skipped_passes: Collection[str] = (),
     watches_accesses: bool = False,
-    unwritten: Collection[int] = (),
+    unwatched: Collection[int] = (),
 ) -> LoweredKernel:
     """Write a kernel as LLVM IR.
 
@@ -143,10 +143,10 @@ def lower_module(
         grid: programs along x, y and z, where they are the same in every run.
         watch: told of each pass over `module` that has run, and at the end of WRITTEN.
         skipped_passes: the names of passes that do not run, and of rules that are not followed.
-        watches_accesses: whether accesses to memory, but for loads of `unwritten` arguments, go
-            through functions of the program around the kernel (`launchers/history.h`), in the
-            kernel's order; then no pass runs.
-        unwritten: arguments whose loads are not watched, by number: no program writes to them.
+        watches_accesses: whether accesses to memory, but for loads and atomic operations on
+            `unwatched` arguments, go through functions of the program around the kernel
+            (`launchers/history.h`), in the kernel's order; then no pass runs.
+        unwatched: numbers of arguments through which no race can show.
 
     Raises:
         CompileError: where the kernel uses what is not supported.
@@ -160,7 +160,7 @@ def lower_module(
     places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
     handlers = {**REFUSALS, **HANDLERS}
     if watches_accesses:
-        handlers.update(watched.handlers(unwritten, handlers["tt.load"]))
+        handlers.update(watched.handlers(unwatched, handlers))
     blocks = kernel.function.regions[0].blocks
     arguments = blocks[0].arguments
     if checks_bounds:

@@ -21,6 +21,7 @@ from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.memory import atomics
 from triton_rvv.lowering.memory.loads import optional_operands
 from triton_rvv.lowering.memory.scalar_loads import zero
+from triton_rvv.reached_arguments import is_atomic_for_all
 
 __all__ = ["handlers"]
 
@@ -116,21 +117,35 @@ def _watched(context: Context, operation: Operation, update: atomics.Update) -> 
         builder.call_void("history_after_atomic", [address, size_bytes, order, is_swap])
         return before
 
-    return watch
+    cell = builder.alloca("i64", 1)
+
+    def load_and_store(address: Val, operands: Sequence[Val]) -> Val:
+        is_volatile = integer(0, "i32")
+        builder.call_void("history_load", [cell, address, size_bytes, is_volatile])
+        before = update(cell, operands)
+        builder.call_void("history_store", [address, cell, size_bytes])
+        return before
+
+    return watch if is_atomic_for_all(operation) else load_and_store
 
 
-def handlers(unwritten: Collection[int], plain_load: Handler) -> Mapping[str, Handler]:
+def handlers(unwatched: Collection[int], plain: Mapping[str, Handler]) -> Mapping[str, Handler]:
     """What lowers accesses.
 
     Args:
-        unwritten: numbers of arguments that no program writes through: their loads are left alone.
-        plain_load: lowers such a load.
+        unwatched: numbers of arguments on which loads and atomic operations are left alone.
+        plain: lowers such an operation, by its name.
     """
 
-    def load(context: Context, operation: Operation) -> None:
-        reached = context.aliases.arguments_of(operation.operands[0])
-        waits = bool(operation.attributes.get("isVolatile"))
-        is_plain = reached is not None and reached.issubset(unwritten) and not waits
-        (plain_load if is_plain else _load)(context, operation)
+    def unless_plain(watched: Handler, left_alone: Handler) -> Handler:
+        def access(context: Context, operation: Operation) -> None:
+            reached = context.aliases.arguments_of(operation.operands[0])
+            waits = bool(operation.attributes.get("isVolatile"))
+            is_plain = reached is not None and reached.issubset(unwatched) and not waits
+            (left_alone if is_plain else watched)(context, operation)
 
-    return {"tt.load": load, "tt.store": _store, **atomics.handlers(_watched)}
+        return access
+
+    may_be_plain = {"tt.load": _load, **atomics.handlers(_watched)}
+    left = {name: unless_plain(access, plain[name]) for name, access in may_be_plain.items()}
+    return {"tt.store": _store, **left}
