@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from foundation.scratch import scratch_folder
@@ -21,7 +22,7 @@ from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, Ending, judge
 from triton_rvv.targets.host_caches import cache_bytes
 from triton_rvv.targets.host_target import host_target
 
-__all__ = ["HostBoard"]
+__all__ = ["HostBoard", "run_once"]
 
 _PAUSE_S = 0.2
 
@@ -105,7 +106,8 @@ class HostBoard:
         try:
             with measuring() as turn:
                 watch = HostWatch(self._cores)
-                result = self._run(artifact, repeats, timeout_s)
+                options = ("--warmup", str(repeats), *self._options)
+                result = run_once(artifact, repeats, timeout_s, options, self._cores)
                 watch.stop()
         except OSError as error:
             return failed("board", self._info, f"the executable cannot be run: {error}")
@@ -120,21 +122,32 @@ class HostBoard:
             conditions={**watch.conditions, **turn.conditions, **doubt},
         )
 
-    def _run(self, artifact: ElfArtifact, repeats: int, timeout_s: float) -> Ending:
-        runs = ["--repeats", str(repeats), "--warmup", str(repeats), *self._options]
-        with scratch_folder("host-") as folder:
-            return run_bounded(
-                [
-                    str(artifact.elf_path),
-                    str(artifact.data_path),
-                    *artifact.launcher_options,
-                    *runs,
-                ],
-                folder=folder,
-                timeout_s=timeout_s,
-                output_limit_bytes=OUTPUT_LIMIT_BYTES,
-                cores=self._cores,
-            )
+
+def run_once(
+    artifact: ElfArtifact,
+    repeats: int,
+    timeout_s: float,
+    options: Sequence[str] = (),
+    cores: Sequence[int] = (),
+) -> Ending:
+    """Run an executable for this machine now, whatever else runs here.
+
+    Args:
+        artifact: what to run.
+        repeats: timed runs of the grid.
+        timeout_s: until it is ended.
+        options: more of the launcher's.
+        cores: those that it may use; all where none is given.
+    """
+    words = (str(artifact.elf_path), str(artifact.data_path), *artifact.launcher_options)
+    with scratch_folder("host-") as folder:
+        return run_bounded(
+            [*words, "--repeats", str(repeats), *options],
+            folder=folder,
+            timeout_s=timeout_s,
+            output_limit_bytes=OUTPUT_LIMIT_BYTES,
+            cores=cores,
+        )
 
 
 def _frequency_hz(core: int) -> float:

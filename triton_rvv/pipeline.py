@@ -102,9 +102,9 @@ def compile_kernel(
             where one is looked for that makes code wrong or slow.
         counted_clock: whether the kernel reads the launcher's clock and core, which are the same on
             every machine, in place of the machine's (`launchers/clock.h`).
-        watches_accesses: whether accesses to arrays by which programs may race go through functions of
-            the program around the kernel (`launchers/history.h`). Such code runs once, so it is
-            made soon rather than fast.
+        watches_accesses: whether accesses to arrays through which programs may race go through
+            functions of the program around the kernel (`launchers/history.h`). Such code runs once,
+            so it is made soon rather than fast.
         parsed: Triton's IR of the same kernel for the same arguments, where it was made before;
             then the front end does not run. Passes change it.
         leads: of pointers, how many bytes behind the address that the launcher passes lies the one

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from engine.run.budget import Budget
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
+from engine.run.exactness import note_on_exactness
 from engine.run.identity import identity_of
 from engine.run.loop import TuningLoop
 from engine.run.measured_on import store_measured_on
@@ -148,6 +149,8 @@ def tune(
             owns_process=owns_process,
             shared=bench,
         )
+    summary = _summary(search, info, opened.robust)
+    notes += _on_reference(problem, search) + note_on_exactness(summary)
     return TuningResult(
         problem=problem,
         device=info.study_device,
@@ -161,9 +164,9 @@ def tune(
         space_size=search.size,
         pruned=search.census.removed,
         ended=ended,
-        summary=_summary(search, info, opened.robust),
+        summary=summary,
         more_problems=tuple(more_problems),
-        notes=notes + _on_reference(problem, search) + _on_inputs(problems, info, search, ended),
+        notes=notes + _on_inputs(problems, info, search, ended),
         outlook=outlook_of(search),
         cores=_cores(problem, info),
     )

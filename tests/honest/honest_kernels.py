@@ -34,8 +34,8 @@ from kernels.captured.task_file import is_capture_file, read_capture
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.devices import load_board
-from rvv_runner.process import run_bounded
-from rvv_runner.verdict import OUTPUT_LIMIT_BYTES, judge
+from rvv_runner.host import run_once
+from rvv_runner.verdict import judge
 from search_spaces.enumeration import take_census
 from triton_rvv.targets.host_target import host_target
 
@@ -103,13 +103,7 @@ def verdicts(problem: Problem, store: ArtifactStore) -> Iterator[tuple[Config, s
         if isinstance(built, BuildFailure):
             yield config, built.status, built.reason
             continue
-        words = [str(built.elf_path), str(built.data_path), *built.launcher_options]
-        ending = run_bounded(
-            [*words, "--repeats", str(_REPEATS)],
-            folder=built.elf_path.parent,
-            timeout_s=_LIMIT_S,
-            output_limit_bytes=OUTPUT_LIMIT_BYTES,
-        )
+        ending = run_once(built, _REPEATS, _LIMIT_S)
         verdict = judge(ending, _LIMIT_S, _REPEATS)
         yield config, verdict.status, verdict.reason
 
