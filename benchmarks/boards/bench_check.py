@@ -1,10 +1,11 @@
 """What the check costs: python benchmarks/boards/bench_check.py [--kernels N] [--rounds N].
 
 On the emulated board and on the host, for kernels of this project that a written seed draws, and
-those whose programs may learn of one another, at their default shapes: one configuration is built and measured with the whole check, and without
-other orders of programs and the search for races, in turns. Then, for files of the tests that stand
-for a user's own: what a study takes once to find inputs that tell more, beside one configuration.
-All is processor time of this process and of those that it starts, the least of all rounds.
+those whose programs may learn of one another, at their default shapes: one configuration is built
+and measured with the whole check, and without other orders of programs and the search for races, in
+turns. Then, for files of the tests that stand for a user's own: what a study takes once to find
+inputs that tell more, beside one configuration. All is processor time of this process and of those
+that it starts, the least of all rounds.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from rvv_runner.host import run_once
 from rvv_runner.verdict import judge
 
 SEED = 2026112761
-# Built a second time, to look for races, or near to it.
+# They have atomic operations, or an array that they both load and store.
 WATCHED = ("add_rms_norm", "layernorm_bwd", "split_k_matmul")
 DEVICES = ("emulated", "host")
 LIMIT_S = 300.0
