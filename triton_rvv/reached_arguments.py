@@ -5,22 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation
+from triton_rvv.lowering.memory.atomics import is_atomic_for_all
 from triton_rvv.lowering.ttir.aliasing import Aliases
 
-__all__ = [
-    "ReachedArguments",
-    "is_atomic_for_all",
-    "reached_arguments",
-    "unwatched_arguments",
-]
+__all__ = ["ReachedArguments", "reached_arguments", "unwatched_arguments"]
 
 # By operation, the operands that lead to memory.
 _LOADS = frozenset({"tt.load", "tt.descriptor_load", "tt.descriptor_gather"})
 _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_scatter"})
 _ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "tt.descriptor_reduce"})
 
-# Of Triton's enumerations of updates and of scopes.
-_EXCHANGE, _ONE_PROGRAM = 10, 2
+_EXCHANGE = 10  # of Triton's enumeration of updates
 
 
 @dataclass(frozen=True)
@@ -90,11 +85,6 @@ def _only_updates(operation: Operation) -> bool:
         and is_atomic_for_all(operation)
         and not operation.result.uses
     )
-
-
-def is_atomic_for_all(operation: Operation) -> bool:
-    """Whether an atomic operation is one for other programs, and not for its own threads alone."""
-    return operation.integer("scope") != _ONE_PROGRAM
 
 
 def unwatched_arguments(module: Operation) -> frozenset[int]:

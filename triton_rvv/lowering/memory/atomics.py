@@ -20,11 +20,12 @@ from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.math.narrow_floats import narrow, widen
 
-__all__ = ["HANDLERS", "Update", "handlers"]
+__all__ = ["HANDLERS", "Update", "handlers", "is_atomic_for_all"]
 
 # The orders of Triton's enumerations; the first value of each is 1.
 _INSTRUCTIONS = ("and", "or", "xor", "add", "fadd", "max", "min", "umax", "umin", "xchg")
 _ORDERS = ("monotonic", "acquire", "release", "acq_rel")
+_ONE_PROGRAM = 2  # of Triton's enumeration of scopes
 
 # What is done to one element: (address, operands) -> what was there before.
 Update = Callable[[Val, Sequence[Val]], Val]
@@ -58,6 +59,11 @@ def _cas(around: Around, context: Context, operation: Operation) -> None:
         return builder.cast("bitcast", before, element.llvm) if element.is_float else before
 
     _each(context, operation, 2, around(context, operation, update))
+
+
+def is_atomic_for_all(operation: Operation) -> bool:
+    """Whether an atomic operation is one for other programs, and not for its own threads alone."""
+    return operation.integer("scope") != _ONE_PROGRAM
 
 
 def _element(operation: Operation) -> ScalarType:

@@ -21,7 +21,6 @@ from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.memory import atomics
 from triton_rvv.lowering.memory.loads import optional_operands
 from triton_rvv.lowering.memory.scalar_loads import zero
-from triton_rvv.reached_arguments import is_atomic_for_all
 
 __all__ = ["handlers"]
 
@@ -126,7 +125,7 @@ def _watched(context: Context, operation: Operation, update: atomics.Update) -> 
         builder.call_void("history_store", [address, cell, size_bytes])
         return before
 
-    return watch if is_atomic_for_all(operation) else load_and_store
+    return watch if atomics.is_atomic_for_all(operation) else load_and_store
 
 
 def handlers(unwatched: Collection[int], plain: Mapping[str, Handler]) -> Mapping[str, Handler]:
