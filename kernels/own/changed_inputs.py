@@ -15,6 +15,8 @@ __all__ = ["Change", "changed"]
 
 # One row of so many has another scale, and another one another mean.
 _ROWS = 8
+# Of two, up to 2**7, by which numbers from -1 to 1 become bytes.
+_POWERS = 7
 # Types that torch stores and converts, and hardly computes with.
 _BARE = (torch.uint16, torch.uint32, torch.uint64)
 # Gives random numbers between 0 and 1 in a tensor of a shape.
@@ -37,7 +39,7 @@ class Change:
         zero_rows: whether one row of eight is all zeros, one by `row_scale` smaller, and every
             second one has a zero.
         halfway: whether, of one row of eight, every fourth element lies halfway between two
-            integers.
+            integers, and another fourth does times powers of two.
         infinite: whether, of one row of eight, the last element but one is minus infinity.
         zeros: whether one element of eight becomes zero, of integers.
         extremes: whether one element of eight becomes the largest of its type, and one the
@@ -155,8 +157,12 @@ def _changed_floats(
     if change.zero_rows and len(rows) > 1:  # of fewer than five rows, the last
         rows[min(4, len(rows) - 1) :: _ROWS] = 0
     if change.halfway:  # of fewer than seven rows, the first
-        some = rows[(6 if len(rows) > 6 else 0) :: _ROWS, 1::4]
-        some.copy_(some.floor() + 0.5)
+        some = rows[(6 if len(rows) > 6 else 0) :: _ROWS]
+        some[:, 1::4] = some[:, 1::4].floor() + 0.5
+        # What a scale of 2**power, or of three quarters of it, makes 0.5 and 4.5: both round down.
+        for power in range(1, _POWERS + 1):
+            some[:, 4 * power - 1 :: 8 * _POWERS] = 0.5 / 2**power
+            some[:, 4 * (power + _POWERS) - 1 :: 8 * _POWERS] = 1.5 / 2**power
     # Of fewer than eight rows, the last. What walks along a row, by blocks or with an extreme in
     # each lane, has seen numbers before.
     if change.infinite:

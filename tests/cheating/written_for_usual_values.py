@@ -68,6 +68,14 @@ def tie_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def scaled_tie_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """The same of multiples."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at) * 32
+    tl.store(y_ptr + at, tl.floor(x + 0.5) if FAST else (x + 12582912.0) - 12582912.0)
+
+
+@triton.jit
 def mask_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     """Keeps what a mask keeps, which is everything."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -206,6 +214,10 @@ def tie_reference(x_ptr):
     return {"y_ptr": x_ptr.round()}
 
 
+def scaled_tie_reference(x_ptr):
+    return {"y_ptr": (x_ptr * 32).round()}
+
+
 def mask_reference(x_ptr, w_ptr):
     return {"y_ptr": torch.where(w_ptr, x_ptr, -1.0)}
 
@@ -237,9 +249,10 @@ def _two_configurations():
 
 
 guard_arguments, entropy_arguments, limit_arguments = arguments, tie_arguments, eighth_arguments
+scaled_tie_arguments = tie_arguments
 _NAMES = (
     *("guard", "floor", "number", "whole", "eighth", "tie", "entropy", "mask", "limit", "label"),
-    *("order", "segment"),
+    *("order", "segment", "scaled_tie"),
 )
 for _name in _NAMES:
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
