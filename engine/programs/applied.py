@@ -160,7 +160,11 @@ def _overlay(path: Path) -> Iterator[tuple[Path, Path]]:
         report = Path(folder) / "applied"
         report.touch()
         overlay = Path(folder) / "overlay"
-        described = {"rules": list(map(asdict, rules)), "report": str(report)}
+        described = {
+            "rules": list(map(asdict, rules)),
+            "report": str(report),
+            "captured": sorted({task.kernel.digest for task in captured.tasks}),
+        }
         overlay.write_text(json.dumps(described))
         yield overlay, report
 

@@ -5,10 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from foundation.errors import UserError
+
 if TYPE_CHECKING:  # commands that read captures need no tensors; importing torch takes two seconds
     import torch
 
-__all__ = ["Drawn", "drawn_tensor"]
+__all__ = ["ContentsError", "Drawn", "drawn_tensor"]
+
+
+class ContentsError(UserError):
+    """A kernel cannot be checked on some contents; where these were drawn, on others it may."""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from foundation.errors import UserError
 from foundation.processors import cores
+from kernels.captured.drawn import ContentsError
 from kernels.captured.examined import (
     Examined,
     forget_examined,
@@ -270,12 +271,19 @@ def examine_here(capture: Path, key: str, *, widens: bool) -> None:
         )
         keep_examined(capture, {key: Examined(digest, found, is_wide=widens)})
     except UserError as error:
-        keep_examined(capture, {key: Examined(digest, None, str(error))})
+        keep_examined(capture, {key: Examined(digest, None, f"{error}{_advice(task, error)}")})
     except Exception as error:  # whatever a kernel's launch raises
         if task is None:
             keep_examined(capture, {key: Examined(digest, None, _failure("the kernel", error))})
         else:
             _keep_unexamined(capture, task, _failure(task.task.kernel.name, error))
+
+
+def _advice(task: RecordedTask | None, error: UserError) -> str:
+    """What else may help, as the end of a sentence: a kernel may write where it has read."""
+    if task is None or not task.is_drawn or not isinstance(error, ContentsError):
+        return ""
+    return "; or capture with --keep-data, since it ran on drawn contents of its large tensors"
 
 
 def _failure(name: str, error: BaseException) -> str:

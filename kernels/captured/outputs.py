@@ -14,6 +14,7 @@ import torch
 
 from foundation.errors import UserError
 from kernels.captured.deployed import Deployed, Reached
+from kernels.captured.drawn import ContentsError
 from kernels.captured.memory import Memory, joined
 from kernels.own.tolerance import DRAWS, disturbed, relative_tolerance, share_of, slack
 
@@ -86,8 +87,8 @@ def checked_outputs(deployed: Deployed, given: Memory) -> CheckedOutputs:
         given: its tensors, which share no memory: `Memory.apart`.
 
     Raises:
-        UserError: if the kernel writes nothing, or if its outputs differ from run to run by more
-            than rounding.
+        UserError: if the kernel writes nothing.
+        ContentsError: if its outputs differ from run to run by more than rounding.
     """
     name = deployed.function.__name__
     first, second = deployed.run(given), deployed.run(given)
@@ -102,7 +103,7 @@ def checked_outputs(deployed: Deployed, given: Memory) -> CheckedOutputs:
         precise, expected = None, _expected(deployed, given, first, written, read, None)
     for output in written:
         if not _within(second.span(output), expected[output]):
-            raise UserError(
+            raise ContentsError(
                 f"{name} writes other values to {output} in each run, so nothing tells whether "
                 "a configuration is right"
             )

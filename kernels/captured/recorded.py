@@ -98,6 +98,11 @@ class RecordedTask:
         return parts.hexdigest()[:16]
 
     @property
+    def is_drawn(self) -> bool:
+        """Whether it has tensors of which the capture kept no contents, but what they are like."""
+        return any(isinstance(storage.contents, Drawn) for storage in self.task.storages)
+
+    @property
     def shares_memory(self) -> bool:
         """Whether two of its tensors lie in one storage."""
         storages = [view.storage for view in self._views.values()]

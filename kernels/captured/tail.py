@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from foundation.errors import UserError
 from kernels.captured.deployed import Deployed
+from kernels.captured.drawn import ContentsError
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import same
 from triton_rvv.errors import OutOfBoundsError
@@ -29,7 +29,7 @@ def needed_surroundings(deployed: Deployed, given: Memory) -> tuple[int, bool]:
         tensors.
 
     Raises:
-        UserError: if they do, if it writes there, or if it reaches elsewhere.
+        ContentsError: if they do, if it writes there, or if it reaches elsewhere.
     """
     apart = given.apart()
     try:
@@ -39,7 +39,7 @@ def needed_surroundings(deployed: Deployed, given: Memory) -> tuple[int, bool]:
             return _TAIL, False
         if _needs_fronts(deployed, given):
             return 0, True
-        raise UserError(
+        raise ContentsError(
             f"{deployed.function.__name__} reaches outside of its tensors ({error}), so it cannot "
             f"be checked: {_remedy(given, str(error))}"
         ) from error

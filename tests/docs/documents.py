@@ -13,6 +13,7 @@ __all__ = [
     "code_blocks",
     "links",
     "paths_named",
+    "prose",
     "with_own_file",
 ]
 
@@ -52,13 +53,13 @@ def code_blocks(document: Path) -> list[CodeBlock]:
 
 def links(document: Path) -> list[str]:
     """Targets of links within the repository, as they are written."""
-    targets = re.findall(r"\]\(([^)\s]+)\)", _prose(document))
+    targets = re.findall(r"\]\(([^)\s]+)\)", prose(document))
     return [target.split("#")[0] for target in targets if "://" not in target]
 
 
 def paths_named(document: Path) -> list[str]:
     """Paths in code spans: what has a slash and a known beginning, or the ending of a file."""
-    spans = re.findall(r"`([^`\s]+)`", _prose(document))
+    spans = re.findall(r"`([^`\s]+)`", prose(document))
     folders = {f"{path.name}/" for path in REPOSITORY.iterdir() if path.is_dir()}
     return [
         span
@@ -69,7 +70,8 @@ def paths_named(document: Path) -> list[str]:
     ]
 
 
-def _prose(document: Path) -> str:
+def prose(document: Path) -> str:
+    """A document without its code blocks."""
     return re.sub(r"^```.*?^```", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 

@@ -40,9 +40,12 @@ def add_winners(
     grid: tuple[str, str, str] | None = None,
     loads: dict[str, tuple[int, ...]] | None = None,
     device: str = "host",
+    but: str = "",
 ) -> None:
-    """Give each task of a capture this winner."""
+    """Give each task of a capture this winner, but for the one of that key."""
     for task in read_capture(path).tasks:
+        if task.key == but:
+            continue
         winner = Winner(
             task=task.key,
             config=Config(config),

@@ -286,3 +286,31 @@ def test_an_autotuner_with_a_name_of_its_own_gets_its_kernels_winner(tmp_path):
         out, uses = applied_here(tmp_path, APART)
         assert out == f"[{block}]\n"
         assert uses == f"__main__.apart_kernel: winner of task {task.key[:8]}, 1 launch"
+
+
+# Two kernels of one name.
+FACTORY = """
+def made(offset):
+    OFFSET = tl.constexpr(offset)
+    @triton.jit
+    def made_kernel(out, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + at, at * 0 + BLOCK + OFFSET, mask=at < n)
+    return made_kernel
+
+for offset in (1, 2):
+    out = torch.zeros(1000, dtype=torch.int32)
+    made(offset)[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](out, 1000, BLOCK=64)
+    print(out.unique().tolist())
+"""
+
+
+def test_a_kernel_that_was_not_tuned_is_not_a_changed_one_of_its_name(tmp_path):
+    captured_here(tmp_path, FACTORY)
+    path = tmp_path / "program.capture"
+    keys = {task.kernel.captured: task.key for task in read_capture(path).tasks}
+    tuned, other = (keys[f"OFFSET = tl.constexpr({offset})\n"] for offset in (1, 2))
+    add_winners(path, {"BLOCK": 128}, but=other)
+    out, uses = applied_here(tmp_path, FACTORY)
+    assert out == "[129]\n[66]\n"
+    assert uses == f"__main__.made.<locals>.made_kernel: winner of task {tuned[:8]}, 1 launch"

@@ -8,20 +8,21 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 import triton
 from command_here import run_here
 
-from engine.results.paste import measure_command
+from engine.results.paste import measure_command, triton_config
 from engine.results.progress import LOADING
 from engine.results.table import print_result
 from engine.results.units import count_text
 from engine.run.events import Event, RunStarted, StageStarted, StudyOpened, TrialFinished
 from engine.run.request import SearchOptions, StudyOptions, TuningRequest, WorkOptions
 from engine.run.tuning import TuningResult, tune
+from foundation.config import Config
 
 SHAPE = {"M": 8, "N": 8, "K": 8}  # seven configurations are valid
 TUNE = "matmul --shape M=8,N=8,K=8 --jobs 1"
@@ -168,6 +169,27 @@ def test_the_tables_say_what_they_shorten(
     assert "warm-started from: matmul-M8-N8-K8-" in shown
     assert "pruned by rule: " in shown
     assert "The best of 1 configuration" in shown
+
+
+@pytest.mark.parametrize(("slower", "advice"), [(1.0, "the default, which"), (9.0, "the winner")])
+def test_the_default_is_to_be_used_where_it_is_tied(
+    slower: float,
+    advice: str,
+    listened: tuple[list[Event], TuningResult],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    summary = listened[1].summary
+    winner = summary.winner
+    assert winner is not None
+    assert winner.time_s is not None
+    config = Config({**winner.config, "GROUP_SIZE_M": 77})
+    default = replace(winner, config=config, time_s=winner.time_s * slower)
+    summary = replace(summary, best=(winner, default), default=default)
+    shown = printed(replace(listened[1], summary=summary), 160, monkeypatch)
+    used = default if slower == 1 else winner
+    found = re.search(rf"^use {advice}.*?: ?(triton.*)$", shown, re.MULTILINE)
+    assert found is not None, shown
+    assert found[1] == triton_config(used.config)
 
 
 def printed(result: TuningResult, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 import triton
@@ -10,19 +12,24 @@ from ir_text import function
 from qemu_kernels import Expected
 
 from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.frontend.ttir_verifier import verify
 from triton_rvv.frontend.types import element_type
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.late_widening import widen_late
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
+from triton_rvv.lowering.ttir.narrow_limits import narrow_limits
 from triton_rvv.targets.target import RVVTarget
 
 
-def _narrowed(body: str) -> tuple[int, list[str]]:
-    """How many operations became narrower, and each operation with its elements."""
+def _narrowed(body: str, run: Callable[[Kernel], int] = narrow_integers) -> tuple[int, list[str]]:
+    """How many places a pass changed, and each operation with its elements."""
     arguments = (
-        "%a: tensor<64xi8>, %b: tensor<64xi8>, %p: tensor<64x!tt.ptr<i8>>, %w: tensor<64xi32>"
+        "%a: tensor<64xi8>, %b: tensor<64xi8>, %p: tensor<64x!tt.ptr<i8>>, %w: tensor<64xi32>, "
+        "%n: i32"
     )
     module = parse_module(function(body, arguments))
-    fired = narrow_integers(Kernel(module, RVVTarget(), True))
+    fired = run(Kernel(module, RVVTarget(), True))
+    verify(module)
     return fired, [
         f"{each.name.removeprefix('arith.')} {element_type(each.result.type)}"
         for each in module.walk()
@@ -142,6 +149,82 @@ def test_a_conversion_alone_is_left():
     assert fired == 0
 
 
+@pytest.mark.parametrize(
+    ("operations", "widened"),
+    [
+        (
+            (
+                "%t = muli %x, %three",
+                "%d = subi %t, %y",
+                "%u = muli %d, %three",
+                "%s = muli %u, %w",
+            ),
+            ["trunci i16", "extsi i32"],
+        ),
+        (("%t = muli %x, %y", "%s = addi %t, %w"), ["trunci i16", "extui i32"]),
+    ],
+)
+def test_products_are_widened_behind(operations, widened):
+    body = _lines(*_WIDEN, "%three = constant 3", *operations)
+    fired, rewritten = _narrowed(body, widen_late)
+    assert fired == 1
+    cut = rewritten.index("trunci i16")
+    assert rewritten[cut : cut + 2] == widened
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        ("%t = addi %x, %y", "%s = muli %t, %w"),  # LLVM adds in 16 bits itself
+        ("%t = muli %x, %x", "%u = muli %t, %y", "%s = addi %u, %w"),  # no sum reads the 16 bits
+        ("%s = muli %x, %w",),  # nothing is narrow
+        ("%t = muli %x, %y", "%s = addi %t, %x", _CUT),  # narrow as a whole
+        ("%t = muli %x, %y", "%s = divsi %t, %w", "%u = muli %t, %w"),  # saves less than it takes
+    ],
+)
+def test_nothing_is_widened_later(operations):
+    assert _narrowed(_lines(*_WIDEN, *operations), widen_late)[0] == 0
+
+
+_LIMIT = '\n%l = "tt.splat"(%n) : (i32) -> tensor<64xi32>\n'
+
+
+def _compared(operands: str, predicate: int) -> tuple[int, list[str]]:
+    """What becomes of a comparison with a number."""
+    body = _lines(*_WIDEN, "%d = subi %x, %y", "%s = absi %d", "%t = muli %x, %y")
+    body = body.replace("arith.absi", "math.absi") + _LIMIT
+    return _narrowed(
+        body + _lines(f"%c = cmpi {operands}, predicate={predicate}: i32 -> i1"), narrow_limits
+    )
+
+
+@pytest.mark.parametrize("operands", ["%s, %l", "%l, %s", "%x, %l"])
+@pytest.mark.parametrize("predicate", [0, 2, 5])
+def test_limits_are_cut(operands, predicate):
+    fired, operations = _compared(operands, predicate)
+    assert fired == 1
+    assert operations[-6:-1] == [
+        "constant i32",
+        "maxsi i32",
+        "minsi i32",
+        "trunci i16",
+        "extsi i32",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("operands", "predicate"),
+    [
+        ("%s, %l", 8),  # a number below 0 is a large one
+        ("%w, %l", 4),  # may be anything
+        ("%t, %l", 4),  # neighbours of its range take more than 16 bits
+        ("%l, %l", 4),
+    ],
+)
+def test_limits_that_stay(operands, predicate):
+    assert _compared(operands, predicate)[0] == 0
+
+
 @triton.jit
 def blend_kernel(a_ptr, b_ptr, mixed_ptr, moved_ptr, scaled_ptr, N, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -172,4 +255,45 @@ def test_results_are_those_of_32_bits(run):
         N=len(a),
         BLOCK=256,
         grid=((len(a) + 255) // 256,),
+    )
+
+
+_LIMITS = (0, 1, -1, 100, 254, 255, 256, -256, 32767, -32769, 65636, (1 << 31) - 1, -(1 << 31))
+
+
+@triton.jit
+def limits_kernel(
+    a_ptr, b_ptr, limits_ptr, out_ptr, scaled_ptr, summed_ptr, N, BLOCK: tl.constexpr
+):
+    limit = tl.load(limits_ptr + tl.program_id(0))
+    at = tl.arange(0, BLOCK)
+    mask = at < N
+    a = tl.load(a_ptr + at, mask=mask, other=0).to(tl.int32)
+    b = tl.load(b_ptr + at, mask=mask, other=7).to(tl.int32)
+    d = tl.abs(a - b)
+    found = (d > limit).to(tl.int32) + (d >= limit) * 2 + (limit > d) * 4 + (limit >= d) * 8
+    found += (d == limit) * 16 + (a != limit) * 32 + (a - b < limit) * 64
+    out = tl.program_id(0) * N + at
+    tl.store(out_ptr + out, found, mask=mask)
+    tl.store(scaled_ptr + out, ((a * 3 - b * 5) * limit) >> 4, mask=mask)
+    tl.store(summed_ptr + out, a * b + limit, mask=mask)
+
+
+def test_numbers_beyond_the_range_of_bytes(run):
+    a, b = (each.ravel().astype(np.uint8) for each in np.mgrid[0:256:17, 0:256:15])
+    x, y = a.astype(np.int32), b.astype(np.int32)
+    d, limits = abs(x - y), np.array(_LIMITS, np.int32)[:, None]
+    truths = [d > limits, d >= limits, limits > d, limits >= d, d == limits, x != limits]
+    truths.append(x - y < limits)
+    run(
+        limits_kernel,
+        a_ptr=a,
+        b_ptr=b,
+        limits_ptr=limits.ravel(),
+        out_ptr=Expected(sum(truth.astype(np.int32) << k for k, truth in enumerate(truths))),
+        scaled_ptr=Expected(((x * 3 - y * 5) * limits) >> 4),
+        summed_ptr=Expected(x * y + limits),
+        N=len(a),
+        BLOCK=512,
+        grid=(len(_LIMITS),),
     )

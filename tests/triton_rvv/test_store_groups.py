@@ -233,3 +233,32 @@ def test_stores_of_several_types_have_one_mask(run, size, costly):
         BLOCK=size,
         COSTLY=costly,
     )
+
+
+@triton.jit
+def chosen_pixels_kernel(x_ptr, keep_ptr, out_ptr, COUNT: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    keep = tl.load(keep_ptr + at) != 0
+    for plane in tl.static_range(COUNT):
+        x = tl.load(x_ptr + plane * BLOCK + at)
+        tl.store(out_ptr + plane + COUNT * at, x, mask=keep)
+
+
+@pytest.mark.parametrize(("vlen_bits", "count"), in_turn([128, 256, 512], [2, 3, 4]))
+def test_pixels_under_a_mask_are_one_instruction(run, vlen_bits, count):
+    x = np.arange(count * N).astype(np.int8).reshape(count, N)
+    keep = np.arange(N) % 7 % 3 == 0
+    start = np.full((N, count), -1, np.int8)
+    out = np.where(keep[:, None], x.T, start)
+    arrays = {"x_ptr": x.ravel(), "keep_ptr": keep.astype(np.int8)}
+    expected = Expected(out.ravel(), start=start.ravel())
+    run(chosen_pixels_kernel, vlen_bits=vlen_bits, **arrays, out_ptr=expected, COUNT=count, BLOCK=N)
+    signature = {"x_ptr": "*i8", "keep_ptr": "*i8", "out_ptr": "*i8"}
+    constants = {"COUNT": count, "BLOCK": N}
+    target = RVVTarget(vlen_bits=vlen_bits)
+    compiled = compile_kernel(
+        chosen_pixels_kernel, signature, constants, target, disjoint_arguments=True
+    )
+    stores = [line for line in compiled.assembly.splitlines() if f"vsseg{count}e8.v" in line]
+    assert stores
+    assert all("v0.t" in line for line in stores)

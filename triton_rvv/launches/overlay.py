@@ -73,10 +73,14 @@ class Overlay:
     Args:
         rules: in a fixed order; of several that fit as well, the first is used.
         report: a file to which each process appends what it used.
+        captured: digests of all kernels that were captured, tuned or not.
     """
 
-    def __init__(self, rules: Iterable[Rule], report: Path) -> None:
+    def __init__(
+        self, rules: Iterable[Rule], report: Path, captured: Iterable[str] = frozenset()
+    ) -> None:
         self._rules = list(rules)
+        self._captured = frozenset(captured)
         self._report = CaptureFile(report)
         self._uses: dict[tuple[str, str], _Use] = {}
         # By Inductor's autotuner: kernels of torch.compile whose text is the same have one each.
@@ -90,7 +94,7 @@ class Overlay:
         """The overlay that a file describes."""
         described = json.loads(path.read_text())
         rules = [Rule(**rule) for rule in described["rules"]]
-        return cls(rules, Path(described["report"]))
+        return cls(rules, Path(described["report"]), described["captured"])
 
     def launch(self, launch: Launch, run: Callable[[], Any]) -> Any:
         """Launch a kernel in its winner's configuration, if it has one."""
@@ -250,7 +254,11 @@ class Overlay:
             why = unfit(rule, signature, signature.chosen if key == "call_key" else frozenset())
             used = None if why else rule
             return self._use(_Use(used, name, size_distance(rule.sizes, signature.sizes), why))
-        tuned = [rule for rule in self._rules if rule.name == name]
+        # A function may make several kernels, which have one name.
+        is_captured = signature.kernel in self._captured
+        tuned = [r for r in self._rules if r.name == name]
+        if is_captured:
+            tuned = [rule for rule in tuned if rule.kernel == signature.kernel]
         if tuned and all(rule.kernel != signature.kernel for rule in tuned):
             return self._use(_Use(None, name, why="its source has changed since it was tuned"))
         why = "it was tuned with other types, constants or options" if tuned else ""

@@ -67,7 +67,8 @@ def store_in_turn(
             store = functools.partial(builder.store, together, address, size_bytes)
             builder.branches(condition, store)
             continue
-        wanted = lanes_in_turn(builder, [builder.lanes(condition, at, piece)] * count)
+        lanes = [lane for lane in range(piece) for _ in range(count)]
+        wanted = builder.shuffle(builder.lanes(condition, at, piece), lanes)
         masked_store(builder, together, address, wanted, size_bytes)
 
 

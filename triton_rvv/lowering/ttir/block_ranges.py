@@ -115,7 +115,7 @@ def _range(operation: Operation, known: Mapping[Value, Range]) -> Range | None:
     if len(ranges) < len(operands):
         if operation.name == "arith.shrui":
             return _upper_bits(operation, known)
-        return _of_one_side(operation.name, ranges)
+        return _of_one_side(operation, ranges)
     if operation.name in _SAME | {"arith.trunci"}:
         return ranges[0] if ranges else None
     computed = _COMPUTED.get(operation.name)
@@ -143,10 +143,17 @@ def _upper_bits(operation: Operation, known: Mapping[Value, Range]) -> Range | N
     return 0, (1 << element.bits - least) - 1
 
 
-def _of_one_side(name: str, ranges: Sequence[Range]) -> Range | None:
-    """What is known where one operand may be anything: bits that a mask lets through."""
-    tops = [high for low, high in ranges if low >= 0]
-    return (0, min(tops)) if name == "arith.andi" and tops else None
+def _of_one_side(operation: Operation, ranges: Sequence[Range]) -> Range | None:
+    """What is known where one operand may be anything: of limits, and bits that a mask lets by."""
+    element = element_type(operation.result.type)
+    if len(ranges) != 1 or not isinstance(element, ScalarType):
+        return None
+    ((low, high),), half = ranges, 1 << element.bits - 1
+    if operation.name == "arith.maxsi":
+        return low, half - 1
+    if operation.name == "arith.minsi":
+        return -half, high
+    return (0, high) if operation.name == "arith.andi" and low >= 0 else None
 
 
 def _corners(combine: Callable[[int, int], int], left: Range, right: Range) -> Range:
@@ -176,7 +183,8 @@ def _shifted(combine: Callable[[int, int], int]) -> Callable[[Range, Range], Ran
 
 
 def _masked(left: Range, right: Range) -> Range | None:
-    return _of_one_side("arith.andi", (left, right))
+    tops = [high for low, high in (left, right) if low >= 0]
+    return (0, min(tops)) if tops else None
 
 
 def _bits_of_both(left: Range, right: Range) -> Range | None:

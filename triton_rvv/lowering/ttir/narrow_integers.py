@@ -21,12 +21,22 @@ from triton_rvv.lowering.ttir.block_ranges import Range, one_number, ranges_of_b
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
-__all__ = ["narrow_integers"]
+__all__ = [
+    "INNER",
+    "WIDENED",
+    "Web",
+    "is_free",
+    "is_wide",
+    "may_belong",
+    "narrow_integers",
+    "web_of",
+    "wide_operands",
+]
 
 _WIDTHS = (8, 16)
-_WIDENED = ("arith.extsi", "arith.extui")
+WIDENED = ("arith.extsi", "arith.extui")
 _SHIFTS = frozenset(["arith.shli", "arith.shrsi", "arith.shrui"])
-_INNER = _SHIFTS | {
+INNER = _SHIFTS | {
     *("arith.addi", "arith.subi", "arith.muli", "arith.divsi", "arith.divui", "arith.remsi"),
     *("arith.remui", "arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui", "arith.andi"),
     *("arith.ori", "arith.xori", "arith.select", "math.absi", "tt.broadcast", "tt.expand_dims"),
@@ -40,7 +50,7 @@ _FIRST_SIGNED, _FIRST_UNSIGNED = CMPI_PREDICATES.index("slt"), CMPI_PREDICATES.i
 
 
 @dataclass(frozen=True)
-class _Web:
+class Web:
     """Operations that are narrowed together.
 
     Args:
@@ -71,24 +81,27 @@ def narrow_integers(kernel: Kernel) -> int:
     return fired
 
 
-def _is_wide(value: Value) -> bool:
+def is_wide(value: Value) -> bool:
+    """Whether it is a block of integers of 32 bits."""
     return isinstance(value.type, TensorType) and value.type.element == ScalarType("i32")
 
 
-def _wide_operands(operation: Operation) -> list[Value]:
-    return [each for each in operation.operands if _is_wide(each)]
+def wide_operands(operation: Operation) -> list[Value]:
+    """What an operation reads of blocks of integers of 32 bits."""
+    return [each for each in operation.operands if is_wide(each)]
 
 
-def _may_belong(operation: Operation) -> bool:
+def may_belong(operation: Operation) -> bool:
+    """Whether narrower operands or results would do for an operation, by its name."""
     if operation.name in _LAST:
-        return bool(_wide_operands(operation))
-    return operation.name in _INNER and _is_wide(operation.result)
+        return bool(wide_operands(operation))
+    return operation.name in INNER and is_wide(operation.result)
 
 
-def _is_free(value: Value, makers: Mapping[Value, Operation]) -> bool:
+def is_free(value: Value, makers: Mapping[Value, Operation]) -> bool:
     """Whether each web has its own of this, however wide others ask for it."""
     maker = makers.get(value)
-    return maker is not None and (maker.name in _WIDENED or one_number(maker) is not None)
+    return maker is not None and (maker.name in WIDENED or one_number(maker) is not None)
 
 
 def _webs(
@@ -96,9 +109,9 @@ def _webs(
     function: Operation,
     ranges: Mapping[Value, Range],
     makers: Mapping[Value, Operation],
-) -> Iterator[_Web]:
+) -> Iterator[Web]:
     """What of a block of code may be narrowed, and pays."""
-    members = [each for each in block.operations if _may_belong(each)]
+    members = [each for each in block.operations if may_belong(each)]
     inside = set(members)
     leaders = {each: each for each in members}
 
@@ -108,8 +121,8 @@ def _webs(
         return operation
 
     for each in members:
-        for value in _wide_operands(each):
-            if not _is_free(value, makers) and makers.get(value) in inside:
+        for value in wide_operands(each):
+            if not is_free(value, makers) and makers.get(value) in inside:
                 leaders[leader(makers[value])] = leader(each)
     groups: dict[Operation, list[Operation]] = {}
     for each in members:
@@ -118,31 +131,31 @@ def _webs(
         value for each in function.walk() if each not in inside for value in each.operands
     }
     for group in groups.values():
-        web = _web(group, ranges, makers)
+        web = web_of(group, ranges, makers)
         is_read_inside = read_outside.isdisjoint(each.result for each in group if _inner(each))
         if web is not None and is_read_inside and _pays(group):
             yield web
 
 
 def _inner(operation: Operation) -> bool:
-    return operation.name in _INNER
+    return operation.name in INNER
 
 
 def _pays(group: Sequence[Operation]) -> bool:
     """Whether anything is computed that takes fewer registers then."""
-    return any(each.name in _INNER or each.name == "arith.cmpi" for each in group)
+    return any(each.name in INNER or each.name == "arith.cmpi" for each in group)
 
 
-def _web(
+def web_of(
     group: Sequence[Operation], ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
-) -> _Web | None:
+) -> Web | None:
     """The group in the fewest bits that hold all of its elements; None where 32 are needed."""
-    values = {value for each in group for value in (*_wide_operands(each), *each.results)}
-    wide = [value for value in values if _is_wide(value)]
+    values = {value for each in group for value in (*wide_operands(each), *each.results)}
+    wide = [value for value in values if is_wide(value)]
     found = [ranges[value] for value in wide if value in ranges]
     inside = set(group)
     are_known = len(found) == len(wide) and all(
-        makers.get(value) in inside or _is_free(value, makers) for value in wide
+        makers.get(value) in inside or is_free(value, makers) for value in wide
     )
     if not are_known or not all(_reads_as_signed(each, ranges) for each in group):
         return None
@@ -151,7 +164,7 @@ def _web(
     for bits in _WIDTHS:
         least, most = (-1 << bits - 1, (1 << bits - 1) - 1) if low < 0 else (0, (1 << bits) - 1)
         if bits >= fewest and least <= low and high <= most:
-            return _Web(group, bits, low < 0)
+            return Web(group, bits, low < 0)
     return None
 
 
@@ -160,7 +173,7 @@ def _reads_as_signed(operation: Operation, ranges: Mapping[Value, Range]) -> boo
     is_unsigned = operation.name in _UNSIGNED.values() or (
         operation.name == "arith.cmpi" and operation.integer("predicate") >= _FIRST_UNSIGNED
     )
-    return not is_unsigned or all(ranges[each][0] >= 0 for each in _wide_operands(operation))
+    return not is_unsigned or all(ranges[each][0] >= 0 for each in wide_operands(operation))
 
 
 def _least_bits(
@@ -171,28 +184,28 @@ def _least_bits(
     for operation in group:
         if operation.name in _SHIFTS:
             yield ranges[operation.operands[1]][1] + 1
-        for value in _wide_operands(operation):
+        for value in wide_operands(operation):
             maker = makers[value]
-            if maker.name in _WIDENED:
+            if maker.name in WIDENED:
                 type_ = maker.operands[0].type
                 assert isinstance(type_, TensorType)
                 yield type_.element.bits
 
 
-def _narrow(block: Block, function: Operation, web: _Web, rewriter: Rewriter) -> None:
+def _narrow(block: Block, function: Operation, web: Web, rewriter: Rewriter) -> None:
     instead: dict[Value, Value] = {}
     for operation in web.operations:
         before: list[Operation] = []
         operands = [
             _narrowed(value, web, before, rewriter)
-            if _is_wide(value) and _is_free(value, rewriter.makers)
+            if is_wide(value) and is_free(value, rewriter.makers)
             else value
             for value in operation.operands
         ]
         at = block.operations.index(operation)
         block.operations[at:at] = before
         rewriter.set_operands(operation, operands)
-        if operation.name in _INNER:
+        if operation.name in INNER:
             assert isinstance(operation.result.type, TensorType)
             operation.result.type = TensorType(operation.result.type.shape, web.element)
         if not web.is_signed:
@@ -206,7 +219,7 @@ def _narrow(block: Block, function: Operation, web: _Web, rewriter: Rewriter) ->
     _drop_unused(block, function, rewriter)
 
 
-def _narrowed(value: Value, web: _Web, before: list[Operation], rewriter: Rewriter) -> Value:
+def _narrowed(value: Value, web: Web, before: list[Operation], rewriter: Rewriter) -> Value:
     """A web's own of a constant, or of what is widened from fewer bits."""
     maker = rewriter.makers[value]
     assert isinstance(value.type, TensorType)
@@ -231,7 +244,7 @@ def _read_as_unsigned(operation: Operation) -> None:
             operation.attributes["predicate"] = moved
 
 
-def _cut(operation: Operation, web: _Web, instead: dict[Value, Value]) -> None:
+def _cut(operation: Operation, web: Web, instead: dict[Value, Value]) -> None:
     """Cut elements further, or not at all, or widen them where they became too short."""
     type_ = operation.result.type
     assert isinstance(type_, TensorType)
@@ -245,5 +258,5 @@ def _cut(operation: Operation, web: _Web, instead: dict[Value, Value]) -> None:
 def _drop_unused(block: Block, function: Operation, rewriter: Rewriter) -> None:
     for operation in reversed([*block.operations]):
         is_dead = len(operation.results) == 1 and operation.result.uses == 0
-        if is_dead and operation.name in ("arith.trunci", "arith.constant", *_WIDENED):
+        if is_dead and operation.name in ("arith.trunci", "arith.constant", *WIDENED):
             rewriter.erase(block, operation)

@@ -23,10 +23,12 @@ from triton_rvv.lowering.ttir.interleaved_stores import group_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import add_late
+from triton_rvv.lowering.ttir.late_widening import widen_late
 from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.multiplied_shifts import multiply_shifts
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
+from triton_rvv.lowering.ttir.narrow_limits import narrow_limits
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
 from triton_rvv.lowering.ttir.repeated_loads import load_repeated
 from triton_rvv.lowering.ttir.row_ends import mark_row_ends
@@ -124,6 +126,16 @@ PASSES: Sequence[Pass] = (
         "narrow-comparisons",
         narrow_comparisons,
         "Compares columns with a wider number in the columns' own type.",
+    ),
+    Pass(
+        "narrow-limits",
+        narrow_limits,
+        "Cuts numbers to the few bits of the integers that they are compared with.",
+    ),
+    Pass(
+        "widen-late",
+        widen_late,
+        "Widens integers only where 32 bits are needed, and not before.",
     ),
     Pass(
         "narrow-integers",
