@@ -30,6 +30,7 @@ from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_limits import narrow_limits
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
+from triton_rvv.lowering.ttir.passed_on import unroll_passed_on
 from triton_rvv.lowering.ttir.repeated_loads import load_repeated
 from triton_rvv.lowering.ttir.row_ends import mark_row_ends
 from triton_rvv.lowering.ttir.schedule import choose_schedule
@@ -121,6 +122,11 @@ PASSES: Sequence[Pass] = (
         "narrow-accumulators",
         narrow_accumulators,
         "Makes blocks smaller that a loop adds to and that are reduced behind it.",
+    ),
+    Pass(
+        "unroll-passed-on",
+        unroll_passed_on,
+        "Makes as many turns of a loop one as it passes blocks on, so that none is copied.",
     ),
     Pass(
         "narrow-comparisons",
