@@ -144,6 +144,15 @@ def test_nothing_is_narrowed_that_needs_32_bits(between):
     assert "extui i16" not in operations
 
 
+def test_absolute_values_are_those_of_signed_integers():
+    """abs(200) is 56 in 8 bits."""
+    body = _lines(*_WIDEN, "%m = absi %x", "%s = minsi %m, %y", _CUT)
+    fired, operations = _narrowed(body.replace("arith.absi", "math.absi"))
+    assert fired == 3
+    assert operations.count("extui i16") == 2
+    assert "minsi i16" in operations
+
+
 def test_a_conversion_alone_is_left():
     fired, _ = _narrowed(_lines(_WIDEN[0], "%f = sitofp %x: i32 -> f32"))
     assert fired == 0
@@ -223,6 +232,23 @@ def test_limits_are_cut(operands, predicate):
 )
 def test_limits_that_stay(operands, predicate):
     assert _compared(operands, predicate)[0] == 0
+
+
+def test_limits_of_comparisons_in_a_loop_are_cut():
+    compared = _lines("%c = cmpi %x, %l, predicate=4: i32 -> i1")
+    fired, operations = _narrowed(
+        _lines(*_WIDEN)
+        + _LIMIT
+        + f"""
+"scf.for"(%n, %n, %n) ({{
+^bb0(%turn: i32):
+{compared}
+"scf.yield"() : () -> ()
+}}) : (i32, i32, i32) -> ()""",
+        narrow_limits,
+    )
+    assert fired == 1
+    assert "trunci i16" in operations
 
 
 @triton.jit

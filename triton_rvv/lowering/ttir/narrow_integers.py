@@ -46,6 +46,8 @@ _LAST = frozenset(["arith.trunci", "arith.cmpi", "arith.sitofp", "arith.uitofp"]
 _UNSIGNED = {
     f"arith.{name}si": f"arith.{name}ui" for name in ("div", "rem", "min", "max", "shr")
 } | {"arith.sitofp": "arith.uitofp"}
+# What reads integers as signed ones, and has no other form.
+_ONLY_SIGNED = frozenset(["math.absi"])
 _FIRST_SIGNED, _FIRST_UNSIGNED = CMPI_PREDICATES.index("slt"), CMPI_PREDICATES.index("ult")
 
 
@@ -56,7 +58,7 @@ class Web:
     Args:
         operations: in order.
         bits: of their elements from now on.
-        is_signed: whether an element may be below 0.
+        is_signed: whether their elements are read as signed integers.
     """
 
     operations: Sequence[Operation]
@@ -161,10 +163,11 @@ def web_of(
         return None
     low, high = min(low for low, _ in found), max(high for _, high in found)
     fewest = max(_least_bits(group, ranges, makers))
+    is_signed = low < 0 or any(each.name in _ONLY_SIGNED for each in group)
     for bits in _WIDTHS:
-        least, most = (-1 << bits - 1, (1 << bits - 1) - 1) if low < 0 else (0, (1 << bits) - 1)
+        least, most = (-1 << bits - 1, (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
         if bits >= fewest and least <= low and high <= most:
-            return Web(group, bits, low < 0)
+            return Web(group, bits, is_signed)
     return None
 
 

@@ -31,10 +31,14 @@ def narrow_limits(kernel: Kernel) -> int:
     fired = 0
     for function in kernel.functions.values():
         rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
-        for block in blocks_inside(function):
+        blocks = blocks_inside(function)
+        homes = {each: block for block in blocks for each in block.operations}
+        for block in blocks:
             found = [*_comparisons(block, ranges, rewriter.makers)]
             for comparison, limited, splat in found:
                 _clamp(block, comparison, splat, ranges[limited], rewriter)
+                if splat.result.uses == 0:
+                    rewriter.erase(homes[splat], splat)  # which may lie before a loop
             fired += len(found)
     return fired
 
@@ -94,5 +98,3 @@ def _clamp(
     block.operations[at:at] = made
     operands = [wide if each is spread else each for each in comparison.operands]
     rewriter.set_operands(comparison, operands)
-    if spread.uses == 0:
-        rewriter.erase(block, splat)
