@@ -1,6 +1,6 @@
 """Draws what a command printed on a terminal: the picture of `make tune` in these pages.
 
-script -qc "stty cols 100; .venv/bin/python -m engine.tune matmul --trials 50" typescript
+script -qc "stty cols 100; .venv/bin/rvv-tune tune matmul --trials 50" typescript
 .venv/bin/python docs/terminal_picture.py "make tune" typescript docs/pictures/tune.svg \
     --until "The winner "
 """
