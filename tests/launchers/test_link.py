@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from launchers.objects import launcher_object
-from triton_rvv.codegen import link
+from triton_rvv.codegen import link, zig
 from triton_rvv.codegen.link import LinkError, link_elf
 from triton_rvv.codegen.zig import ZigError, ZigStopped, has_libc, run_zig_cc
 from triton_rvv.codegen.zig_files import shared_zig
@@ -88,6 +88,17 @@ def test_file_that_is_no_object_is_refused(launcher, tmp_path):
 def test_message_is_the_first_error_and_not_a_warning_before_it(tmp_path):
     (tmp_path / "source.c").write_text("#warning careful\n#error first\n#error second\n")
     with pytest.raises(ZigError, match=r"^source\.c:2:2: error: first$"):
+        run_zig_cc(["-c", "source.c", "-o", "source.o"], timeout_s=200, folder=tmp_path)
+
+
+def test_too_low_a_limit_of_open_files_is_named(tmp_path, monkeypatch):
+    """And is the machine's fault, not the kernel's: containers may allow 1,024, with no way up."""
+    few = tmp_path / "zig"
+    few.write_text(f'#!/bin/sh\nulimit -n 8\nexec "{zig.zig_program()}" "$@"\n')
+    few.chmod(0o755)
+    (tmp_path / "source.c").write_text("int one;\n")
+    monkeypatch.setattr(zig, "zig_program", lambda: few)
+    with pytest.raises(ZigStopped, match=r"limit of \d+: raise it"):
         run_zig_cc(["-c", "source.c", "-o", "source.o"], timeout_s=200, folder=tmp_path)
 
 

@@ -7,6 +7,7 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
+import resource
 import signal
 import subprocess
 import sys
@@ -34,6 +35,8 @@ __all__ = [
 _RISC_V = 243
 # The index of musl's archive takes 95 kB.
 _ARCHIVE_INDEX_BYTES = 2**20
+# For musl, zig keeps some files open for each of its sources; containers may allow 1,024 only.
+_TOO_MANY_FILES = "FdQuotaExceeded"
 
 
 class ZigError(Exception):
@@ -164,6 +167,12 @@ def _run_zig(arguments: Sequence[str], timeout_s: float, folder: Path | None) ->
         raise ZigStopped(f"zig cannot be started: {error}") from error
     if -done.returncode in (signal.SIGKILL, signal.SIGTERM):
         raise ZigStopped(f"zig was ended from outside, by {signal.Signals(-done.returncode).name}")
+    if done.returncode != 0 and _TOO_MANY_FILES in done.stderr:
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        raise ZigStopped(
+            f"zig needs more open files than the limit of {most}: raise it, with ulimit -Hn 4096 "
+            "as root or, for a container, with --ulimit nofile=4096:4096"
+        )
     if done.returncode != 0:
         raise ZigError(_first_useful_line(done.stderr, done.returncode))
     return done.stderr
