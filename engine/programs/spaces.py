@@ -24,6 +24,8 @@ from search_spaces.enumeration import take_census
 
 __all__ = ["spaces_in"]
 
+_GPU_BACKENDS = ("cuda", "hip")
+
 
 def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
     """What tuning would try for each task.
@@ -43,9 +45,11 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
         why = _refusal(capture, task) if found is None else found.refusal
         if found is None or found.probed is None:
             return TaskSpace(0, (ParameterNote("", "is not tuned", why),))
-        gpu = limits_of(task.target.partition(":")[0])
+        gpu = limits_of(_backend(task))
         if found.probed.unseen and gpu is None:
-            return TaskSpace(0, (ParameterNote("", "is tuned on a GPU only", found.probed.unseen),))
+            # What fails on the processor that the program ran on has nothing to do with GPUs.
+            verb = "is tuned on a GPU only" if _backend(task) in _GPU_BACKENDS else "is not tuned"
+            return TaskSpace(0, (ParameterNote("", verb, found.probed.unseen),))
         options, listed = task.options, task.listed
         space = captured_space(found.probed, options, listed, gpu, is_wide=found.is_wide)
         return TaskSpace(
@@ -55,9 +59,13 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
     return space_of
 
 
+def _backend(task: Task) -> str:
+    return task.target.partition(":")[0]
+
+
 def _limits_of(backend: str) -> GpuLimits | None:
     """What this machine's GPU has; None for processors, and where none can be used."""
-    if backend not in ("cuda", "hip"):
+    if backend not in _GPU_BACKENDS:
         return None
     try:
         return board_info(backend).gpu

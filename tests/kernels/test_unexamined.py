@@ -75,6 +75,17 @@ def test_what_is_to_try_of_a_task_of_a_gpu_is_counted_there(
     assert note.verb == "is tuned on a GPU only"
 
 
+def test_a_task_of_a_processor_that_fails_there_is_not_said_to_need_a_gpu(
+    capture: CaptureFile,
+) -> None:
+    tensors = {name: torch.ones(4096) for name in ("x", "y", "out")}
+    examined(capture, kernels.add_kernel, {**tensors, "BLOCK": 256})
+    (task,) = read_capture(capture.path).tasks
+    (note,) = spaces.spaces_in(capture.path)(task).parameters
+    assert note.verb == "is not tuned"
+    assert note.why == "add_kernel fails on its captured arguments: RuntimeError: PTX is for GPUs"
+
+
 def test_arguments_that_share_memory_are_refused(capture: CaptureFile) -> None:
     x = torch.ones(4096)
     with pytest.raises(UserError, match="PTX is for GPUs"):
