@@ -54,13 +54,15 @@ class _Functions:
     def __init__(self, records: Sequence[Mapping[str, Any]]) -> None:
         self._records = records
         self._made: dict[int, Any] = {}
+        # By the place of a function that is being made: where those that call it look for it.
+        self._awaited: dict[int, list[tuple[dict[str, Any], str]]] = {}
 
     def made(self, place: int) -> Any:
         """A function in a module of its own, with its globals, and made where its variables are."""
         if place in self._made:
             return self._made[place]
         record = self._records[place]
-        self._made[place] = None  # to those that it calls, if they call it
+        self._made[place] = None  # to those that it calls, if they call it, until it is made
         captured = self._values(record["captured"])
         own = f"@{_MAKER}_decorator\n{record['source']}\nreturn {record['name']}\n"
         text = f"def {_MAKER}({', '.join(captured)}):\n{textwrap.indent(own, '    ')}"
@@ -69,11 +71,17 @@ class _Functions:
         linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
         module = ModuleType(name)
         sys.modules[name] = module  # where Triton looks for a kernel's globals
-        module.__dict__.update(self._values(record["globals"]))
-        module.__dict__[f"{_MAKER}_decorator"] = getattr(triton, record["decorator"])
-        exec(compile(text, file, "exec"), module.__dict__)
-        self._made[place] = module.__dict__[_MAKER](**captured)
-        return self._made[place]
+        scope = module.__dict__
+        scope.update(self._values(record["globals"]))
+        for global_name, one in record["globals"].items():
+            if "function" in one and self._made.get(one["function"]) is None:
+                self._awaited.setdefault(one["function"], []).append((scope, global_name))
+        scope[f"{_MAKER}_decorator"] = getattr(triton, record["decorator"])
+        exec(compile(text, file, "exec"), scope)
+        made = self._made[place] = scope[_MAKER](**captured)
+        for caller_scope, global_name in self._awaited.pop(place, ()):
+            caller_scope[global_name] = made
+        return made
 
     def complete(self, kernel: Any, place: int, seen: set[int]) -> None:
         """Give a function, and those that it reaches, what their scopes lack."""
@@ -98,15 +106,13 @@ class _Functions:
 
     def _value(self, record: Mapping[str, Any]) -> Any:
         ((kind, of),) = record.items()
-        if kind == "constexpr":
-            return language.constexpr(of)
+        if kind == "constant":
+            return eval(of, {"tl": language})
         if kind == "module":
             return importlib.import_module(of)
-        if kind == "dtype":
-            return language.dtype(of)
         if kind == "attribute":
             return getattr(importlib.import_module(of[0]), of[1])
         if kind == "named_tuple":
             name, fields = of
             return collections.namedtuple(name, fields)
-        return self.made(of) if kind == "function" else of
+        return self.made(of)

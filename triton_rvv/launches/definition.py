@@ -14,11 +14,9 @@ from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
-from triton_rvv.launches.source import captured_values, is_of_triton, read_globals
+from triton_rvv.launches.source import captured_values, constant_text, is_of_triton, read_globals
 
 __all__ = ["definition"]
-
-_PLAIN = (int, float, bool, str, type(None))
 
 
 def definition(kernel: Any) -> str:
@@ -26,9 +24,9 @@ def definition(kernel: Any) -> str:
     "captured"}, ...], the kernel first.
 
     The last two have a record by name for what the function reads of its module, and of the
-    function that made it: {"plain": value}, {"constexpr": value}, {"module": name}, {"dtype": name}
-    of Triton's, {"attribute": [module, name]} of what a module has under its name, {"named_tuple":
-    [name, fields]}, or {"function": position in the list}. Other values are left out.
+    function that made it: {"constant": text} of `constant_text`, {"module": name}, {"attribute":
+    [module, name]} of what a module has under its name, {"named_tuple": [name, fields]}, or
+    {"function": position in the list}. Other values are left out.
 
     Args:
         kernel: made by `@triton.jit`.
@@ -86,14 +84,11 @@ def _names_in_head(source: str) -> list[str]:
 
 def _plain_record(value: Any) -> dict[str, Any] | None:
     """The record of what is no function of a program or a package."""
-    if isinstance(value, _PLAIN):
-        return {"plain": value}
-    if type(value).__name__ == "constexpr" and isinstance(value.value, _PLAIN):
-        return {"constexpr": value.value}
+    text = constant_text(value)
+    if text is not None:
+        return {"constant": text}
     if isinstance(value, ModuleType):
         return {"module": value.__name__}
-    if type(value).__name__ == "dtype" and is_of_triton(type(value).__module__):
-        return {"dtype": value.name}
     if isinstance(value, type) and issubclass(value, tuple) and hasattr(value, "_fields"):
         return {"named_tuple": [value.__name__, list(value._fields)]}
     module, name = getattr(value, "__module__", None), getattr(value, "__name__", "")

@@ -9,12 +9,14 @@ import ast
 import hashlib
 import textwrap
 from collections.abc import Iterable, Mapping
+from enum import Enum
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 __all__ = [
     "captured_values",
     "captured_variables",
+    "constant_text",
     "global_values",
     "is_of_triton",
     "kernel_digest",
@@ -42,7 +44,7 @@ def kernel_digest(kernel: Any) -> str:
 
 
 def captured_variables(kernel: Any) -> str:
-    """Assignments of the plain values that a kernel takes from the function that made it."""
+    """Assignments of the constants that a kernel takes from the function that made it."""
     function = kernel.fn
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     values = {name: cell.cell_contents if _is_set(cell) else ... for name, cell in cells}
@@ -50,7 +52,7 @@ def captured_variables(kernel: Any) -> str:
 
 
 def global_values(kernel: Any) -> str:
-    """Assignments of the plain values that a kernel, and those of its module that it calls, read.
+    """Assignments of the constants that a kernel, and those of its module that it calls, read.
 
     Programs compute them when they run.
     """
@@ -70,14 +72,39 @@ def global_values(kernel: Any) -> str:
 
 
 def _assignments(values: Mapping[str, Any]) -> str:
-    """A line for each plain value."""
-    lines = []
-    for name, value in values.items():
-        inner = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
-        if isinstance(inner, _PLAIN):
-            text = f"float('{inner}')" if isinstance(inner, float) else repr(inner)
-            lines.append(f"{name} = {text if inner is value else f'tl.constexpr({text})'}\n")
-    return "".join(lines)
+    """A line for each constant."""
+    texts = {name: constant_text(value) for name, value in values.items()}
+    return "".join(f"{name} = {text}\n" for name, text in texts.items() if text)
+
+
+def constant_text(value: Any) -> str | None:
+    """Python that gives a value again, with Triton's language as `tl`; None if it is no constant.
+
+    Constants are numbers, texts, None, Triton's types of elements, and tuples of these; members of
+    enumerations count as what they stand for.
+    """
+    inner = _unwrapped(value)
+    if inner is not value:
+        text = constant_text(inner)
+        return f"tl.constexpr({text})" if text and _is_constexpr(value) else text
+    # torch's types of elements have the same class name.
+    if type(value).__name__ == "dtype" and type(value).__module__.startswith("triton."):
+        return f"tl.dtype({value.name!r})"
+    if type(value) is tuple:
+        parts = [constant_text(part) for part in value]
+        return None if None in parts else f"({''.join(f'{part}, ' for part in parts)})"
+    if isinstance(value, float):
+        return f"float('{value}')"
+    return repr(value) if isinstance(value, _PLAIN) else None
+
+
+def _unwrapped(value: Any) -> Any:
+    """What a constexpr holds, or a member of an enumeration stands for."""
+    return value.value if _is_constexpr(value) or isinstance(value, Enum) else value
+
+
+def _is_constexpr(value: Any) -> bool:
+    return type(value).__name__ == "constexpr"
 
 
 def _add(kernel: Any, parts: dict[str, None], seen: set[int]) -> None:
@@ -122,9 +149,10 @@ def _is_set(cell: Any) -> bool:
 def _add_value(
     name: str, value: Any, names: list[str], parts: dict[str, None], seen: set[int]
 ) -> None:
-    value = getattr(value, "value", value) if type(value).__name__ == "constexpr" else value
-    if isinstance(value, _PLAIN):
-        parts[f"{name} = {value!r}"] = None
+    value = _unwrapped(_unwrapped(value))
+    text = repr(value) if isinstance(value, _PLAIN) else constant_text(value)
+    if text is not None:
+        parts[f"{name} = {text}"] = None
     elif hasattr(value, "src") and hasattr(value, "fn") and not is_of_triton(value.__module__):
         _add(value, parts, seen)
     elif (
