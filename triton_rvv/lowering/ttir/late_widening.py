@@ -11,7 +11,7 @@ are cut to what holds them and widened again, so that what leads up to them is a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
@@ -19,11 +19,14 @@ from triton_rvv.lowering.ttir.block_ranges import Range, ranges_of_blocks
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.narrow_integers import (
     WIDENED,
+    Needs,
     Web,
-    is_free,
+    common_needs,
     is_wide,
     may_belong,
-    web_of,
+    needs_of,
+    read_makers,
+    web_that_holds,
     wide_operands,
 )
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
@@ -55,34 +58,35 @@ def widen_late(kernel: Kernel) -> int:
 
 
 @dataclass
-class _Growing:
-    """Operations that are narrow together, so far."""
+class _Part:
+    """Operations that are narrow together, so far, and what they need for that."""
 
-    web: Web | None = None
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[Operation]
+    needs: Needs
 
 
 def narrow_parts(
     block: Block, ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
 ) -> list[Web]:
     """What of a block of code fits fewer than 32 bits, all that it is made of included."""
-    parts: dict[Operation, _Growing] = {}
-    for operation in block.operations:
-        if not may_belong(operation):
+    parts: dict[Operation | None, _Part] = {}
+    for operation in filter(may_belong, block.operations):
+        own, before = needs_of(operation, ranges, makers), [*read_makers(operation, makers)]
+        if own is None or not parts.keys() >= set(before):
             continue
-        before = [
-            parts[makers[value]]
-            for value in wide_operands(operation)
-            if not is_free(value, makers) and makers.get(value) in parts
-        ]
-        joined = list({id(part): part for part in before}.values())
-        group = [each for part in joined for each in part.operations] + [operation]
-        web = web_of(group, ranges, makers)
-        if web is not None:
-            part = _Growing(web, group)
-            parts.update(dict.fromkeys(group, part))
+        read = {id(parts[each]): parts[each] for each in before}.values()
+        needs = common_needs([own, *(part.needs for part in read)])
+        if web_that_holds([], needs) is None:
+            continue
+        # The smaller ones go to the largest, so that no operation goes often.
+        first, *others = sorted([*read, _Part([], own)], key=lambda part: -len(part.operations))
+        added = [*(each for part in others for each in part.operations), operation]
+        first.operations += added
+        first.needs = needs
+        parts.update(dict.fromkeys(added, first))
     found = {id(part): part for part in parts.values()}.values()
-    return [part.web for part in found if part.web is not None]
+    webs = [web_that_holds(part.operations, part.needs) for part in found]
+    return [web for web in webs if web is not None]
 
 
 def _users(function: Operation) -> dict[Value, list[Operation]]:

@@ -10,7 +10,7 @@ between what is widened from memory and what is cut, compared, or made a float.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.frontend.attributes import DenseAttribute
@@ -24,12 +24,15 @@ from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 __all__ = [
     "INNER",
     "WIDENED",
+    "Needs",
     "Web",
-    "is_free",
+    "common_needs",
     "is_wide",
     "may_belong",
     "narrow_integers",
-    "web_of",
+    "needs_of",
+    "read_makers",
+    "web_that_holds",
     "wide_operands",
 ]
 
@@ -71,15 +74,35 @@ class Web:
         return ScalarType(f"i{self.bits}")
 
 
+@dataclass(frozen=True)
+class Needs:
+    """What operations take of a type that holds all of their elements.
+
+    Args:
+        low: the least element.
+        high: the greatest one.
+        bits: below which an operation makes no sense.
+        is_signed: whether elements are read as signed integers.
+    """
+
+    low: int
+    high: int
+    bits: int
+    is_signed: bool
+
+
 def narrow_integers(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many operations became narrower."""
     fired = 0
     for function in kernel.functions.values():
         rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
         for block in blocks_inside(function):
-            for web in [*_webs(block, function, ranges, rewriter.makers)]:
+            webs = [*_webs(block, function, ranges, rewriter.makers)]
+            for web in webs:
                 _narrow(block, function, web, rewriter)
                 fired += len(web.operations)
+            if webs:
+                _drop_unused(block, rewriter)
     return fired
 
 
@@ -100,7 +123,7 @@ def may_belong(operation: Operation) -> bool:
     return operation.name in INNER and is_wide(operation.result)
 
 
-def is_free(value: Value, makers: Mapping[Value, Operation]) -> bool:
+def _is_free(value: Value, makers: Mapping[Value, Operation]) -> bool:
     """Whether each web has its own of this, however wide others ask for it."""
     maker = makers.get(value)
     return maker is not None and (maker.name in WIDENED or one_number(maker) is not None)
@@ -124,7 +147,7 @@ def _webs(
 
     for each in members:
         for value in wide_operands(each):
-            if not is_free(value, makers) and makers.get(value) in inside:
+            if not _is_free(value, makers) and makers.get(value) in inside:
                 leaders[leader(makers[value])] = leader(each)
     groups: dict[Operation, list[Operation]] = {}
     for each in members:
@@ -133,7 +156,7 @@ def _webs(
         value for each in function.walk() if each not in inside for value in each.operands
     }
     for group in groups.values():
-        web = web_of(group, ranges, makers)
+        web = _web_of(group, ranges, makers)
         is_read_inside = read_outside.isdisjoint(each.result for each in group if _inner(each))
         if web is not None and is_read_inside and _pays(group):
             yield web
@@ -148,26 +171,57 @@ def _pays(group: Sequence[Operation]) -> bool:
     return any(each.name in INNER or each.name == "arith.cmpi" for each in group)
 
 
-def web_of(
+def _web_of(
     group: Sequence[Operation], ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
 ) -> Web | None:
     """The group in the fewest bits that hold all of its elements; None where 32 are needed."""
-    values = {value for each in group for value in (*wide_operands(each), *each.results)}
-    wide = [value for value in values if is_wide(value)]
-    found = [ranges[value] for value in wide if value in ranges]
     inside = set(group)
-    are_known = len(found) == len(wide) and all(
-        makers.get(value) in inside or is_free(value, makers) for value in wide
-    )
-    if not are_known or not all(_reads_as_signed(each, ranges) for each in group):
+    if any(maker not in inside for each in group for maker in read_makers(each, makers)):
+        return None
+    needs = [needs_of(each, ranges, makers) for each in group]
+    known = [each for each in needs if each is not None]
+    return web_that_holds(group, common_needs(known)) if len(known) == len(needs) else None
+
+
+def read_makers(
+    operation: Operation, makers: Mapping[Value, Operation]
+) -> Iterator[Operation | None]:
+    """What makes the blocks of 32 bits that an operation reads, but for those of each web's own."""
+    for value in wide_operands(operation):
+        if not _is_free(value, makers):
+            yield makers.get(value)
+
+
+def needs_of(
+    operation: Operation, ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
+) -> Needs | None:
+    """What an operation alone needs; None where 32 bits are needed."""
+    values = [*wide_operands(operation), *filter(is_wide, operation.results)]
+    found = [ranges[value] for value in values if value in ranges]
+    if len(found) < len(values) or not _reads_as_signed(operation, ranges):
         return None
     low, high = min(low for low, _ in found), max(high for _, high in found)
-    fewest = max(_least_bits(group, ranges, makers))
-    is_signed = low < 0 or any(each.name in _ONLY_SIGNED for each in group)
+    is_signed = low < 0 or operation.name in _ONLY_SIGNED
+    return Needs(low, high, max(_least_bits(operation, ranges, makers)), is_signed)
+
+
+def common_needs(needs: Sequence[Needs]) -> Needs:
+    """What operations need together."""
+    return Needs(
+        min(each.low for each in needs),
+        max(each.high for each in needs),
+        max(each.bits for each in needs),
+        any(each.is_signed for each in needs),
+    )
+
+
+def web_that_holds(group: Sequence[Operation], needs: Needs) -> Web | None:
+    """The group in the fewest bits that do for its needs; None where 32 are needed."""
     for bits in _WIDTHS:
-        least, most = (-1 << bits - 1, (1 << bits - 1) - 1) if is_signed else (0, (1 << bits) - 1)
-        if bits >= fewest and least <= low and high <= most:
-            return Web(group, bits, is_signed)
+        signed, unsigned = (-1 << bits - 1, (1 << bits - 1) - 1), (0, (1 << bits) - 1)
+        least, most = signed if needs.is_signed else unsigned
+        if bits >= needs.bits and least <= needs.low and needs.high <= most:
+            return Web(group, bits, needs.is_signed)
     return None
 
 
@@ -180,19 +234,18 @@ def _reads_as_signed(operation: Operation, ranges: Mapping[Value, Range]) -> boo
 
 
 def _least_bits(
-    group: Iterable[Operation], ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
+    operation: Operation, ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
 ) -> Iterator[int]:
-    """Bits below which no operation of a group makes sense."""
+    """Bits below which an operation makes no sense."""
     yield min(_WIDTHS)
-    for operation in group:
-        if operation.name in _SHIFTS:
-            yield ranges[operation.operands[1]][1] + 1
-        for value in wide_operands(operation):
-            maker = makers[value]
-            if maker.name in WIDENED:
-                type_ = maker.operands[0].type
-                assert isinstance(type_, TensorType)
-                yield type_.element.bits
+    if operation.name in _SHIFTS:
+        yield ranges[operation.operands[1]][1] + 1
+    for value in wide_operands(operation):
+        maker = makers.get(value)
+        if maker is not None and maker.name in WIDENED:
+            type_ = maker.operands[0].type
+            assert isinstance(type_, TensorType)
+            yield type_.element.bits
 
 
 def _narrow(block: Block, function: Operation, web: Web, rewriter: Rewriter) -> None:
@@ -201,7 +254,7 @@ def _narrow(block: Block, function: Operation, web: Web, rewriter: Rewriter) -> 
         before: list[Operation] = []
         operands = [
             _narrowed(value, web, before, rewriter)
-            if is_wide(value) and is_free(value, rewriter.makers)
+            if is_wide(value) and _is_free(value, rewriter.makers)
             else value
             for value in operation.operands
         ]
@@ -215,11 +268,10 @@ def _narrow(block: Block, function: Operation, web: Web, rewriter: Rewriter) -> 
             _read_as_unsigned(operation)
         if operation.name == "arith.trunci":
             _cut(operation, web, instead)
-    for user in function.walk():
+    for user in function.walk() if instead else ():
         if not instead.keys().isdisjoint(user.operands):
             operands = [instead.get(value, value) for value in user.operands]
             rewriter.set_operands(user, operands)
-    _drop_unused(block, function, rewriter)
 
 
 def _narrowed(value: Value, web: Web, before: list[Operation], rewriter: Rewriter) -> Value:
@@ -258,7 +310,7 @@ def _cut(operation: Operation, web: Web, instead: dict[Value, Value]) -> None:
         operation.attributes = {}
 
 
-def _drop_unused(block: Block, function: Operation, rewriter: Rewriter) -> None:
+def _drop_unused(block: Block, rewriter: Rewriter) -> None:
     for operation in reversed([*block.operations]):
         is_dead = len(operation.results) == 1 and operation.result.uses == 0
         if is_dead and operation.name in ("arith.trunci", "arith.constant", *WIDENED):

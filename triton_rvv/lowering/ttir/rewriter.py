@@ -29,6 +29,7 @@ class Rewriter:
 
     def __init__(self, module: Operation) -> None:
         self.module = module
+        self._next: dict[str, int] = {}  # by the stem of a name, the first number not yet tried
 
     @functools.cached_property
     def makers(self) -> dict[Value, Operation]:
@@ -43,10 +44,11 @@ class Rewriter:
     def value(self, like: Value, type_: Type | None = None) -> Value:
         """A new value, named after another one; of its type where no other is given."""
         stem = like.name.replace("#", "_")
-        fresh = (f"{stem}_{number}" for number in itertools.count())
-        name = next(name for name in fresh if name not in self._names)
-        self._names.add(name)
-        return Value(name, type_ or like.type)
+        numbers = itertools.count(self._next.get(stem, 0))
+        number = next(each for each in numbers if f"{stem}_{each}" not in self._names)
+        self._next[stem] = number + 1
+        self._names.add(f"{stem}_{number}")
+        return Value(f"{stem}_{number}", type_ or like.type)
 
     def operation(
         self,
