@@ -16,7 +16,14 @@ from foundation.errors import UserError
 from kernels.captured.deployed import Deployed, Reached
 from kernels.captured.drawn import ContentsError
 from kernels.captured.memory import Memory, joined
-from kernels.own.tolerance import DRAWS, disturbed, relative_tolerance, share_of, slack
+from kernels.own.tolerance import (
+    DRAWS,
+    disturbed,
+    in_parts,
+    relative_tolerance,
+    share_of,
+    slack,
+)
 
 __all__ = ["CheckedOutputs", "Output", "checked_outputs", "near", "same"]
 
@@ -178,10 +185,19 @@ def _within(found: torch.Tensor, output: Output) -> bool:
 
 def near(found: torch.Tensor, output: Output) -> torch.Tensor:
     """For each element of an output's contents whether it is within its tolerance."""
+    right = same(found, output.expected)
     if output.slack is None:
-        return same(found, output.expected)
-    expected, got = output.expected.double(), found.double()
-    allowed = output.slack.double() + relative_tolerance(found.dtype) * expected.abs()
+        return right
+    for part, *numbers in in_parts(right, found, output.expected, output.slack):
+        if not bool(part.all()):
+            part.logical_or_(_near(*numbers))
+    return right
+
+
+def _near(found: torch.Tensor, expected: torch.Tensor, off: torch.Tensor) -> torch.Tensor:
+    """The same for floats of which some differ; `off` is the slack."""
+    expected, got = expected.double(), found.double()
+    allowed = off.double() + relative_tolerance(found.dtype) * expected.abs()
     equal = (got == expected) | (got.isnan() & expected.isnan())
     return equal | ((got - expected).abs() <= allowed)
 
