@@ -22,8 +22,8 @@ __all__ = ["loose_constants"]
 def loose_constants(captured: Capture) -> dict[str, frozenset[str]]:
     """By the digest of a kernel, the constants whose blocks may reach behind a size.
 
-    Blocks of the program's own configurations did, or of a winner's, which was checked; or the size
-    is a number in what torch.compile wrote.
+    Blocks of the program's own configurations did, or of a winner's, which was checked; or, in what
+    torch.compile wrote, the size is a number, or a mask leaves out what lies behind it.
     """
     grids: dict[str, set[str]] = {}
     by_key = {task.key: task for task in captured.tasks}
@@ -53,7 +53,10 @@ def _loose_in(text: str, values: Mapping[str, Any], task: Task) -> frozenset[str
     with contextlib.suppress(ValueError):
         found = divisions(text, values)
     return frozenset(
-        name for one in found if one.reaches_behind or _is_fixed(one, task) for name in one.names
+        name
+        for one in found
+        for name in one.names
+        if one.reaches_behind or _is_fixed(one, task) or _is_masked(name, task)
     )
 
 
@@ -64,6 +67,20 @@ def _is_fixed(division: Division, task: Task) -> bool:
         re.search(rf"^\s*{name} = \d+$", kernel.source, re.MULTILINE)
         for name in division.size_names
     )
+
+
+def _is_masked(name: str, task: Task) -> bool:
+    """Whether torch.compile wrote a mask for a block, as in `xmask = xindex < xnumel`.
+
+    Each load and store along the axis has it then. Where it knows that its own blocks divide the
+    size, it writes `xmask = tl.full(...)`, and leaves the mask out.
+    """
+    axis = re.fullmatch("([XYZ])BLOCK", name)
+    if axis is None or not task.kernel.is_generated:
+        return False
+    x = axis[1].lower()
+    mask = rf"^\s*{x}mask = {x}index < {x}numel$"
+    return re.search(mask, task.kernel.source, re.MULTILINE) is not None
 
 
 def _plain(value: Value | Constant) -> Any:

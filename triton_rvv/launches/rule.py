@@ -27,7 +27,7 @@ class Rule:
         is_grid_callable: whether the program gave a function for the grid.
         followed: the constants that the grid follows: others may have to fit the task's sizes.
         loose: constants whose blocks may reach behind a size: the kernel was seen to leave out what
-            lies there, or the size is part of the kernel.
+            lies there, its text does, or the size is part of the kernel.
         loads: by parameter, what one load of a tensor descriptor takes.
     """
 
