@@ -201,6 +201,7 @@ _LIMIT = '\n%l = "tt.splat"(%n) : (i32) -> tensor<64xi32>\n'
 def _compared(operands: str, predicate: int) -> tuple[int, list[str]]:
     """What becomes of a comparison with a number."""
     body = _lines(*_WIDEN, "%d = subi %x, %y", "%s = absi %d", "%t = muli %x, %y")
+    body += "\n" + _lines("%most = constant 32767", "%r = andi %t, %most")
     body = body.replace("arith.absi", "math.absi") + _LIMIT
     return _narrowed(
         body + _lines(f"%c = cmpi {operands}, predicate={predicate}: i32 -> i1"), narrow_limits
@@ -227,6 +228,7 @@ def test_limits_are_cut(operands, predicate):
         ("%s, %l", 8),  # a number below 0 is a large one
         ("%w, %l", 4),  # may be anything
         ("%t, %l", 4),  # neighbours of its range take more than 16 bits
+        ("%r, %l", 4),  # so does the one above its range
         ("%l, %l", 4),
     ],
 )

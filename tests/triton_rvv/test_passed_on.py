@@ -73,17 +73,19 @@ def passed_on_kernel(x_ptr, y_ptr, last_ptr, END, N: tl.constexpr, ROWS: tl.cons
     tl.store(last + 2 * N, c)
 
 
-@pytest.mark.parametrize("end", [2**31 - 3, -5])
+@pytest.mark.parametrize("end", [2**31 - 3, -5, -(2**31)])
 @pytest.mark.parametrize("size", [16, 256])
 def test_each_number_of_turns(run, size, end):
-    """None too, where the loop begins behind its end; up to the largest number that counts."""
+    """None too, where the loop begins behind its end, by 1 or by nearly 2**32; up to the largest
+    number that counts.
+    """
     programs = rows = 10
     x = np.random.default_rng(1).integers(-8, 8, (rows, size)).astype(np.float32)
     y = np.full((programs, rows, size), -1, np.float32)
     last = np.empty((programs, 3, size), np.float32)
     for program in range(programs):
         a, b, c = (np.full(size, number, np.float32) for number in range(3))
-        for turn in range(program - 2):
+        for turn in range(program - 2 if end > -(2**31) else 0):
             y[program, turn, :-3] = (x[turn] + c)[:-3]
             a, b, c = x[turn] - np.float32(0.5) * a, a, b
         last[program] = a, b, c

@@ -194,3 +194,51 @@ def test_special_values(run, dtype, reverse):
         REVERSE=reverse,
         INTEGER={2: tl.int16, 4: tl.int32, 8: tl.int64}[dtype().itemsize],
     )
+
+
+@triton.jit
+def _product(a, b):
+    return a * b
+
+
+@triton.jit
+def _common_bits(a, b):
+    return a & b
+
+
+@triton.jit
+def _less(a, b):
+    return tl.minimum(a, b)
+
+
+@triton.jit
+def integers_kernel(
+    x_ptr, y_ptr, product_ptr, bits_ptr, max_ptr, min_ptr, large_ptr, small_ptr, N: tl.constexpr
+):
+    offsets = tl.arange(0, N)
+    x, y = tl.load(x_ptr + offsets), tl.load(y_ptr + offsets)
+    tl.store(product_ptr + offsets, tl.associative_scan(x, 0, _product))
+    tl.store(bits_ptr + offsets, tl.associative_scan(x, 0, _common_bits))
+    tl.store(max_ptr + offsets, tl.associative_scan(x, 0, _larger_number))
+    tl.store(min_ptr + offsets, tl.associative_scan(-x, 0, _less))
+    tl.store(large_ptr + offsets, tl.associative_scan(y, 0, _larger_number))
+    tl.store(small_ptr + offsets, tl.associative_scan(y, 0, _less))
+
+
+def test_integers_of_one_sign(run):
+    """Elements that any other number in front of them would change."""
+    draw = np.random.default_rng(6)
+    x = (draw.integers(-30_000, -10_000, 64) | -0x4000 | 1).astype(np.int16)
+    y = draw.integers(130, 250, 64).astype(np.uint8)
+    run(
+        integers_kernel,
+        x_ptr=x,
+        y_ptr=y,
+        product_ptr=Expected(np.multiply.accumulate(x, dtype=np.int16)),
+        bits_ptr=Expected(np.bitwise_and.accumulate(x)),
+        max_ptr=Expected(np.maximum.accumulate(x)),
+        min_ptr=Expected(np.minimum.accumulate(-x)),
+        large_ptr=Expected(np.maximum.accumulate(y)),
+        small_ptr=Expected(np.minimum.accumulate(y)),
+        N=64,
+    )
