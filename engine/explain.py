@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.arguments.options import add_storage_argument, completes_studies
+from engine.arguments.options import add_storage_argument, add_study_argument
 from engine.arguments.problem import add_own_kernel_argument
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.errors import UserError
@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    completes_studies(parser.add_argument("study", metavar="STUDY", help="name of a study"))
+    add_study_argument(parser)
     add_storage_argument(parser)
     add_own_kernel_argument(parser)
     parser.add_argument(

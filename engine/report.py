@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from engine.arguments.options import add_storage_argument, completes_studies
+from engine.arguments.options import add_storage_argument, add_study_argument, completes_studies
 from engine.arguments.problem import add_own_kernel_argument
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.printing import say
@@ -36,9 +36,9 @@ def main(argv: Sequence[str] | None) -> int:
     from engine.study.storage import study_named
     from foundation.errors import UserError
 
-    names = [name for name in (arguments.study, arguments.other) if name is not None]
-    studies = [study_named(arguments.storage, name) for name in names]
-    path = arguments.out or report_path(arguments.storage, names)
+    asked = [arguments.study] if arguments.other is None else [arguments.study, arguments.other]
+    studies = [study_named(arguments.storage, name) for name in asked]
+    path = arguments.out or report_path(arguments.storage, asked)
     try:
         explanation = explained_or_kept(arguments.kernel, _note)
         write_report(studies, path, explanation, alone=arguments.out is not None)
@@ -56,8 +56,8 @@ def _note(sentence: str) -> None:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
+    add_study_argument(parser)
     add = parser.add_argument
-    completes_studies(add("study", metavar="STUDY", help="name of a study"))
     completes_studies(add("other", metavar="STUDY2", nargs="?", help="a study to compare it with"))
     add_storage_argument(parser)
     add_own_kernel_argument(parser)

@@ -183,7 +183,9 @@ def _read_signature(text: str, function: Any, constants: Mapping[str, object]) -
     types = [item.strip() for item in text.split(",") if item.strip()]
     for type_ in types:
         if type_.removeprefix("*") not in _TYPES:
-            raise Mistake(f"there is no type {type_}: {_nearest(type_, _TYPES)}")
+            star = "*" if type_.startswith("*") else ""
+            valid = [star + name for name in _TYPES]
+            raise Mistake(f"there is no type {type_}: {_nearest(type_, valid)}")
     if len(types) != len(passed):
         raise Mistake(
             f"the signature has {len(types)} types and the kernel takes {len(passed)} arguments "

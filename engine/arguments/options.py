@@ -33,6 +33,7 @@ __all__ = [
     "add_jobs_argument",
     "add_search_arguments",
     "add_storage_argument",
+    "add_study_argument",
     "add_work_arguments",
     "completes_studies",
     "jobs_advice",
@@ -117,6 +118,12 @@ def add_storage_argument(parser: ArgumentParser) -> None:
         default=DEFAULT_STORAGE,
         help="a journal file or an Optuna storage URL (default: %(default)s)",
     )
+
+
+def add_study_argument(parser: ArgumentParser) -> None:
+    """Add the argument for one study; left out, `study_named` lists them in its sentence."""
+    text = "name of a study; without one, the message lists them"
+    completes_studies(parser.add_argument("study", metavar="STUDY", nargs="?", help=text))
 
 
 def completes_studies(action: argparse.Action) -> None:

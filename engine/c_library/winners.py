@@ -13,7 +13,7 @@ from foundation.config import Config
 from foundation.errors import UserError
 from foundation.shapes import Shape, as_shape
 from kernels.plain_calls import plain_call
-from kernels.registry import load_kernel
+from kernels.registry import kernel_names, load_kernel
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import UNDER
 from rvv_runner.devices import board_names, known_board, known_boards
@@ -123,6 +123,11 @@ def _check_sense(study: StoredTrials, kernel: str, config: Config) -> None:
 
 
 def _check_kernel(study: StoredTrials, kernel: str) -> None:
+    if kernel not in kernel_names():
+        raise UserError(
+            f"{kernel} is a kernel of your own, and the C library holds the shipped ones: compile "
+            "its file with `rvv-tune compile`, and link the object (docs/reference/launcher.md)"
+        )
     plain_call(kernel)
     made_with = study.attribute("made_with")
     source = made_with.get("kernel source") if isinstance(made_with, dict) else None

@@ -195,15 +195,18 @@ def read_studies(storage: str) -> list[StoredTrials]:
         ]
 
 
-def study_named(storage: str, name: str) -> StoredTrials:
+def study_named(storage: str, name: str | None) -> StoredTrials:
     """One study of a storage, for reading.
 
     Raises:
-        UserError: if the storage cannot be opened or has no study of that name.
+        UserError: if the storage cannot be opened or has no study of that name, or no name is
+            given; the sentence lists the studies.
     """
     studies = {stored.study_name: stored for stored in read_studies(storage)}
     if not studies:
         raise UserError("the storage holds no study: tune something first, or give --storage")
+    if name is None:
+        raise UserError(f"STUDY is missing: {nearest('', studies)}")
     if name not in studies:
         raise UserError(f"there is no study {name}: {nearest(name, studies)}")
     return studies[name]

@@ -318,7 +318,9 @@ def test_a_study_that_makes_no_sense_is_refused(tmp_path, attribute, value):
     write_study(storage, "vector_add", {"N": 64}, infos()[0], BLOCK_SIZE=64)
     (study,) = read_studies(storage)
     study.set_attribute(attribute, value)
-    sentence = "x has no plain call" if attribute == "kernel" else "vector_add does not have: leave"
+    sentence = (
+        "x is a kernel of your own" if attribute == "kernel" else "vector_add does not have: leave"
+    )
     with pytest.raises(UserError, match=sentence):
         export(storage, tmp_path, study.study_name)
 

@@ -127,6 +127,8 @@ def test_what_cannot_be_explained_is_one_sentence(study):
         main([study, *trials, "--kernel", "own.py"])
     with pytest.raises(UserError, match="there is no study"):
         main(["other", *trials])
+    with pytest.raises(UserError, match=f"STUDY is missing: choose {study}"):
+        main(trials)
 
 
 def test_a_difference_names_its_largest_causes():

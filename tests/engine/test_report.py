@@ -283,6 +283,8 @@ def test_mistakes_are_sentences(storage, tmp_path):
     name = study_in(storage, "board", best=8)
     with pytest.raises(UserError, match=f"there is no study y.*{name}"):
         main([name, "y", "--storage", storage])
+    with pytest.raises(UserError, match=f"STUDY is missing: choose {name}"):
+        main(["--storage", storage])
     with pytest.raises(UserError, match=r"cannot be written .*give another with --out"):
         main([name, "--storage", storage, "--out", str(tmp_path)])
 

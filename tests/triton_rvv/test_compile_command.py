@@ -98,7 +98,7 @@ def test_every_line_stands_by_its_code(file, capsys):
             "has no kernel scale_kernle: did you mean scale_kernel or odd_",
         ),
         ({"signature": "*fp32,i32"}, "has 2 types and the kernel takes 3 arguments (x_ptr, out_"),
-        ({"signature": "*fp32,*fp31,i32"}, "there is no type *fp31: did you mean"),
+        ({"signature": "*fp32,*fp31,i32"}, "there is no type *fp31: did you mean *fp32"),
         ({"constants": "stride=1"}, "--constants lacks a value for BLOCK: write NAME=VALUE"),
         ({"constants": "BLOCK"}, "the constant BLOCK has no value: write it as NAME=VALUE"),
         ({"constants": "BLOK=4"}, "the kernel has no argument BLOK: did you mean BLOCK?"),
