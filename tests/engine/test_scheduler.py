@@ -124,6 +124,12 @@ def test_an_examination_that_takes_long_has_to_promise_more() -> None:
     assert worth_examining(states, 200.0, has_begun=True) == []
 
 
+def test_less_is_expected_of_tasks_that_wait_where_most_had_nothing_to_try() -> None:
+    states = [task(tried=5, expected_gain=0.02), waiting(launches=15)]
+    fruitless = [task(launches=1, size=1, tried=1, is_done=True)] * 20
+    assert worth_examining(states + fruitless, 1.0, has_begun=True) == []
+
+
 def test_where_nothing_can_be_tried_each_task_is_examined_the_heaviest_first() -> None:
     states = [waiting(launches=1), waiting(launches=5), task(size=1)]
     assert worth_examining(states, 1.0, has_begun=True) == [1, 0]
