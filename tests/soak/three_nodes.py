@@ -7,6 +7,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import SubprocessError
 
 from cluster import Cluster, cluster
 
@@ -55,6 +56,13 @@ class ThreeNodes:
         self._stack.close()
 
     def _start(self) -> Cluster:
+        """A cluster; on a busy machine, its nodes may not find each other at once."""
+        for _ in range(4):
+            with contextlib.suppress(SubprocessError):
+                return self._new_cluster()
+        return self._new_cluster()
+
+    def _new_cluster(self) -> Cluster:
         self._made += 1
         made = cluster(self._folder / str(self._made), self._hidden)
         return self._stack.enter_context(made)
