@@ -63,7 +63,7 @@ def load_kernel(name: str) -> KernelSpec:
 
     Args:
         name: a registered name, "path/file.py", "path/file.py:KERNEL" for one of several, or
-            "FILE#KEY" for a task of a capture.
+            "FILE#KEY" or "FILE#KERNEL" for a task of a capture.
 
     Raises:
         UserError: if there is none.

@@ -77,7 +77,7 @@ def load_captured(name: str) -> KernelSpec:
     """The kernel of a task of a capture's file.
 
     Args:
-        name: as `kernels.captured.recorded.task_name` makes it.
+        name: a file and a task of it, "FILE#TASK", which `load_task` finds.
 
     Raises:
         UserError: if there is no such task, or it cannot be tuned.

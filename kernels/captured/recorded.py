@@ -35,16 +35,23 @@ __all__ = ["RecordedTask", "load_task"]
 _OTHER_SEED = 1_000_003
 
 
-def load_task(capture: Path, key: str) -> RecordedTask:
+def load_task(capture: Path, name: str) -> RecordedTask:
     """A task of a capture.
 
+    Args:
+        capture: the file.
+        name: the task's key, the first digits of it, or the name of a kernel with a single task.
+
     Raises:
-        UserError: if there is none of that key, or its kernel cannot be launched here.
+        UserError: if none or several have that name, or its kernel cannot be launched here.
     """
-    for task in _capture(capture, capture.stat().st_mtime_ns if capture.exists() else 0).tasks:
-        if task.key == key:
-            return RecordedTask(task, capture)
-    raise UserError(f"{capture} has no task {key}: {keys_advice(capture)}")
+    tasks = _capture(capture, capture.stat().st_mtime_ns if capture.exists() else 0).tasks
+    found = [task for task in tasks if name in (task.key, task.kernel.name)]
+    found = found or [task for task in tasks if task.key.startswith(name)]
+    if len(found) != 1:
+        count = f"{len(found)} tasks" if found else "no task"
+        raise UserError(f"{capture} has {count} {name}: {keys_advice(capture)}")
+    return RecordedTask(found[0], capture)
 
 
 @functools.lru_cache(maxsize=2)

@@ -23,6 +23,8 @@ from engine.programs.task_table import (
     task_rows,
 )
 from foundation.console import EscapingConsole
+from foundation.errors import UserError
+from kernels.captured.recorded import load_task
 from kernels.captured.task_file import Capture, read_capture
 
 LONG = "fused_add_rms_norm_forward_kernel_with_residual"
@@ -112,3 +114,20 @@ def test_times_that_include_launching_are_upper_bounds(
     (row,) = rows = task_rows(read, lambda task: None)
     assert cells(row)[HEADS.index("time")] == shown
     assert bool(bound_text(rows)) == ("<" in shown)
+
+
+def test_a_task_is_named_by_the_digits_that_the_table_shows_or_by_its_kernel(
+    tmp_path: Path,
+) -> None:
+    capture = CaptureFile(tmp_path / "a.capture")
+    launched(capture, 4096)
+    launched(capture, 1000)
+    x = torch.zeros(64)
+    capture.launch(kernels.total_kernel, [1], {"x": x, "out": x.clone(), "n": 64, "BLOCK": 64})
+    for key in capture.keys:
+        for name in (key, key[:8]):
+            assert load_task(capture.path, name).task.key == key
+    assert load_task(capture.path, "total_kernel").task.key == capture.keys[-1]
+    for name, count in (("add_kernel", "2 tasks"), ("total", "no task"), ("", "3 tasks")):
+        with pytest.raises(UserError, match=f"has {count} {name}: .* lists the keys$"):
+            load_task(capture.path, name)
