@@ -16,7 +16,7 @@ from foundation.config import ParameterValue
 from foundation.errors import UserError, nearest
 from kernels.own.choice import chosen_kernel
 from kernels.own.launches import first_launched
-from kernels.own.module import import_file
+from kernels.own.module import capture_advice, import_file
 from kernels.unwrapped import Unwrapped, unwrapped
 
 __all__ = ["KernelFile", "read_kernel_file"]
@@ -63,11 +63,12 @@ class KernelFile:
         """The name by which `kernels.registry.load_kernel` finds it, in any process."""
         return str(self.path) if self.kernel is None else f"{self.path}:{self.kernel}"
 
-    def required(self, name: str, why: str) -> Callable[..., Any]:
+    def required(self, name: str, why: str, otherwise: str = "") -> Callable[..., Any]:
         """The function `name` of the kernel.
 
         Raises:
-            UserError: if there is none; `why` says what the function is for.
+            UserError: if there is none; `why` says what the function is for, and `otherwise`, the
+                end of the sentence, what else may help.
         """
         function = self.optional(name)
         if function is None:
@@ -79,7 +80,7 @@ class KernelFile:
             near = f" ({hint})" if hint.endswith("?") else ""
             raise UserError(
                 f"{self.path} has no function {spelt}, {why}{near}: add it, as in "
-                "docs/reference/kernel_file.md"
+                f"docs/reference/kernel_file.md{otherwise}"
             )
         return function
 
@@ -90,7 +91,8 @@ class KernelFile:
             UserError: if there is neither.
         """
         why = "which gives the value of each parameter, nor call, which launches the kernel"
-        return self.optional("call") or self.required("arguments", why)
+        otherwise = f", {capture_advice(self.path)}"
+        return self.optional("call") or self.required("arguments", why, otherwise)
 
     def optional(self, name: str) -> Callable[..., Any] | None:
         """The function `name` of the kernel, or None."""

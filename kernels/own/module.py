@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import os
 import re
+import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.machinery import SourceFileLoader
@@ -18,10 +19,11 @@ import triton
 
 from foundation.errors import UserError, mistakes_in
 from foundation.printing import others_print_aside
+from foundation.programs import python_command
 from foundation.user_folders import cache_folder
 from kernels.own.other_kernels import asked_for_device
 
-__all__ = ["call_by_name", "import_file", "mistakes_of"]
+__all__ = ["call_by_name", "capture_advice", "import_file", "mistakes_of"]
 
 _MODULE_PREFIX = "own_kernel_"
 # What Triton, torch and its wheels for other devices say if there is no GPU.
@@ -71,6 +73,7 @@ def import_file(path: Path) -> ModuleType:
     sys.modules[name] = module  # where Triton looks for a kernel's globals
     with (
         mistakes_of(path, "cannot be imported"),
+        _as_started(path),
         _folder_on_path(path),
         _tolerant_config(),
         asked_for_device(),
@@ -99,6 +102,7 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
     where = f"fails in {function.__name__}"
     with (
         mistakes_of(path, where),
+        _as_started(path),
         _folder_on_path(path),
         _tolerant_config(),
         asked_for_device(),
@@ -107,11 +111,34 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
         return function(**wanted)
 
 
+def capture_advice(path: Path) -> str:
+    """What to do with a file that launches its kernels itself, as the end of a sentence."""
+    command = f"{python_command('engine.capture')} -- python {shlex.quote(str(path))}"
+    return f"or, if the file is a program, capture it and tune the capture: `{command}`"
+
+
 @contextlib.contextmanager
 def mistakes_of(path: Path, what: str) -> Iterator[None]:
-    """As `mistakes_in`, with advice where the file asks for a GPU."""
-    with mistakes_in(path, what, lambda last: f": {_NO_GPU}" if _ASKS_FOR_GPU.search(last) else ""):
+    """As `mistakes_in`, with advice where the file asks for a GPU or ends the process."""
+
+    def advice(last: str) -> str:
+        if last.startswith("SystemExit"):
+            return f': put what runs under if __name__ == "__main__", {capture_advice(path)}'
+        return f": {_NO_GPU}" if _ASKS_FOR_GPU.search(last) else ""
+
+    with mistakes_in(path, what, advice):
         yield
+
+
+@contextlib.contextmanager
+def _as_started(path: Path) -> Iterator[None]:
+    """Within the block, the command line is the file's alone: this command's is not for it."""
+    before = sys.argv
+    sys.argv = [str(path)]
+    try:
+        yield
+    finally:
+        sys.argv = before
 
 
 @contextlib.contextmanager

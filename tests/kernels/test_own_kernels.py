@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -161,7 +163,14 @@ def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
             ("@triton.jit\ndef twice_kernel", "def other"),
             "has no kernel: put @triton.jit above a function",
         ),
-        (("def arguments(N", "def inputs(N"), "has no function arguments, which gives the value"),
+        (
+            ("def arguments(N", "def inputs(N"),
+            "has no function arguments, which gives the value.*, or, if the .* capture it and tune",
+        ),
+        (
+            ("import torch", "import sys\n\nimport torch\n\nsys.exit(3)"),
+            r":5 cannot be imported: SystemExit: 3: put what runs under .*, or, if .* capture it",
+        ),
         (("def arguments(N", "twice_arguments = 1\ndef argument(N"), r"did you mean argument\?"),
         (("def grid(", "def programs("), "has no function grid, which gives the number of pro"),
         (
@@ -247,3 +256,13 @@ def use(problem: Problem) -> None:
 def test_a_file_that_is_not_there(tmp_path):
     with pytest.raises(UserError, match=r"there is no file .*none\.py: give the path of a Python"):
         load_kernel(str(tmp_path / "none.py"))
+
+
+def test_a_file_sees_no_arguments_of_the_command(problem_of, monkeypatch):
+    """A program with argparse ended here, with the usage of options that it does not have."""
+    monkeypatch.setattr(sys, "argv", ["rvv-tune", "tune", "file.py", "--trials", "4"])
+    given = "import sys\n\nimport torch\n\nassert sys.argv == [__file__]\n"
+    function = "def arguments(N=200):\n"
+    text = TWICE.replace("import torch\n", given)
+    use(problem_of(text.replace(function, f"{function}    assert sys.argv == [__file__]\n")))
+    assert sys.argv[0] == "rvv-tune"
