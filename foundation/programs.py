@@ -9,7 +9,10 @@ from pathlib import Path
 
 from foundation.interrupts import SCRIPT
 
-__all__ = ["program", "python_command"]
+__all__ = ["MAKE_CAPTURE", "program", "python_command"]
+
+# The end of a sentence about a capture that does not exist.
+MAKE_CAPTURE = "make a capture with `rvv-tune capture -o FILE -- python program.py`"
 
 # The script's command for each package; "" where each module is one, of its name.
 _SCRIPTS_PACKAGES = {"engine": "", "rvv_runner": "boards"}

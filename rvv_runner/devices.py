@@ -52,6 +52,8 @@ _FILE_SUFFIX = ".toml"
 _ADDRESS = re.compile(r"[\w.-]+@[\w.:\[\]-]+|[\w-]+(\.[\w-]+)+")
 # A name that shares less with a known one is not a typing mistake: laptop is not python.
 _SIMILAR = 0.7
+# What this machine is called elsewhere: by torch, by ssh.
+_NAMES_OF_HOST = ("cpu", "localhost")
 
 
 def board_names() -> list[str]:
@@ -216,6 +218,8 @@ def _unknown_device(name: str, names: Sequence[str]) -> str:
             f"your board file {name} has no address: add a part [ssh] with a host to it, or name "
             f"its model, {_EMULATED_PREFIX}{name}"
         )
+    if name in _NAMES_OF_HOST:
+        return f"there is no device named {name}: this machine's CPU is {HOST_DEVICE}"
     hint = nearest(name, names, _SIMILAR)
     is_near = hint.endswith("?")
     if not is_near and _ADDRESS.fullmatch(name):

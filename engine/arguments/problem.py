@@ -19,6 +19,7 @@ from engine.workers.devices import (
 from foundation.command_line import ArgumentParser, one_of, positive_integer
 from foundation.completion import completes
 from foundation.errors import UserError
+from foundation.programs import MAKE_CAPTURE
 from gpu_runner.names import TIMINGS
 from kernels.captured.names import is_capture
 from kernels.own.kernel_path import split_path
@@ -218,6 +219,8 @@ def kernel_name(text: str) -> str:
     if is_capture(text):
         raise UserError(f"{text} is a capture: name one of its tasks, as {text}#KEY, or tune it")
     path = Path(text)
+    if path.suffix == ".capture" and not path.exists():
+        raise UserError(f"there is no file {text}: {MAKE_CAPTURE}")
     if path.is_dir() or (path.is_file() and path.suffix != ".py"):
         what = "a folder" if path.is_dir() else "no Python file"
         raise UserError(f"{text} is {what}: give the path of a Python file with a kernel")

@@ -19,6 +19,7 @@ from typing import Any
 
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.programs import MAKE_CAPTURE
 from kernels.captured.task import Task
 from kernels.captured.task_record import task_of
 from kernels.captured.winner import Winner
@@ -104,10 +105,7 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
     """
     path = Path(path)
     if not path.is_file():
-        raise UserError(
-            f"there is no file {path}: make a capture with "
-            "`rvv-tune capture -o FILE -- python program.py`"
-        )
+        raise UserError(f"there is no file {path}: {MAKE_CAPTURE}")
     if not is_capture_file(path):
         raise UserError(f"{path} is not a capture file: make one with the command capture")
     records, dropped = _records(path)

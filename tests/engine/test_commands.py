@@ -27,6 +27,12 @@ MISTAKES = [
         "matmull",
         "there is no kernel named matmull: did you mean matmul or matmul_w4a8 or matmul_w4a16?",
     ),
+    (
+        "tune",
+        "none.capture",
+        "there is no file none.capture: make a capture with "
+        "`rvv-tune capture -o FILE -- python program.py`",
+    ),
     ("tune", "", "KERNEL is missing: see `COMMAND --help`"),
     ("tune", "matmul --sampler tpa", "there is no sampler named tpa: did you mean tpe?"),
     (

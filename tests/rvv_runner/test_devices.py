@@ -61,6 +61,7 @@ def test_the_default_device_is_the_emulated_x60():
         ("emulatd", "did you mean emulated"),
         ("my-bord", "did you mean my-board"),
         ("x", "choose"),
+        ("cpu", "this machine's CPU is host$"),
         ("hotel", "choose one of emulated, .*, host, my-board, or write a board file for your own"),
     ],
 )
