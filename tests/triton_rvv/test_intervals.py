@@ -173,3 +173,40 @@ def test_bits_of_a_mask_keep_an_interval(mask, expected):
     assert intervals.of(masked) == expected
     intervals.note_result("and", Val("i32", "%c"), (value, integer(-7, "i32")))
     assert intervals.of(Val("i32", "%c")) is None
+
+
+UNSIGNED = {name.replace("s", "u", 1): HOLDS[name] for name in HOLDS if name[0] == "s"}
+
+
+@given(
+    st.sampled_from([*HOLDS, *UNSIGNED]),
+    st.integers(-20, 20),
+    st.sampled_from([-40, 0, 3, (1 << 31) - 50]),
+    st.integers(-3, 3),
+    st.tuples(st.integers(0, 40), st.integers(1, 16)),
+    st.sampled_from([(1 << 31) - 40, *range(-30, 90)]),
+)
+@settings(max_examples=400, deadline=None)
+def test_a_comparison_is_decided_only_if_all_places_are_alike(
+    predicate, factor, offset, step, places, right
+):
+    intervals, place = Intervals(), program_places((3, 1, 1))[0]
+    programs_ = np.arange(3)
+    base, first = Val("i32", "%base"), integer(places[0])
+    intervals.note(base, exactly(place.low * factor + offset))
+    lanes = places[0] + np.arange(places[1])
+    left = (programs_[:, None] * factor + offset + step * lanes).astype(np.int32)
+    decided = intervals.decided_along(
+        predicate, base, (first, places[1]), step, integer(right, "i32")
+    )
+    if predicate in UNSIGNED:
+        outcome = UNSIGNED[predicate](left.astype(np.uint32), np.int32(right).astype(np.uint32))
+    else:
+        outcome = HOLDS[predicate](left, right)
+    assert decided is None or (outcome == decided).all()
+
+
+def test_comparisons_of_runs_on_both_sides_of_an_end_are_decided():
+    intervals, base, end = Intervals(), integer(0, "i32"), integer(48, "i32")
+    starts = [intervals.decided_along("slt", base, (integer(n), 16), 1, end) for n in (32, 33, 48)]
+    assert starts == [True, None, False]

@@ -176,6 +176,11 @@ class Component:
         return not self.tables and not self.listed
 
     @property
+    def constant_stride(self) -> int | None:
+        """The stride where the dimension rises evenly by a constant."""
+        return self.stride.constant if self.has_rule and self.stride is not None else None
+
+    @property
     def looked_up(self) -> tuple[tuple[Lookup, Val], ...]:
         """All values that are looked up, each with its scale."""
         return (*self.tables, *self.listed)

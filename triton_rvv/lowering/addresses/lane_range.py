@@ -38,9 +38,9 @@ class LaneRange:
     def where(self, builder: Builder, condition: Val, width: int) -> Val:
         """A mask of a run that is true in these lanes where a condition holds as well.
 
-        It is the condition itself where nothing is bounded.
+        It is the condition itself where nothing is bounded, or where that never holds.
         """
-        if self.first is None and self.end is None:
+        if condition.truth is False or (self.first is None and self.end is None):
             return condition
         limit = integer(width)
         end = limit if self.end is None else _clamped(builder, self.end, limit)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.components import Component
+from triton_rvv.lowering.addresses.decided_runs import decided_in_run
 from triton_rvv.lowering.addresses.lane_range import LaneRange
 from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
@@ -42,7 +42,7 @@ class Term:
 
     @property
     def _constant_stride(self) -> int | None:
-        return _constant(self.left.components[self.axis])
+        return self.left.components[self.axis].constant_stride
 
     @property
     def has_guard(self) -> bool:
@@ -195,7 +195,7 @@ class JointComparison(Tensor):
     @rule("compare-jointly", no)
     def is_one(builder: Builder, predicate: str, left: Affine) -> bool:
         """Whether a comparison of such integers with a scalar is one."""
-        strides = [0 if part.is_zero else _constant(part) for part in left.components]
+        strides = [0 if part.is_zero else part.constant_stride for part in left.components]
         rises = all(stride is not None and stride >= 0 for stride in strides)
         return predicate in JointComparison.PREDICATES and rises and left.extra is None
 
@@ -203,7 +203,7 @@ class JointComparison(Tensor):
         """One that speaks for all elements: of the last, computed with 64 bits."""
         base, right = (builder.resize(value, "i64") for value in (self._left.base, self._right))
         parts = zip(self._left.components, self.shape, strict=True)
-        reach = sum((_constant(part) or 0) * (size - 1) for part, size in parts)
+        reach = sum((part.constant_stride or 0) * (size - 1) for part, size in parts)
         last = builder.add(base, integer(reach))
         holds = builder.compare(self._predicate, last, right)
         if self._left.base.type != "i64":
@@ -221,11 +221,6 @@ class JointComparison(Tensor):
     @property
     def own_stays_in_place(self) -> bool:
         return True
-
-
-def _constant(part: Component) -> int | None:
-    """The stride of a dimension that rises evenly, where it is a constant."""
-    return part.stride.constant if part.has_rule and part.stride is not None else None
 
 
 @rule("count-lanes", no)
@@ -331,7 +326,10 @@ class Mask(Tensor):
         for term in self.terms:
             if term.is_known_on(builder, version):
                 continue
-            if (own := term.lanes_in(builder, point)) is not None:
+            holds = decided_in_run(builder, term.predicate, term.left, term.right, point)
+            if holds is not None:
+                total = builder.conjunction(total, holds)
+            elif (own := term.lanes_in(builder, point)) is not None:
                 lanes = lanes.within(builder, own)
                 neighbours.append(term)
             else:

@@ -49,6 +49,7 @@ RULES: Sequence[Rule] = (
     Rule("join-lists", "Makes one list for each dimension of a product's operand."),
     Rule("copy-listed-runs", "Copies listed columns in runs where they follow one another."),
     Rule("count-lanes", "Masks lanes by the numbers of the first and last, not by positions."),
+    Rule("decide-runs", "Leaves out masks of vectors that sizes and grid put inside or outside."),
     Rule("compare-jointly", "Asks of a comparison's last element whether all elements are below."),
     Rule("split-at-edges", "Leaves out the masks of vectors inside an image."),
     Rule("end-plain-columns", "Goes without masks up to the last whole vectors of a row."),

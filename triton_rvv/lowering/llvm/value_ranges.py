@@ -134,16 +134,44 @@ class Intervals:
     def decided(self, predicate: str, left: Val, right: Val) -> bool | None:
         """Whether an integer comparison holds, if it always does or never, in any program."""
         a, b = (self.of(value) if value.type in _LIMITS else None for value in (left, right))
-        if a is None or b is None:
+        return None if a is None or b is None else _decided(predicate, a, b)
+
+    def decided_along(
+        self, predicate: str, base: Val, places: tuple[Val, int], step: int, right: Val
+    ) -> bool | None:
+        """Whether a comparison of `base + step * place` holds, if at all places or at none.
+
+        Args:
+            predicate: LLVM's name of the comparison.
+            base: where the left side is at place 0, in whose type it is computed.
+            places: the first one, and how many follow it, itself among them.
+            step: from one place to the next.
+            right: what the left side is compared with.
+        """
+        start, count = places
+        limit = _LIMITS.get(base.type) if abs(step) < _LARGEST else None
+        known = self.of(base), self.of(start), self.of(right)
+        if limit is None or None in known:
             return None
-        if predicate in ("eq", "ne"):
-            is_equal = _equal(a, b)
-            return is_equal if is_equal is None or predicate == "eq" else not is_equal
-        if predicate[0] == "u" and min(a.least, b.least) < 0:
-            return None
-        if predicate[1] == "g":
-            a, b = b, a
-        return _less_or_equal(a, b) if predicate[2] == "e" else _less(a, b)
+        a, place, b = (each for each in known if each is not None)
+        first, last = step * place.low, step * (place.high + (count - 1))
+        low, high = (first, last) if step >= 0 else (last, first)
+        left = Interval(a.low + low, a.high + high)
+        if left.least < -limit or left.most >= limit:
+            return None  # it may wrap
+        return _decided(predicate, left, b)
+
+
+def _decided(predicate: str, a: Interval, b: Interval) -> bool | None:
+    """Whether a comparison holds, by LLVM's name of it, if it always does or never."""
+    if predicate in ("eq", "ne"):
+        is_equal = _equal(a, b)
+        return is_equal if is_equal is None or predicate == "eq" else not is_equal
+    if predicate[0] == "u" and min(a.least, b.least) < 0:
+        return None
+    if predicate[1] == "g":
+        a, b = b, a
+    return _less_or_equal(a, b) if predicate[2] == "e" else _less(a, b)
 
 
 def _always(holds: bool | npt.NDArray[np.bool_]) -> bool:

@@ -218,7 +218,9 @@ class Load(Tensor):
         pointers = self.pointers.on(point.version)
         stride = pointers.last_stride(builder, point.version.linear)
         note_access(builder, "loads", stride, condition, point, self.source.name)
-        if point.width == 1:
+        if condition.truth is False:
+            value = self._fill(builder, point)
+        elif point.width == 1:
             address = self.pointers.at(builder, point)
             value = self._scalar(builder, address, condition, point)
         elif stride is not None and stride.constant == 1:
