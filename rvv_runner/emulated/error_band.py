@@ -18,7 +18,7 @@ BANDS_FILE = Path(__file__).with_name("error_bands.toml")
 KERNEL_CLASSES: Mapping[str, str] = {
     "memory": "lines from DRAM take half of the time",
     "streaming": "more than half of the vector instructions are loads and stores",
-    "products": "of the others, one scalar is loaded for four vector instructions or fewer",
+    "products": "of the others, a scalar load for every four vector instructions or fewer",
     "computing": "all others",
 }
 
