@@ -1,0 +1,151 @@
+"""Which tasks of a captured program are examined, and when: within a budget, by its turns."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from types import SimpleNamespace
+
+import captured_kernels as kernels
+import pytest
+import torch
+from capture_files import CaptureFile
+from small_captures import add_to, normal, tune
+
+import engine.tune as tune_command
+from engine.programs import command as tune_program_command
+from engine.programs import tuning
+from engine.programs.captured_program import examine_new
+from engine.study.storage import read_studies
+from foundation.errors import UserError
+from kernels.captured.examination import Examiner
+from kernels.captured.examined import read_examined
+from kernels.captured.names import task_name
+from kernels.registry import load_kernel
+
+pytestmark = pytest.mark.timeout(400)
+
+
+def test_a_kernel_that_crashes_is_refused(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kernels.captured.examination import examine
+
+    key = add_to(capture)
+    good = add_to(capture, n=128)
+    monkeypatch.setattr("kernels.captured.examination.EXAMINATION_LIMIT_S", 0.01)
+    examine(capture.path, [key])
+    assert "ran longer than 0.05 s or took" in read_examined(capture.path)[key].required().unseen
+    monkeypatch.undo()
+    values = {"x": normal(9), "y": normal(9), "out": torch.zeros(9), "n": 9, "BLOCK": 3}
+    bad = capture.launch(kernels.add_kernel, [3], values)
+    examine(capture.path, [key, good, bad])
+    examined = read_examined(capture.path)
+    refusals = {one: entry.required().unseen for one, entry in examined.items()}
+    assert not refusals[key]
+    assert not refusals[good]
+    assert refusals[bad].startswith("add_kernel fails on its captured arguments: ")
+    assert "arange's range must be a power of 2" in refusals[bad]
+
+
+@pytest.mark.parametrize(("ended", "said"), [("SEGV", "(Segmentation fault)"), ("TERM", "")])
+def test_only_what_a_task_does_to_the_process_is_kept(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch, ended: str, said: str
+) -> None:
+    """What ends the command reaches the process that examines, too."""
+    key = add_to(capture)
+    python = capture.path.with_name("python")
+    python.write_text(f"#!/bin/sh\nread key\nkill -{ended} $$\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert examine_new(capture.path, lambda task: None) == ([] if said else [key])
+    examined = read_examined(capture.path).values()
+    assert all(said in entry.required().unseen for entry in examined)
+
+
+def test_an_examination_that_is_stopped_is_one_sentence(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stopped = ["sh", "-c", "read key; kill -TERM $$"]
+
+    def start(_: Examiner) -> subprocess.Popen[str]:
+        return subprocess.Popen(stopped, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    monkeypatch.setattr(Examiner, "_started", start)
+    with pytest.raises(UserError, match="examines add_kernel was stopped: run the command again"):
+        load_kernel(task_name(capture.path, add_to(capture)))
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_the_budget_covers_the_examination(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_to(capture)
+    command = [str(capture.path), "--budget", "0.01s", "--jobs", "1", "--json"]
+    assert tune_command.main(command) == 1
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert task["tried"] == 0
+    assert task["not_reached"] == "the run ended before it was examined: run the command again"
+    assert not read_examined(capture.path)
+    assert not read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
+
+
+@pytest.mark.parametrize("finishes", [False, True])
+def test_the_first_examination_is_not_cut_off(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch, finishes: bool
+) -> None:
+    """Or a command with a budget that is too short would begin it anew each time."""
+    times_s = itertools.chain([0.0], itertools.repeat(2.0))
+    clock = SimpleNamespace(monotonic=lambda: next(times_s))
+    monkeypatch.setattr("kernels.captured.examination.time", clock)
+    keys = [add_to(capture), add_to(capture, n=8192)]
+    with Examiner(capture.path) as examiner:
+        examined = examiner.examine(keys, end_s=1.0, finishes=finishes)
+    assert examined == (keys[:1] if finishes else [])
+    assert [*read_examined(capture.path)] == examined
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_the_heaviest_task_gets_trials_before_others_are_examined(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However little of the budget is left for examinations, as on a busy machine."""
+    light = add_to(capture, launches=900, time_s=1e-3)
+    heavy = add_to(capture, n=8192, launches=1000, time_s=1e-3)
+    monkeypatch.setattr(tuning, "_EXAMINED_PART", 0.0)
+    record, (left, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "2")
+    assert [task["key"] for task in record["tasks"]] == [heavy, light]
+    assert tuned["tried"] == 2
+    assert left["not_reached"] == "the run ended before it was examined: run the command again"
+    assert read_examined(capture.path).keys() == {heavy}
+    # The same command examines the other one, from which more is to be expected by now.
+    monkeypatch.setattr(tuning, "_EXAMINED_PART", 0.5)
+    tune(capture, capsys, "--budget", "300s", "--trials", "3")
+    assert read_examined(capture.path).keys() == {heavy, light}
+
+
+class CutOffAtHalf(Examiner):
+    """One whose tasks take longer than the half of a budget that examinations get."""
+
+    def examine(
+        self, keys: Sequence[str], end_s: float = math.inf, *, finishes: bool = False
+    ) -> list[str]:
+        is_half = end_s - time.monotonic() < 0.6 * 300.0
+        return [] if is_half and not finishes else super().examine(keys, end_s, finishes=finishes)
+
+
+@pytest.mark.usefixtures("ray_for_tests")
+def test_what_half_of_a_budget_left_is_examined_if_nothing_else_is_to_do(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = {"x": normal(2048), "out": torch.zeros(2048), "n": 2048, "BLOCK": 64}
+    capture.launch(kernels.listed_kernel, [32], values, launches=1000)  # of two configurations
+    add_to(capture, n=128)
+    monkeypatch.setattr(tune_program_command, "Examiner", CutOffAtHalf)
+    _, tasks = tune(capture, capsys, "--budget", "300s", "--trials", "3")
+    assert [task["tried"] for task in tasks] == [2, 1]
