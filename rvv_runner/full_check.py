@@ -66,8 +66,9 @@ def full_check(device: str, core: str | None, out: Path | None, say: Callable[[s
     page.write(out)
     say(f"written: {out}, measured in {time.monotonic() - started_s:.0f} s")
     import_page(page, core, None, say)
-    again = f"{python_command('engine.import')} {out.name}"
-    say(f"send {out} to whoever tunes for such a board: there, {again} makes the same core")
+    named = "" if core is None else f" --write {core}"
+    again = f"{python_command('engine.import')} {out.name}{named}"
+    say(f"send {out} to those who tune for such a board: there, {again} makes the same core")
 
 
 def _on_several_cores(page: Page, device: str, cores: int, say: Callable[[str], None]) -> Page:

@@ -40,7 +40,7 @@ from search_spaces.space import SearchSpace
 
 __all__ = ["TuningResult", "tune"]
 
-# A run looks for inputs on which so many wrong configurations are right; each takes it a second.
+# Wrong configurations for which a run looks for inputs on which they are right: a second each.
 _LOOKED_AT = 3
 
 

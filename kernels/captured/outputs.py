@@ -195,7 +195,7 @@ def near(found: torch.Tensor, output: Output) -> torch.Tensor:
 
 
 def _near(found: torch.Tensor, expected: torch.Tensor, off: torch.Tensor) -> torch.Tensor:
-    """The same for floats of which some differ; `off` is the slack."""
+    """The same for floats where some differ; `off` is the slack."""
     expected, got = expected.double(), found.double()
     allowed = off.double() + relative_tolerance(found.dtype) * expected.abs()
     equal = (got == expected) | (got.isnan() & expected.isnan())

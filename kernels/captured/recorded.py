@@ -106,7 +106,7 @@ class RecordedTask:
 
     @property
     def is_drawn(self) -> bool:
-        """Whether it has tensors of which the capture kept no contents, but what they are like."""
+        """Whether the capture kept only what the contents of some tensors are like."""
         return any(isinstance(storage.contents, Drawn) for storage in self.task.storages)
 
     @property

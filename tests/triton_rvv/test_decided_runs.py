@@ -1,4 +1,4 @@
-"""Vectors of which sizes and grid say that a mask holds in all of their lanes, or in none."""
+"""Masks that sizes and grid decide for all lanes of a vector."""
 
 from __future__ import annotations
 

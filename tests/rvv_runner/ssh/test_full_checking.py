@@ -59,7 +59,8 @@ def test_a_page_is_measured_over_ssh(checked, tmp_path):
     # QEMU without a model has no caches: it must not pass for the core itself.
     assert "times: of qemu-riscv64, which runs the programs there, and not of a core" in told
     assert "software prefetches: " in told
-    assert f"send {tmp_path / 'mine.json'} to whoever tunes for such a board" in told
+    assert f"send {tmp_path / 'mine.json'} to those who tune for such a board" in told
+    assert "mine.json --write mine makes the same core" in told
     assert (tmp_path / "config/triton-rvv-tuner/boards/mine.toml").exists()
     # The machine has fewer processors than the board should.
     assert "it has too few processors for 4 cores, since it can use" in page.reasons["4 cores"]

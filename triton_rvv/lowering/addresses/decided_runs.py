@@ -1,4 +1,4 @@
-"""Runs of which sizes and grid say, when code is made, that a comparison holds in all or no lanes.
+"""Comparisons that sizes and grid decide for all lanes of a run when code is made.
 
 A block that reaches beyond the end of a row, such as 64 columns for 50, has masks. Where it is
 walked in a few runs, all but one of these are inside or behind the end.
