@@ -12,6 +12,7 @@ __all__ = [
     "TRUE",
     "ZEROS",
     "Val",
+    "element_bits",
     "float_constant",
     "folded",
     "integer",
@@ -76,6 +77,11 @@ def integer(value: int, type_: str = "i64") -> Val:
 def vector_type(element: str, width: int) -> str:
     """LLVM's name of a vector; one lane is a plain scalar."""
     return element if width == 1 else f"<{width} x {element}>"
+
+
+def element_bits(element: str) -> int:
+    """How many bits a number of an LLVM type has."""
+    return {"double": 64, "float": 32, "half": 16, "bfloat": 16}.get(element) or int(element[1:])
 
 
 def float_constant(type_: str, value: float) -> Val:

@@ -14,7 +14,7 @@ from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
-from triton_rvv.lowering.llvm.values import Val, integer, vector_type
+from triton_rvv.lowering.llvm.values import Val, element_bits, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import load_first
 from triton_rvv.lowering.ttir.access import Streams
 from triton_rvv.targets.machine import Machine
@@ -91,7 +91,7 @@ def _lanes(builder: Builder, row: Val, stride: int, place: int, by_shifts: bool)
     if not by_shifts:
         return builder.shuffle(row, range(place, row.width, stride))
     width = row.width // stride
-    bits = {"float": 32, "half": 16, "bfloat": 16}.get(row.element) or int(row.element[1:])
+    bits = element_bits(row.element)
     pairs = builder.reinterpret(row, f"<{width} x i{2 * bits}>")
     if place:
         shift = builder.splat(integer(bits, pairs.element), width)

@@ -10,7 +10,7 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise.arith import constant
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
-from triton_rvv.lowering.llvm.values import Val, vector_type
+from triton_rvv.lowering.llvm.values import Val, element_bits, vector_type
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 
 __all__ = ["moved", "neutral_numbers"]
@@ -74,7 +74,7 @@ def moved(builder: Builder, value: Val, number: Val | None, distance: int, is_re
     if number is None:
         shifted = builder.shuffle(value, _lanes_before(value.width, distance, is_reverse, None))
         return builder.emit(shifted.type, f"freeze {shifted}")
-    together = _bits(value.element) * distance
+    together = element_bits(value.element) * distance
     if distance == 1 or together > _LONGEST_BITS:
         before = _lanes_before(value.width, distance, is_reverse, value.width)
         return builder.shuffle(value, before, builder.splat(number, value.width))
@@ -90,7 +90,3 @@ def _lanes_before(
     back = distance if is_reverse else -distance
     lanes = range(back, back + width)
     return [lane if 0 <= lane < width else otherwise for lane in lanes]
-
-
-def _bits(element: str) -> int:
-    return {"double": 64, "float": 32, "half": 16}.get(element) or int(element[1:])
