@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from engine.programs.captured_program import examine_new
+from engine.programs.rewriting import rewriting
 from engine.programs.standing import ProgramTask
 from engine.programs.task_table import ParameterNote, TaskSpace
 from engine.workers.devices import board_info
@@ -52,9 +53,9 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace]:
             return TaskSpace(0, (ParameterNote("", verb, found.probed.unseen),))
         options, listed = task.options, task.listed
         space = captured_space(found.probed, options, listed, gpu, is_wide=found.is_wide)
-        return TaskSpace(
-            take_census(space).valid, tuple(map(_note, freedom_texts(found.probed.freedoms)))
-        )
+        count, freedoms = take_census(space).valid, found.probed.freedoms
+        advice = rewriting(task, freedoms) if count == 1 and not found.probed.unseen else ""
+        return TaskSpace(count, tuple(map(_note, freedom_texts(freedoms))), advice)
 
     return space_of
 

@@ -66,10 +66,12 @@ class TaskSpace:
     Args:
         configurations: how many.
         parameters: one note for the parameters that vary, or stay, for one reason.
+        advice: what to rewrite where nothing varies; "" where something does.
     """
 
     configurations: int
     parameters: tuple[ParameterNote, ...]
+    advice: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,8 +116,12 @@ def note_texts(rows: Sequence[TaskRow]) -> list[tuple[str, str]]:
     """Each note once, behind the keys of the tasks that it is about: ("e4da9e8b, a35ab705", …)."""
     keys: dict[str, list[str]] = {}
     for row in rows:
-        for note in row.space.parameters if row.space is not None else ():
-            keys.setdefault(str(note), []).append(short_key(row.task))
+        if row.space is None:
+            continue
+        notes = list(map(str, row.space.parameters))
+        notes += [f"to have something to try, {row.space.advice}"] if row.space.advice else []
+        for note in notes:
+            keys.setdefault(note, []).append(short_key(row.task))
     return [(", ".join(about), note) for note, about in keys.items()]
 
 

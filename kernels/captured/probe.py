@@ -27,7 +27,11 @@ from kernels.captured.sharing import agrees_in_shared_memory
 from kernels.captured.tail import needed_surroundings
 from kernels.own.changed_inputs import Change
 
-__all__ = ["Freedom", "Probed", "probed"]
+__all__ = ["COVERS_ALL", "GRID_STAYS", "Freedom", "Probed", "probed"]
+
+# Ends of reasons for which a block stays: it covers an axis, or the grid is as the program has it.
+COVERS_ALL = "larger ones cover no more"
+GRID_STAYS = "the grid does not follow it"
 
 # Powers of two up to this many doublings below and above the deployed value.
 _DOUBLINGS = 3
@@ -250,7 +254,7 @@ class _Probe:
         count = int(math.log2(highest // lowest)) + 1
         values = tuple(lowest << place for place in range(count))
         if count == 1:
-            why = f"other outputs with {value // 2}, and larger ones cover no more"
+            why = f"other outputs with {value // 2}, and {COVERS_ALL}"
             return Freedom(name, value, values, why)
         what = "" if below else f"other outputs with {value // 2}; "
         return Freedom(name, value, values, what + self._grid_text(name))
@@ -259,11 +263,11 @@ class _Probe:
         """What a block of one element may be besides: more elements, if there are fewer blocks."""
         most = min(self._most(name, 1), 1 << _DOUBLINGS)
         if most == 1:
-            return Freedom(name, 1, (1,), "larger ones cover no more")
+            return Freedom(name, 1, (1,), COVERS_ALL)
         if not self._follow(name, 2):
             return Freedom(name, 1, (1,), "other outputs with 2")
         if not self._rule.text(name):
-            return Freedom(name, 1, (1,), "is 1, and the grid does not follow it")
+            return Freedom(name, 1, (1,), f"is 1, and {GRID_STAYS}")
         most = min(self._most(name, 1), most)
         values = tuple(1 << place for place in range(int(math.log2(most)) + 1))
         return Freedom(name, 1, values, self._grid_text(name))

@@ -160,6 +160,7 @@ class Task:
         timed_launches: how many were timed.
         device: "host" or the GPU's name.
         target: Triton's target, such as cuda:90 or host:znver4.
+        launched_at: the line that launched it first, as "file:line"; "" where that is not known.
     """
 
     key: str
@@ -184,6 +185,7 @@ class Task:
     timed_launches: int
     device: str
     target: str
+    launched_at: str = ""
 
     @property
     def parts(self) -> dict[str, Value | Constant]:

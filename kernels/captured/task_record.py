@@ -65,6 +65,7 @@ def task_of(
         timed_launches=timed_launches,
         device=record["device"],
         target=record["target"],
+        launched_at=record.get("launched_at", ""),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from triton_rvv.launches.decorators import Decorators, configuration_values, decorators_of
 from triton_rvv.launches.definition import definition
 from triton_rvv.launches.forms import Forms, forms_of
+from triton_rvv.launches.launching_line import launching_line
 from triton_rvv.launches.signature import (
     Signature,
     bound_arguments,
@@ -129,6 +130,7 @@ class Launch:
             "constants": signature.constants,
             "options": signature.options,
             "grid": signature.grid,
+            "launched_at": "" if self.is_generated else launching_line(),
             "is_grid_callable": self.is_grid_callable,
             "grid_samples": list(self._samples(decorators)),
             "configurations": None if configurations is None else list(configurations),

@@ -14,6 +14,7 @@ import torch
 
 from triton_rvv.frontend.tuples import element_names
 from triton_rvv.launches.contents import Range, memory_ranges
+from triton_rvv.launches.data_numbers import data_numbers
 from triton_rvv.launches.decorators import Decorators
 from triton_rvv.launches.source import kernel_digest
 from triton_rvv.launches.tensors import TYPES, tensors_in
@@ -35,6 +36,7 @@ class Signature:
         grid: numbers of programs.
         chosen: names of the constants that an autotuner or heuristics chose.
         ranges: the memory of the tensors.
+        data: the arguments whose numbers only go into values, as seeds do.
     """
 
     kernel: str
@@ -45,6 +47,7 @@ class Signature:
     chosen: frozenset[str]
     is_tuned: bool
     ranges: Sequence[Range]
+    data: frozenset[str]
 
     @property
     def key(self) -> str:
@@ -83,8 +86,9 @@ class Signature:
 
     @property
     def sizes(self) -> list[int]:
-        """All integers and sizes of tensors."""
-        return [size for value in self.arguments.values() for size in _sizes_of(value)]
+        """All sizes of tensors, and integers but for those that only go into values."""
+        counted = [value for name, value in self.arguments.items() if name not in self.data]
+        return [size for value in counted for size in _sizes_of(value)]
 
     @property
     def dimensions(self) -> list[int]:
@@ -107,8 +111,9 @@ class Signature:
         return [fixed, {} if self.is_tuned else dict(self.options)]
 
     def _sizes(self) -> dict[str, Any]:
-        """The arguments without the values of floats."""
-        return {name: _without_floats(value) for name, value in self.arguments.items()}
+        """The arguments without the values of floats, and of integers that only go into values."""
+        data = self.data
+        return {n: _without_values(v, are_data=n in data) for n, v in self.arguments.items()}
 
 
 def signature_of(
@@ -153,6 +158,7 @@ def signature_of(
         chosen=decorators.chosen,
         is_tuned=decorators.configurations is not None,
         ranges=ranges,
+        data=data_numbers(kernel),
     )
 
 
@@ -278,11 +284,17 @@ def _options(kernel: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     return {n: v for n, v in {**plain, **usual}.items() if v is not None}
 
 
-def _without_floats(value: Any) -> Any:
-    if isinstance(value, dict) and set(value) == {"scalar"}:
-        scalar = value["scalar"]
-        return {**scalar, "value": None} if isinstance(scalar["value"], float) else scalar
-    return value
+def _without_values(value: Any, *, are_data: bool) -> Any:
+    if not isinstance(value, dict) or set(value) != {"scalar"}:
+        return value
+    scalar = value["scalar"]
+    is_open = isinstance(scalar["value"], float) or (are_data and not _is_apart(scalar))
+    return {**scalar, "value": None} if is_open else scalar
+
+
+def _is_apart(scalar: Mapping[str, Any]) -> bool:
+    """Whether it is a flag, or an integer that may be made a constant, as 0 and 1 are."""
+    return scalar["type"] == "i1" or (type(scalar["value"]) is int and scalar["value"] in (0, 1))
 
 
 def _without_numbers(value: Any) -> Any:
@@ -291,11 +303,7 @@ def _without_numbers(value: Any) -> Any:
     ((kind, parts),) = value.items()
     if kind in _TUPLES:
         return [_without_numbers(part) for part in _elements(value)]
-    if kind == "scalar" and parts["type"] != "i1":
-        # Of integers, 0 and 1 may be made constants.
-        is_apart = isinstance(parts["value"], int) and parts["value"] in (0, 1)
-        return value if is_apart else parts["type"]
-    return value
+    return parts["type"] if kind == "scalar" and not _is_apart(parts) else value
 
 
 def _without_sizes(value: Any) -> Any:

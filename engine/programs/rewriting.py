@@ -1,0 +1,51 @@
+"""What a user can rewrite of a kernel in which nothing varies."""
+
+from __future__ import annotations
+
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+
+from kernels.captured.probe import COVERS_ALL, GRID_STAYS, Freedom
+from kernels.captured.task import Task
+
+__all__ = ["rewriting"]
+
+
+def rewriting(task: Task, freedoms: Sequence[Freedom]) -> str:
+    """What to rewrite so that there is something to try, and the line that launches the kernel.
+
+    Args:
+        task: none of whose constants varies.
+        freedoms: of its constants.
+    """
+    covering = _named(freedoms, f"and {COVERS_ALL}")
+    staying = _named(freedoms, GRID_STAYS)
+    if covering:
+        advice = (
+            f"{covering} covers an axis: let a program take several rows, or go over the axis in a "
+            "loop, by a new tl.constexpr that the grid, or the loop, follows"
+        )
+    elif staying:
+        advice = f"divide a size by {staying} in the grid"
+    elif task.listed:
+        advice = "give triton.autotune entries with other values of the constants"
+    else:
+        advice = (
+            "make the number of elements, or rows, that a program takes a tl.constexpr that the "
+            "grid follows"
+        )
+    return advice + (f" ({_shown(task.launched_at)} launches it)" if task.launched_at else "")
+
+
+def _named(freedoms: Sequence[Freedom], ending: str) -> str:
+    """The constants that stay for a reason that ends so, with their values."""
+    return ", ".join(f"{f.name}={f.deployed}" for f in freedoms if f.why.endswith(ending))
+
+
+def _shown(line: str) -> str:
+    """A line of a file, from the folder of packages, or the current one, on."""
+    for folder in (Path(sysconfig.get_paths()["purelib"]), Path.cwd()):
+        if line.startswith(f"{folder}/"):
+            return line.removeprefix(f"{folder}/")
+    return line

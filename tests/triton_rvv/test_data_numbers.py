@@ -1,0 +1,50 @@
+"""Numbers that only go into values are told from those that reach addresses, masks and loops."""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+from triton_rvv.launches.data_numbers import data_numbers
+
+
+@triton.jit
+def kept(x, seed, at, rate):
+    return tl.where(tl.rand(seed, at) > rate, x / (1 - rate), 0.0)
+
+
+@triton.jit
+def read(x, place):
+    return tl.load(x + place)
+
+
+@triton.jit
+def values(x, out, n, seed, step, rate, start, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    held = tl.load(x + at, mask=at < n, other=start)
+    held = kept(held, seed + at, at, rate)
+    scale = 1 - tl.exp(step.to(tl.float32))
+    held *= scale
+    tl.store(out + at, held, mask=at < n)
+
+
+@triton.jit
+def places(x, out, turns, stride, limit, flag, seed, late, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    offset = 0
+    for _ in range(turns):
+        total += read(x, at * stride) + tl.load(x + offset)
+        offset += late
+    if flag > 2:
+        total += 1
+    tl.store(out + at, total, mask=(at < limit) & (tl.rand(seed, at) > 0.5))
+
+
+def test_seeds_steps_and_rates_only_go_into_values() -> None:
+    assert data_numbers(values) == {"seed", "step", "rate", "start"}
+
+
+def test_what_reaches_more_than_values_is_none() -> None:
+    assert data_numbers(places) == frozenset()
+    assert data_numbers(read) == frozenset()
