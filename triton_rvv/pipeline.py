@@ -17,7 +17,11 @@ from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.lowering import Fired, Watch, lower_module
 from triton_rvv.lowering.elementwise.special_registers import with_counted_clock
 from triton_rvv.make_ttir import make_ttir
-from triton_rvv.reached_arguments import unwatched_arguments
+from triton_rvv.reached_arguments import (
+    ReachedArguments,
+    reached_arguments,
+    unwatched_arguments,
+)
 from triton_rvv.targets.target import Target
 
 __all__ = ["CompiledKernel", "compile_kernel"]
@@ -38,6 +42,7 @@ class CompiledKernel:
         target: what code was made for.
         passes: how many places each pass over the IR changed, and for how many operations code was
             written by each rule.
+        reached: what loads and stores may reach; None where that cannot be followed.
     """
 
     name: str
@@ -48,6 +53,7 @@ class CompiledKernel:
     lowered: str
     target: Target
     passes: Sequence[Fired]
+    reached: ReachedArguments | None
 
     @functools.cached_property
     def assembly(self) -> str:
@@ -119,8 +125,9 @@ def compile_kernel(
         text = arguments.ttir(target) if parsed is None else ""
     with _timed(stages_s, "lowering"):
         module = parsed or parse_module(text)
+        reached = reached_arguments(module)  # before passes change it
         leaves_some = watches_accesses and disjoint_arguments
-        unwatched = unwatched_arguments(module) if leaves_some else frozenset[int]()
+        unwatched = unwatched_arguments(reached) if leaves_some else frozenset[int]()
         marks = SourceLines() if source_lines else None
         lowered = lower_module(
             module,
@@ -149,6 +156,7 @@ def compile_kernel(
         llir,
         target,
         lowered.passes,
+        reached,
     )
 
 

@@ -87,13 +87,12 @@ def _only_updates(operation: Operation) -> bool:
     )
 
 
-def unwatched_arguments(module: Operation) -> frozenset[int]:
+def unwatched_arguments(reached: ReachedArguments | None) -> frozenset[int]:
     """The arguments through which no race can show, if each has memory of its own.
 
     No store or atomic operation writes to them, or all programs only update them, and learn nothing
     from one another elsewhere either.
     """
-    reached = reached_arguments(module)
     if reached is None:
         return frozenset()
     updated = frozenset[int]() if reached.shared else reached.only_updated

@@ -192,7 +192,8 @@ class KernelBuilder:
             if found is None:
                 return BuildFailure(f"the build is no longer in {self._store.root}", "board")
         elf, provenance = found
-        if race := self._race(job, elf, inputs):
+        # Builds of earlier versions do not say.
+        if provenance.get("may_race", True) and (race := self._race(job, elf, inputs)):
             return BuildFailure(race, "wrong")
         name = provenance.get("kernel")  # builds of earlier versions have none
         return ElfArtifact(
@@ -242,10 +243,7 @@ class KernelBuilder:
         is_alone = math.prod(job.grid) == 1
         if self._problem.spec.ordered or is_alone:
             return ""
-        ttir = elf.with_suffix(".ttir").read_text()
-        module = parse_module(ttir)
-        if not may_race(ttir, module):
-            return ""
+        module = parse_module(elf.with_suffix(".ttir").read_text())
         return race_found(
             elf.parent,
             inputs.data_path,
@@ -274,6 +272,7 @@ class KernelBuilder:
                 "key": key,
                 "tools": self._tools,
                 "programs": _ORDERING if has_atomics(compiled.ttir) else _UNORDERED,
+                "may_race": may_race(compiled),
                 "code_bytes": code_bytes(compiled.object),
                 "stages_s": {**compiled.stages_s, "link": time.perf_counter() - start_s},
             }

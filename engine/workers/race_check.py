@@ -18,9 +18,7 @@ from rvv_runner.verdict import OUTPUT_LIMIT_BYTES
 from triton_rvv.codegen.link import LinkError, link_elf
 from triton_rvv.codegen.zig import ZigError
 from triton_rvv.errors import CompileError
-from triton_rvv.frontend.ttir import Operation
 from triton_rvv.pipeline import CompiledKernel
-from triton_rvv.reached_arguments import reached_arguments
 
 __all__ = ["has_atomics", "may_race", "race_found"]
 
@@ -45,19 +43,16 @@ def has_atomics(ttir: str) -> bool:
     return any(name in ttir for name in _ATOMICS)
 
 
-def may_race(ttir: str, module: Operation) -> bool:
+def may_race(compiled: CompiledKernel) -> bool:
     """Whether a program may read what another writes, or no other order tells who wrote last.
 
     The launcher's other orders tell it of programs that only write to the same place; with atomic
     operations it runs none of them alone, so their stores are watched.
-
-    Args:
-        ttir, module: the kernel's IR, as text and parsed.
     """
-    reached = reached_arguments(module)
-    if reached is None or _INSTRUCTION in ttir or reached.shared:
+    reached = compiled.reached
+    if reached is None or _INSTRUCTION in compiled.ttir or reached.shared:
         return True
-    return has_atomics(ttir) and not reached.stored.issubset(reached.only_updated)
+    return has_atomics(compiled.ttir) and not reached.stored.issubset(reached.only_updated)
 
 
 def race_found(
