@@ -297,11 +297,12 @@ class _Parser:
             self._position = match.end()
 
     def _accept(self, token: str) -> bool:
-        self._skip()
-        if self._text.startswith(token, self._position):
-            self._position += len(token)
-            return True
-        return False
+        if not self._text.startswith(token, self._position):  # most follow what is before them
+            self._skip()
+            if not self._text.startswith(token, self._position):
+                return False
+        self._position += len(token)
+        return True
 
     def _expect(self, token: str) -> None:
         if not self._accept(token):

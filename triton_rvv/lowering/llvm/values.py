@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = [
     "FALSE",
@@ -23,8 +23,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Val:
+class Val(NamedTuple):  # a tuple, since a build makes thousands, and a frozen dataclass is slow
     """An LLVM value: its type and how the text refers to it."""
 
     type: str
@@ -69,6 +68,7 @@ def _lanes(vector: str) -> tuple[int, str]:
     return int(count), element
 
 
+@functools.cache
 def integer(value: int, type_: str = "i64") -> Val:
     """An integer constant."""
     return Val(type_, str(value))
