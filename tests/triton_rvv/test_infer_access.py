@@ -22,8 +22,7 @@ def accesses(body: str, n: int | None = None) -> list[Access]:
     """Of the loads and stores of blocks in a kernel, in their order."""
     module = parse_module(function(body))
     kernel = Kernel(module, RVVTarget(vlen_bits=256), True, [None, None, n])
-    run_passes(kernel)
-    verify(module)
+    run_passes(kernel, watch=lambda *_: verify(module))
     assert print_ir(parse_module(print_ir(module))) == print_ir(module)
     found = [op for op in module.walk() if op in kernel.accesses]
     assert all(shown(op) == kernel.accesses[op].attribute for op in found)
@@ -115,7 +114,7 @@ def test_a_block_of_two_dimensions_and_its_mask():
     """
     (access,) = accesses(body)
     assert (str(access.address), access.kind) == ("%x + i0 + %n*i1", "by column")
-    assert access.mask == "i1 < i1"
+    assert access.attribute["mask"] == "i1 < i1"
     assert accesses(body, n=8)[0].is_denser_by_column
     assert not access.is_denser_by_column
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.lowering.ttir.conditions import Condition, as_text
 from triton_rvv.lowering.ttir.polynomials import ONE, ZERO, Polynomial, Unknown, axes_of
 
 __all__ = ["ACCESS", "Access", "SharedRows", "Streams"]
@@ -54,7 +55,7 @@ class Access:
             loop, None if it is not known.
         to_next_program: elements to the block of the next program along x; None if not known.
         is_denser_by_column: whether neighbours in a column are known to be nearer than in a row.
-        mask: which elements are loaded or stored, as people read it; "" for all.
+        mask: the conditions under which elements are loaded or stored; none for all.
         streams: the loads that take neighbouring elements, or the stores that fill rows together,
             this one among them.
         place: where this one begins among these.
@@ -66,7 +67,7 @@ class Access:
     moves_by: Polynomial | None
     to_next_program: Polynomial | None
     is_denser_by_column: bool = False
-    mask: str = ""
+    mask: tuple[Condition, ...] = ()
     streams: Streams | None = None
     place: int = 0
     rows: SharedRows | None = None
@@ -99,7 +100,7 @@ class Access:
         """What people see."""
         seen: dict[str, Attribute] = {"address": str(self.address), "kind": self.kind}
         if self.mask:
-            seen["mask"] = self.mask
+            seen["mask"] = as_text(self.mask)
         if self.rows is not None:
             seen["rows"] = f"{self.rows.below} below those of {self.rows.first}"
         for name in ("moves_by", "to_next_program"):

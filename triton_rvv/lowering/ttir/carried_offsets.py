@@ -33,8 +33,8 @@ _TAKEN_APART = ("i32", "i64")
 
 def mark_carried_offsets(kernel: Kernel) -> int:
     """Give loops the attribute; of how many blocks they carry the base."""
-    roots = _Roots(kernel.module)
-    loops = [operation for operation in kernel.module.walk() if operation.name == "scf.for"]
+    roots = _Roots(kernel.makers)
+    loops = [operation for operation in kernel.operations if operation.name == "scf.for"]
     fired = 0
     for loop in loops:
         blocks = [n for n in range(len(loop.results)) if _is_of_positions(loop.results[n])]
@@ -57,13 +57,11 @@ class _Roots:
     """The roots of a module's blocks.
 
     Args:
-        module: all of them are in it.
+        makers: the operation that gives each result.
     """
 
-    def __init__(self, module: Operation) -> None:
-        self._makers: Mapping[Value, Operation] = {
-            result: operation for operation in module.walk() for result in operation.results
-        }
+    def __init__(self, makers: Mapping[Value, Operation]) -> None:
+        self._makers = makers
         # Of arguments of loops, where the loops are taken to keep the root.
         self._assumed: dict[Value, Value] = {}
         self._kept: dict[Operation, frozenset[int]] = {}

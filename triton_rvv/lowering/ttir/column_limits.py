@@ -23,11 +23,10 @@ _KEEP_LINES = frozenset(
 
 def mark_column_limits(kernel: Kernel) -> int:
     """Give limits the attribute."""
-    operations = list(kernel.module.walk())
-    if not any(operation.name in _LIMITS for operation in operations):
+    if not any(operation.name in _LIMITS for operation in kernel.operations):
         return 0
     columns, fired = set[Value](), 0
-    for operation in reversed(operations):
+    for operation in reversed(kernel.operations):
         if operation.name == "tt.addptr":
             columns.update(operation.operands)
         elif _keeps_columns(operation) and not columns.isdisjoint(operation.results):

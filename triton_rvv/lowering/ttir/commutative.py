@@ -43,15 +43,14 @@ _MIRRORED = {
 
 def mark_commutative(kernel: Kernel) -> int:
     """Give reductions the attribute whose region gives the same with its operands in exchange."""
-    makers = {result: each for each in kernel.module.walk() for result in each.results}
 
     def constant_of(value: Value) -> float | None:
-        maker = makers.get(value)
+        maker = kernel.makers.get(value)
         number = maker.attributes.get("value") if maker and maker.name == "arith.constant" else None
         return number if isinstance(number, int | float) else None
 
     fired = 0
-    for operation in kernel.module.walk():
+    for operation in kernel.operations:
         if operation.name == "tt.reduce" and _is_known_to_commute(
             operation.regions[0].blocks, constant_of
         ):

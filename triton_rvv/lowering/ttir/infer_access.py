@@ -34,16 +34,20 @@ from triton_rvv.lowering.ttir.streams import (
     stream_groups,
 )
 
-__all__ = ["infer_access"]
+__all__ = ["infer_access", "show_accesses"]
 
 
 def infer_access(kernel: Kernel) -> int:
-    """Give loads and stores of blocks the attribute; how many there are."""
+    """Note in `kernel.accesses` what is known of loads and stores of blocks; how many there are."""
     for function in kernel.functions.values():
-        for operation, access in _Inference(kernel, function).accesses().items():
-            kernel.accesses[operation] = access
-            operation.attributes[ACCESS] = access.attribute
+        kernel.accesses.update(_Inference(kernel, function).accesses())
     return len(kernel.accesses)
+
+
+def show_accesses(kernel: Kernel) -> None:
+    """Give loads and stores the attribute that says it, for people."""
+    for operation, access in kernel.accesses.items():
+        operation.attributes[ACCESS] = access.attribute
 
 
 class _Inference:
@@ -52,11 +56,11 @@ class _Inference:
     def __init__(self, kernel: Kernel, function: Operation) -> None:
         self._function = function
         self._sums = AccessFunctions(function, kernel.known_integers)
-        self._masks = MaskConditions(function, self._sums)
+        self._masks = MaskConditions(kernel.makers, self._sums)
         groups = interleaved_stores(function)
         self._store_groups = [[*earlier, last] for last, earlier in groups.items()]
         self._turns = kernel.known_integers.turns
-        self._makers = {result: each for each in function.walk() for result in each.results}
+        self._makers = kernel.makers
         # What is the same in all programs; other functions are called with anything.
         arguments = function.regions[0].blocks[0].arguments
         self._same = frozenset(arguments if function is kernel.function else ())
@@ -101,7 +105,7 @@ class _Inference:
             _computable(moves_by),
             _computable(to_next),
             self._is_denser_by_column(address, block_rank(operation)),
-            "" if mask is None else self._masks.of(mask),
+            () if mask is None else self._masks.of(mask),
         )
 
     def _is_denser_by_column(self, address: Polynomial, rank: int) -> bool:

@@ -81,6 +81,16 @@ class Kernel:
         return any(op.name in ("tt.dot", "tt.dot_scaled") for op in self.module.walk())
 
     @functools.cached_property
+    def operations(self) -> Sequence[Operation]:
+        """All operations, outermost first, once no pass makes or moves any more."""
+        return [*self.module.walk()]
+
+    @functools.cached_property
+    def makers(self) -> Mapping[Value, Operation]:
+        """The operation that gives each result, of those."""
+        return {result: each for each in self.operations for result in each.results}
+
+    @functools.cached_property
     def known_integers(self) -> KnownIntegers:
         """Scalars that are the same in every run, once no pass makes scalars any more."""
         return self.integers_so_far()

@@ -24,6 +24,7 @@ from triton_rvv.lowering.ttir.narrow_integers import (
     common_needs,
     is_wide,
     may_belong,
+    may_narrow,
     needs_of,
     read_makers,
     web_that_holds,
@@ -45,7 +46,10 @@ def widen_late(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many results are widened later."""
     fired = 0
     for function in kernel.functions.values():
-        rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
+        rewriter = Rewriter(kernel.module)
+        if not may_narrow(function, rewriter.makers):
+            continue
+        ranges = ranges_of_blocks(function)
         users = _users(function)
         for block in blocks_inside(function):
             for web in narrow_parts(block, ranges, rewriter.makers):

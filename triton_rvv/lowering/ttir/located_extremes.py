@@ -54,7 +54,8 @@ def locate_extremes(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many reductions became two."""
     fired = 0
     for function in kernel.functions.values():
-        if not any(each.name == "tt.reduce" for each in function.walk()):
+        reductions = (each for each in function.walk() if each.name == "tt.reduce")
+        if not any(len(each.operands) == 2 for each in reductions):
             continue
         rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
         for block in blocks_inside(function):

@@ -29,6 +29,7 @@ __all__ = [
     "common_needs",
     "is_wide",
     "may_belong",
+    "may_narrow",
     "narrow_integers",
     "needs_of",
     "read_makers",
@@ -95,7 +96,10 @@ def narrow_integers(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many operations became narrower."""
     fired = 0
     for function in kernel.functions.values():
-        rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
+        rewriter = Rewriter(kernel.module)
+        if not may_narrow(function, rewriter.makers):
+            continue
+        ranges = ranges_of_blocks(function)
         for block in blocks_inside(function):
             webs = [*_webs(block, function, ranges, rewriter.makers)]
             for web in webs:
@@ -127,6 +131,15 @@ def _is_free(value: Value, makers: Mapping[Value, Operation]) -> bool:
     """Whether each web has its own of this, however wide others ask for it."""
     maker = makers.get(value)
     return maker is not None and (maker.name in WIDENED or one_number(maker) is not None)
+
+
+def may_narrow(function: Operation, makers: Mapping[Value, Operation]) -> bool:
+    """Whether a web may begin anywhere: what it reads first is widened, or constants."""
+    return any(
+        (each.name in WIDENED and is_wide(each.result))
+        or (may_belong(each) and all(_is_free(value, makers) for value in wide_operands(each)))
+        for each in function.walk()
+    )
 
 
 def _webs(

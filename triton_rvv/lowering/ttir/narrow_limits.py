@@ -17,7 +17,7 @@ from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.ttir.block_ranges import Range, ranges_of_blocks
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_widening import narrow_parts
-from triton_rvv.lowering.ttir.narrow_integers import WIDENED, wide_operands
+from triton_rvv.lowering.ttir.narrow_integers import WIDENED, may_narrow, wide_operands
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
 __all__ = ["narrow_limits"]
@@ -30,7 +30,10 @@ def narrow_limits(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many comparisons have a narrower number."""
     fired = 0
     for function in kernel.functions.values():
-        rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
+        rewriter = Rewriter(kernel.module)
+        if not may_narrow(function, rewriter.makers):
+            continue
+        ranges = ranges_of_blocks(function)
         blocks = blocks_inside(function)
         homes = {each: block for block in blocks for each in block.operations}
         for block in blocks:

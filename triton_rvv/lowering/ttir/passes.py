@@ -18,7 +18,7 @@ from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
-from triton_rvv.lowering.ttir.infer_access import infer_access
+from triton_rvv.lowering.ttir.infer_access import infer_access, show_accesses
 from triton_rvv.lowering.ttir.interleaved_stores import group_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
@@ -244,5 +244,6 @@ def run_passes(
             continue
         fired.append(Fired(each.name, each.run(kernel)))
         if watch is not None:
+            show_accesses(kernel)
             watch(fired[-1], kernel.module)
     return fired

@@ -15,9 +15,13 @@ __all__ = ["Rewriter", "blocks_inside"]
 
 def blocks_inside(operation: Operation) -> list[Block]:
     """Every block of an operation's regions and of the operations in them, outermost first."""
-    return [
-        block for each in operation.walk() for region in each.regions for block in region.blocks
-    ]
+    found: list[Block] = []
+    waiting = [operation]
+    while waiting:
+        blocks = [block for region in waiting.pop().regions for block in region.blocks]
+        found += blocks
+        waiting += reversed([each for block in blocks for each in block.operations if each.regions])
+    return found
 
 
 class Rewriter:

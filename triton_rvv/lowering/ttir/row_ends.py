@@ -36,11 +36,10 @@ _SUMS = ("arith.addf", "arith.addi", "arith.xori")
 
 def mark_row_ends(kernel: Kernel) -> int:
     """Give reductions the attribute; how many have it."""
-    makers = {result: each for each in kernel.module.walk() for result in each.results}
     fired = 0
-    for operation in kernel.module.walk():
+    for operation in kernel.operations:
         if operation.name == "tt.reduce":
-            numbers = _behind_end(operation, makers)
+            numbers = _behind_end(operation, kernel.makers)
             if numbers is not None:
                 operation.attributes[BEHIND_END] = [*numbers]
                 fired += 1

@@ -19,11 +19,10 @@ _MEMORY = ("tt.load", "tt.store", "tt.atomic_")
 
 def mark_shaped_blocks(kernel: Kernel) -> int:
     """Give quotients and remainders the attribute."""
-    operations = list(kernel.module.walk())
-    if not any(operation.name in _MARKED for operation in operations):
+    if not any(operation.name in _MARKED for operation in kernel.operations):
         return 0
     shaped, fired = set[Value](), 0
-    for operation in reversed(operations):
+    for operation in reversed(kernel.operations):
         if operation.name.startswith(_MEMORY):
             continue
         is_shaped = not shaped.isdisjoint(operation.results)

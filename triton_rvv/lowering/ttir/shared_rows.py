@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.lowering.ttir.access import ACCESS, SharedRows
-from triton_rvv.lowering.ttir.access_functions import AccessFunctions
+from triton_rvv.lowering.ttir.access import SharedRows
+from triton_rvv.lowering.ttir.conditions import comparisons
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.mask_conditions import MaskConditions
 from triton_rvv.lowering.ttir.polynomials import Polynomial
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
 from triton_rvv.lowering.ttir.streams import block_rank, mask_of
@@ -49,9 +48,8 @@ def share_rows(kernel: Kernel) -> int:
         ]
         if sum(map(_loads_saved, groups)) < _MIN_LOADS_SAVED:
             continue
-        masks = _Masks(function, kernel)
         for group in groups:
-            _note(group, masks, kernel)
+            _note(group, kernel)
         fired += sum(map(len, groups))
     return fired
 
@@ -96,43 +94,36 @@ def _whole_strides(address: Polynomial, stride: Polynomial) -> int:
     return dict(address.terms).get(product, 0) // factor
 
 
-class _Masks:
-    """The masks of a function's loads, and what is in place of elements that they leave out."""
+def _seen_from_first(member: _Member, kernel: Kernel) -> object:
+    """What is the same for two loads that give the same elements of each row that they share.
 
-    def __init__(self, function: Operation, kernel: Kernel) -> None:
-        self._conditions = MaskConditions(
-            function, AccessFunctions(function, kernel.known_integers)
-        )
-        self._makers = {result: each for each in function.walk() for result in each.results}
+    That is, the conditions on elements of the group's first load, and what else is there.
+    """
+    load = member.load
+    mask = mask_of(load)
+    if mask is None:
+        return None
+    compared = comparisons(kernel.accesses[load].mask)
+    if compared is None:
+        return load
+    rows = block_rank(load) - 2
+    seen = [
+        (predicate, *(_rows_above(side, rows, member.below) for side in (left, right)))
+        for left, predicate, right in compared
+    ]
+    is_known = all(None not in condition for condition in seen)
+    return (frozenset(seen), _fill(load, mask, kernel)) if is_known else load
 
-    def seen_from_first(self, member: _Member) -> object:
-        """What is the same for two loads that give the same elements of each row that they share.
 
-        That is, the conditions on elements of the group's first load, and what else is there.
-        """
-        load = member.load
-        mask = mask_of(load)
-        if mask is None:
-            return None
-        comparisons = self._conditions.comparisons(mask)
-        if comparisons is None:
-            return load
-        rows = block_rank(load) - 2
-        seen = [
-            (predicate, *(_rows_above(side, rows, member.below) for side in (left, right)))
-            for left, predicate, right in comparisons
-        ]
-        is_known = all(None not in condition for condition in seen)
-        return (frozenset(seen), self._fill(load, mask)) if is_known else load
-
-    def _fill(self, load: Operation, mask: Value) -> object:
-        others = load.operands[load.operands.index(mask) + 1 :]
-        if not others:
-            return None
-        maker = self._makers.get(others[0])
-        value = None if maker is None else maker.attributes.get("value")
-        is_one = isinstance(value, DenseAttribute) and len(value.elements) == 1
-        return value.elements if isinstance(value, DenseAttribute) and is_one else others[0].name
+def _fill(load: Operation, mask: Value, kernel: Kernel) -> object:
+    """What takes the place of elements that a mask leaves out."""
+    others = load.operands[load.operands.index(mask) + 1 :]
+    if not others:
+        return None
+    maker = kernel.makers.get(others[0])
+    value = None if maker is None else maker.attributes.get("value")
+    is_one = isinstance(value, DenseAttribute) and len(value.elements) == 1
+    return value.elements if isinstance(value, DenseAttribute) and is_one else others[0].name
 
 
 def _rows_above(total: Polynomial, rows: int, count: int) -> Polynomial | None:
@@ -141,10 +132,8 @@ def _rows_above(total: Polynomial, rows: int, count: int) -> Polynomial | None:
     return None if stride is None else total - stride * Polynomial.of(count)
 
 
-def _note(group: Sequence[_Member], masks: _Masks, kernel: Kernel) -> None:
-    first, seen = group[0], [masks.seen_from_first(member) for member in group]
+def _note(group: Sequence[_Member], kernel: Kernel) -> None:
+    first, seen = group[0], [_seen_from_first(member, kernel) for member in group]
     for member, conditions in zip(group, seen, strict=True):
         rows = SharedRows(first.load.result.name, member.below, seen.index(conditions))
-        access = replace(kernel.accesses[member.load], rows=rows)
-        kernel.accesses[member.load] = access
-        member.load.attributes[ACCESS] = access.attribute
+        kernel.accesses[member.load] = replace(kernel.accesses[member.load], rows=rows)

@@ -21,7 +21,7 @@ def mark_sinkable_stores(kernel: Kernel) -> int:
     if not kernel.aliases.arguments_are_disjoint:
         return 0
     fired = 0
-    for loop in kernel.module.walk():
+    for loop in kernel.operations:
         if loop.name == "scf.for":
             for operation in reversed(loop.regions[0].block.operations[:-1]):
                 if operation.name.startswith(_NO_EFFECT):

@@ -30,15 +30,14 @@ def mark_unfilled(kernel: Kernel) -> int:
     """
     if not kernel.has_product:
         return 0
-    makers = {result: each for each in kernel.module.walk() for result in each.results}
     fired = 0
-    for loop in kernel.module.walk():
+    for loop in kernel.operations:
         if loop.name == "scf.for":
             block = loop.regions[0].block
             numbers = [
                 number
                 for number, start in enumerate(loop.operands[3:])
-                if _is_one_number(start, makers)
+                if _is_one_number(start, kernel.makers)
                 and _takes_tiles(start, kernel.target)
                 and _ends_in_product(block, block.arguments[1 + number])
             ]
