@@ -20,6 +20,7 @@ from engine.workers.board_events import BoardBack, BoardNote, BoardTakenOut
 from engine.workers.devices import board_info
 from foundation.printing import say
 from kernels.captured.examination import Examiner
+from kernels.captured.examined import read_examined
 
 __all__ = ["tune_capture"]
 
@@ -47,11 +48,9 @@ def tune_capture(
         UserError, BoardError: as `tune_program`, and if the file is no capture.
     """
     stream = sys.stderr if as_json or sys.stdout.isatty() else sys.stdout
-    new = set(unexamined(capture, widens=widens))
-    tasks = [replace(task, is_examined=task.key not in new) for task in program_tasks(capture)]
+    tasks = program_tasks(capture)
     if budget.trials is None and budget.time_s is None:
         budget = replace(budget, trials=_TRIALS_PER_TASK * len(tasks))
-    info = board_info(request.devices[0], request.work.ray_address)
     labels = {task.key: task.label for task in tasks}
 
     def begun(stage: str) -> None:
@@ -64,8 +63,13 @@ def tune_capture(
     def examined(key: str) -> None:
         begun(f"examining {labels[key]}")
 
-    begun("starting Ray" if request.work.ray_address is None else "joining the Ray cluster")
     with Examiner(capture, examined, widens=widens) as examiner:
+        if not labels.keys() <= read_examined(capture).keys():
+            examiner.prepare()
+        new = set(unexamined(capture, widens=widens))
+        tasks = [replace(task, is_examined=task.key not in new) for task in tasks]
+        info = board_info(request.devices[0], request.work.ray_address)
+        begun("starting Ray" if request.work.ray_address is None else "joining the Ray cluster")
         standings = tune_program(
             tasks,
             request,

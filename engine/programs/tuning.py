@@ -13,6 +13,7 @@ from engine.programs.comparing import COMPARED_PART, has_ties, heaviest_first, r
 from engine.programs.scheduler import next_task, slice_trials, worth_examining
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
 from engine.repeats.rounds import NO_ROUNDS, Rounds
+from engine.run.budget import EndingBuilds
 from engine.run.events import Listener
 from engine.run.identity import identity_of
 from engine.run.request import SearchOptions, TuningRequest
@@ -292,7 +293,8 @@ class _ProgramRun:
         left_s = self._budget.left_s(part)
         if left_s is not None and not self._measured:
             left_s = max(left_s, _LEAST_S)
-        return replace(self._request.search, timeout_s=left_s, ends_builds=self._measured > 0)
+        ending: EndingBuilds = "all" if self._measured else "all but the first"
+        return replace(self._request.search, timeout_s=left_s, ending_builds=ending)
 
     def _stored(self, request: TuningRequest) -> TuningResult:
         """What the study of a run that failed holds."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from engine.repeats.rounds import ALL_ROUNDS, Rounds
 from engine.run.events import EndReason
 
-__all__ = ["Budget"]
+__all__ = ["Budget", "EndingBuilds"]
+
+EndingBuilds = Literal["none", "all but the first", "all"]
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,8 @@ class Budget:
     Args:
         trials: distinct configurations to try in the study, earlier runs included.
         timeout_s: start no new trials after this many seconds; None for no limit.
-        ends_builds: whether builds end then, too, and not only what has not begun.
+        ending_builds: which builds of this run end then, too, and are not measured; others do not
+            begin. Where the first comes to its end, a short run has a result.
         until_converged: start no new trials once the surrogate predicts no further improvement.
         rounds: in which the leaders are measured in turns at the end, if times vary.
     """
@@ -26,7 +30,22 @@ class Budget:
     timeout_s: float | None = None
     until_converged: bool = False
     rounds: Rounds = ALL_ROUNDS
-    ends_builds: bool = False
+    ending_builds: EndingBuilds = "none"
+
+    @property
+    def spares_first(self) -> bool:
+        """Whether the first build of a run comes to its end."""
+        return self.ending_builds == "all but the first"
+
+    def build_end_s(self, start_s: float) -> float | None:
+        """When builds of a run end, but for the first; None if they come to their end.
+
+        Args:
+            start_s: of the run, as `time.monotonic` gives it.
+        """
+        if self.timeout_s is None or self.ending_builds == "none":
+            return None
+        return start_s + self.timeout_s
 
     def end_of(self, space_size: int) -> EndReason:
         """Why the run ends at the number of trials; `space_size` counts valid configurations."""

@@ -9,7 +9,7 @@ from engine.run.outcome import Outcome, failed_build
 from engine.run.time_limit import DEFAULT_LIMIT_S, TimeLimit
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
-from engine.workers.builders import Builders
+from engine.workers.builders import NO_TIME_LEFT, Builders
 from engine.workers.spans import Span
 from foundation.config import Config
 from rvv_runner.measurement import Artifact
@@ -25,10 +25,6 @@ class Evaluation:
         default: measured under a generous limit, which sets the limit of all others.
         limit: of a measurement; it waits for that of the default.
         race: ends a measurement early where it cannot be among the best.
-
-    Attributes:
-        build_end_s: when builds end that are under way, as `time.monotonic` gives it; None if they
-            come to their end.
     """
 
     def __init__(
@@ -44,14 +40,19 @@ class Evaluation:
         self._default = default
         self._limit = limit
         self._race = race
-        self.build_end_s: float | None = None
 
-    def of(self, config: Config) -> Outcome:
-        """Build and measure it."""
+    def of(self, config: Config, build_end_s: float | None = None) -> Outcome:
+        """Build and measure it.
+
+        Args:
+            config: what to measure.
+            build_end_s: when its build ends, as `time.monotonic` gives it, if it is under way then;
+                None if it comes to its end. What is built later is not measured.
+        """
         if config == self._default:
-            return self._of_default(config)
+            return self._of_default(config, build_end_s)
         spans: list[Span] = []
-        built = self._build(config, spans)
+        built = self._build(config, spans, build_end_s)
         if isinstance(built, BuildFailure):
             return failed_build(built, spans)
         limit_s = self._limit.wait()
@@ -60,15 +61,18 @@ class Evaluation:
         )
         return Outcome(measurement, built, spans=tuple(spans))
 
-    def _build(self, config: Config, spans: list[Span]) -> Artifact | BuildFailure:
+    def _build(
+        self, config: Config, spans: list[Span], end_s: float | None
+    ) -> Artifact | BuildFailure:
         with self._boards.waiting.building():
-            return self._builders.build(config, spans, self.build_end_s)
+            built = self._builders.build(config, spans, end_s)
+        return NO_TIME_LEFT if end_s is not None and time.monotonic() >= end_s else built
 
-    def _of_default(self, config: Config) -> Outcome:
+    def _of_default(self, config: Config, build_end_s: float | None) -> Outcome:
         wall_s = None
         spans: list[Span] = []
         try:
-            built = self._build(config, spans)
+            built = self._build(config, spans, build_end_s)
             if isinstance(built, BuildFailure):
                 return failed_build(built, spans)
             start_s = time.monotonic()

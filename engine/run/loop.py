@@ -104,6 +104,7 @@ class TuningLoop:
         self._pending: deque[tuple[Config, Future[Outcome]]] = deque()
         self._second_tries = SecondTries()
         self._measured = 0
+        self._build_end_s: float | None = None
         self._limit = TimeLimit()
         default = search.space.default
         self._evaluation = Evaluation(builders, boards, default, self._limit, self._race)
@@ -160,8 +161,7 @@ class TuningLoop:
         return wall_s if isinstance(wall_s, float) else None
 
     def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
-        if self._budget.ends_builds and self._budget.timeout_s is not None:
-            self._evaluation.build_end_s = start_s + self._budget.timeout_s
+        self._build_end_s = self._budget.build_end_s(start_s)
         self._fill(lanes, start_s)
         if self._pending:
             which = "next" if self._search.tried else "first"
@@ -201,8 +201,13 @@ class TuningLoop:
                 return "exhausted"
             if config == self._search.space.default:
                 self._limit.expect()
-            self._pending.append((config, lanes.submit(self._evaluation.of, config)))
+            ended = lanes.submit(self._evaluation.of, config, self._next_build_end_s())
+            self._pending.append((config, ended))
         return None
+
+    def _next_build_end_s(self) -> float | None:
+        is_first = not self._pending and not self._measured
+        return None if is_first and self._budget.spares_first else self._build_end_s
 
     def _is_full(self) -> bool:
         return self._search.tried >= self._budget.trials
@@ -213,8 +218,7 @@ class TuningLoop:
 
     def _has_ended(self, outcome: Outcome) -> bool:
         """Whether a configuration was not built, and the end of the time may be why."""
-        end_s = self._evaluation.build_end_s
-        is_over = end_s is not None and time.monotonic() >= end_s
+        is_over = self._build_end_s is not None and time.monotonic() >= self._build_end_s
         return is_over and outcome.artifact is None and outcome.measurement.status == "board"
 
     def _wait_for_others(self, start_s: float) -> EndReason | None:

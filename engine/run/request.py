@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from engine.repeats.rounds import ALL_ROUNDS, Rounds
+from engine.run.budget import EndingBuilds
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.objectives import TIME_S, Robust
 from foundation.processors import cores
@@ -34,7 +35,7 @@ class SearchOptions:
         trials: distinct configurations to try in the study, earlier runs included; None for every
             valid one.
         timeout_s: start no new trials after this many seconds; None for no limit.
-        ends_builds: whether builds end then, too, and not only what has not begun.
+        ending_builds: which builds end then, too, as in `Budget`.
         seed: of the sampler.
         until_converged: stop when the surrogate predicts no further improvement.
         rounds: in which the leaders are measured in turns at the end of a run, on a board whose
@@ -47,7 +48,7 @@ class SearchOptions:
     seed: int = 0
     until_converged: bool = False
     rounds: Rounds = ALL_ROUNDS
-    ends_builds: bool = False
+    ending_builds: EndingBuilds = "none"
 
 
 @dataclass(frozen=True)

@@ -263,7 +263,7 @@ def _is_complete(search: Search, budget: Budget, info: BoardInfo) -> bool:
 def _budget(options: SearchOptions, space_size: int) -> Budget:
     trials = space_size if options.trials is None else options.trials
     return Budget(
-        trials, options.timeout_s, options.until_converged, options.rounds, options.ends_builds
+        trials, options.timeout_s, options.until_converged, options.rounds, options.ending_builds
     )
 
 

@@ -39,12 +39,12 @@ from foundation.config import Config
 from rvv_runner.measurement import Artifact
 from rvv_runner.verdict import was_starved
 
-__all__ = ["BUILD_LIMIT_S", "Builder", "BuilderPool", "Builders"]
+__all__ = ["BUILD_LIMIT_S", "NO_TIME_LEFT", "Builder", "BuilderPool", "Builders"]
 
 BUILD_LIMIT_S = 60.0
 _NICENESS = 5  # a board measures first; on a busy machine, builds still get on
 _ATTEMPTS = 2  # a worker may also die of something other than its build
-_NO_TIME_LEFT = BuildFailure("the time of the run was over before it was built", "board")
+NO_TIME_LEFT = BuildFailure("the time of the run was over before it was built", "board")
 
 
 class Builder(Protocol):
@@ -159,7 +159,7 @@ class BuilderPool:
             with self._workers.lend() as worker, span(spans, "build", lambda: worker.place):
                 limit_s = self._limit_s if end_s is None else end_s - time.monotonic()
                 if limit_s <= 0:
-                    return _NO_TIME_LEFT
+                    return NO_TIME_LEFT
                 try:
                     built: Artifact | BuildFailure = worker.call(
                         "build", config, timeout_s=min(limit_s, self._limit_s)
@@ -168,7 +168,7 @@ class BuilderPool:
                 except NodeLost:
                     attempts -= 1  # it says nothing about the build
                 except WorkerTimeout as late:
-                    return _NO_TIME_LEFT if limit_s < self._limit_s else self._late(late.cpu_s)
+                    return NO_TIME_LEFT if limit_s < self._limit_s else self._late(late.cpu_s)
                 except WorkerOutOfMemory:
                     return _out_of_memory(worker)
                 except WorkerDied:

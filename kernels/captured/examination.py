@@ -125,6 +125,10 @@ class Examiner:
             with self._idle.pop() as child:
                 child.kill()
 
+    def prepare(self) -> None:
+        """Start a process, which imports what it needs while something else is done."""
+        self._idle.append(self._started())
+
     def examine(
         self, keys: Sequence[str], end_s: float = math.inf, *, finishes: bool = False
     ) -> list[str]:

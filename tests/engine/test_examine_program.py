@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import signal
 import subprocess
 import sys
 import time
@@ -79,6 +80,23 @@ def test_an_examination_that_is_stopped_is_one_sentence(
     monkeypatch.setattr(Examiner, "_started", start)
     with pytest.raises(UserError, match="examines add_kernel was stopped: run the command again"):
         load_kernel(task_name(capture.path, add_to(capture)))
+
+
+def test_a_process_that_was_begun_early_is_the_first_to_examine(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+
+    def start(_: Examiner) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
+        begun.append(subprocess.Popen(["cat"], stdin=pipe, stdout=pipe, text=True))
+        return begun[-1]
+
+    monkeypatch.setattr(Examiner, "_started", start)
+    with Examiner(capture.path) as examiner:
+        examiner.prepare()
+        examiner.examine([add_to(capture)])
+    assert [child.poll() for child in begun] == [-signal.SIGKILL]
 
 
 @pytest.mark.usefixtures("ray_for_tests")

@@ -19,7 +19,7 @@ from optuna.trial import Trial
 from search_helpers import IDENTITY
 
 from engine.run import time_limit as time_limit_module
-from engine.run.budget import Budget
+from engine.run.budget import Budget, EndingBuilds
 from engine.run.events import Event, RunEnded, RunStarted, StageStarted, TrialFinished
 from engine.run.loop import TuningLoop
 from engine.search import Search
@@ -68,7 +68,7 @@ class Run:
         jobs: int = 1,
         build_limit_s: float = 100,
         deterministic: bool = True,
-        ends_builds: bool = False,
+        ending_builds: EndingBuilds = "none",
     ) -> None:
         self.events: list[Event] = []
         self.search = search or Search(space, seed=1)
@@ -80,7 +80,7 @@ class Run:
             BoardPool(
                 [BoardSource("fake", functools.partial(copy.copy, board)) for board in boards]
             ),
-            budget=Budget(trials, timeout_s, ends_builds=ends_builds),
+            budget=Budget(trials, timeout_s, ending_builds=ending_builds),
             in_flight=in_flight,
             repeats=1,
             deterministic=deterministic,
@@ -337,12 +337,20 @@ def test_nothing_new_starts_after_the_time_is_up() -> None:
     assert ended.measured == run.search.tried
 
 
-def test_builds_end_with_the_time_where_asked() -> None:
+@pytest.mark.parametrize(("ending", "measured"), [("all", 0), ("all but the first", 1)])
+def test_builds_end_with_the_time_where_asked(ending: EndingBuilds, measured: int) -> None:
+    """The first takes longer than that, and the others would not end."""
     run = Run(
-        table(*HANGING), timeout_s=0.2, in_flight=3, jobs=2, ends_builds=True, deterministic=False
+        table({}, *HANGING),
+        builder=FakeBuilder(delay_s=0.5),
+        timeout_s=0.2,
+        in_flight=3,
+        jobs=2,
+        ending_builds=ending,
+        deterministic=False,
     )
-    assert run.loop.run().measured == 0
-    assert run.search.tried == 0
+    assert run.loop.run().measured == measured
+    assert run.search.tried == measured
     assert run.search.ask() is not None  # it was given back
 
 
