@@ -50,6 +50,8 @@ _NAMES = (
     "hand_eighth_held_out",
     "hand_ninth_draw",
     "hand_ninth_held_out",
+    "hand_tenth_draw",
+    "hand_tenth_held_out",
 )
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
