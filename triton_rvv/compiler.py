@@ -18,6 +18,8 @@ from triton_rvv.version import backend_version
 
 __all__ = ["RVVBackend", "RVVOptions"]
 
+_OF_GPUS = ("num_warps", "num_stages")
+
 
 @dataclass(frozen=True)
 class RVVOptions:
@@ -72,8 +74,12 @@ class RVVOptions:
             raise ValueError(f"PREFETCH is {self.PREFETCH}: make it {', '.join(PREFETCHES)}")
 
     def hash(self) -> str:
-        """A digest of every option, for Triton's cache."""
-        return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()
+        """A digest of every option that changes code, for Triton's cache.
+
+        Lists of autotuners differ in the others, and each compiled the same code anew.
+        """
+        changing = {name: value for name, value in asdict(self).items() if name not in _OF_GPUS}
+        return hashlib.sha256(repr(sorted(changing.items())).encode()).hexdigest()
 
 
 class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types

@@ -45,6 +45,17 @@ def test_a_call_may_differ_from_those_before_in_anything():
         check(base, N, 2, 5, BLOCK=128, num_warps=2)
 
 
+def test_numbers_of_warps_and_stages_compile_nothing_anew():
+    """Autotuners of packages list dozens of them, which change no code for a processor."""
+
+    def compiled(**options):
+        out = torch.zeros(N)
+        return scaled_kernel.warmup(out, out, N, 2, SHIFT=9, grid=(1,), **options).hash
+
+    assert compiled(num_warps=8, num_stages=4) == compiled(num_warps=2) == compiled()
+    assert compiled(disjoint_arguments=True) != compiled()
+
+
 @triton.jit
 def count_kernel(out_ptr, by=2):
     tl.atomic_add(out_ptr, by)
