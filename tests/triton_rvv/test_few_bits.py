@@ -8,6 +8,7 @@ import triton
 import triton.language as tl
 from pairs import in_turn
 from qemu_kernels import Expected
+from triton.language.extra import libdevice
 
 from triton_rvv import RVVTarget, compile_kernel
 from triton_rvv.targets.host_target import host_target
@@ -58,6 +59,38 @@ def cut_kernel(x_ptr, byte_ptr, short_ptr, away_ptr, quarter_ptr, toward_ptr, N:
     tl.store(toward_ptr + at, tl.where(x >= 0, x - 0.5, x + 0.5).to(tl.int8))
 
 
+@triton.jit
+def rounded_kernel(
+    x_ptr, down_ptr, half_ptr, byte_ptr, near_ptr, up_ptr, cut_ptr, inside_ptr, N: tl.constexpr
+):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(down_ptr + at, tl.floor(x).to(tl.int8))
+    tl.store(half_ptr + at, tl.floor(x * 100 + 0.5).to(tl.int16))
+    tl.store(byte_ptr + at, tl.floor(x).to(tl.uint8))
+    tl.store(near_ptr + at, libdevice.rint(x).to(tl.uint8))
+    tl.store(up_ptr + at, tl.ceil(x).to(tl.int8))
+    tl.store(cut_ptr + at, libdevice.trunc(x * 300).to(tl.int16))
+    # NaN becomes the limit that is put to it first.
+    inside = tl.maximum(tl.minimum(libdevice.rint(x), 90.0), -128.0)
+    tl.store(inside_ptr + at, inside.to(tl.int8))
+
+
+@triton.jit
+def rounded_words_kernel(
+    x_ptr, down_ptr, kept_ptr, of_kept_ptr, near_ptr, up_ptr, cut_ptr, N: tl.constexpr
+):
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at)
+    tl.store(down_ptr + at, tl.floor(x).to(tl.int32))
+    kept = tl.floor(x)
+    tl.store(kept_ptr + at, kept)
+    tl.store(of_kept_ptr + at, kept.to(tl.int32))
+    tl.store(near_ptr + at, libdevice.rint(x).to(tl.int32))
+    tl.store(up_ptr + at, tl.ceil(x).to(tl.int32))
+    tl.store(cut_ptr + at, libdevice.trunc(x).to(tl.int32))
+
+
 def _numbers() -> np.ndarray:
     """Around whole numbers and halves, of all sizes, and special ones."""
     random = np.random.default_rng(0)
@@ -105,10 +138,11 @@ def test_without_sign(run, vlen_bits):
     run(unsigned_kernel, x_ptr=x, **expected, N=N, vlen_bits=vlen_bits)
 
 
-def _cut(x: np.ndarray, type_: type[np.signedinteger]) -> np.ndarray:
+def _cut(x: np.ndarray, type_: type[np.integer]) -> np.ndarray:
     """Cut off at the point; what is too large becomes the integer that comes closest, NaN 0."""
     limits = np.iinfo(type_)
-    return np.clip(np.nan_to_num(np.trunc(x), nan=0.0), limits.min, limits.max).astype(type_)
+    whole = np.nan_to_num(np.trunc(x.astype(np.float64)), nan=0.0)
+    return np.clip(whole, limits.min, limits.max).astype(type_)
 
 
 @pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
@@ -125,6 +159,64 @@ def test_without_limits(run, vlen_bits):
         }
     expected = {name: Expected(output) for name, output in outputs.items()}
     run(cut_kernel, x_ptr=x, **expected, N=N, vlen_bits=vlen_bits)
+
+
+@pytest.mark.parametrize("vlen_bits", in_turn([128, 256], turns=1))
+def test_rounded_before(run, vlen_bits):
+    x = _numbers()
+    with np.errstate(all="ignore"):
+        outputs = {
+            "down_ptr": _cut(np.floor(x), np.int8),
+            "half_ptr": _cut(np.floor(x * np.float32(100) + np.float32(0.5)), np.int16),
+            "byte_ptr": _cut(np.floor(x), np.uint8),
+            "near_ptr": _cut(np.rint(x), np.uint8),
+            "up_ptr": _cut(np.ceil(x), np.int8),
+            "cut_ptr": _cut(x * np.float32(300), np.int16),
+            "inside_ptr": np.fmax(np.fmin(np.rint(x), 90), -128).astype(np.int8),
+        }
+    expected = {name: Expected(output) for name, output in outputs.items()}
+    run(rounded_kernel, x_ptr=x, **expected, N=N, vlen_bits=vlen_bits)
+
+
+@pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
+def test_words_rounded_before(run, vlen_bits):
+    x = _numbers()
+    x[-N // 4 :] *= np.float32(2.0**24)  # about what fits
+    outputs = {
+        "down_ptr": _cut(np.floor(x), np.int32),
+        "kept_ptr": np.floor(x),
+        "of_kept_ptr": _cut(np.floor(x), np.int32),
+        "near_ptr": _cut(np.rint(x), np.int32),
+        "up_ptr": _cut(np.ceil(x), np.int32),
+        "cut_ptr": _cut(x, np.int32),
+    }
+    expected = {name: Expected(output) for name, output in outputs.items()}
+    run(rounded_words_kernel, x_ptr=x, **expected, N=N, vlen_bits=vlen_bits)
+
+
+@triton.jit
+def floor_kernel(x_ptr, y_ptr, z_ptr, IS_KEPT: tl.constexpr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    whole = tl.floor(tl.load(x_ptr + at))
+    tl.store(y_ptr + at, whole.to(y_ptr.dtype.element_ty))
+    if IS_KEPT:
+        tl.store(z_ptr + at, whole)
+
+
+def test_what_converts_a_float_rounds_it():
+    def lowered(element, target, is_kept=False):
+        types = {"x_ptr": "*fp32", "y_ptr": f"*{element}", "z_ptr": "*fp32"}
+        constants = {"IS_KEPT": is_kept, "N": 256}
+        code = compile_kernel(floor_kernel, types, constants, target).llir
+        return [line for line in code.splitlines() if " call " in line]
+
+    core = RVVTarget.named("x60")
+    assert not any("llvm.rint" in call for call in lowered("i8", core))
+    assert not any("llvm.rint" in call for call in lowered("i32", core))
+    # What is kept is rounded down already.
+    assert any("llvm.rint" in call for call in lowered("i32", core, is_kept=True))
+    assert not any("ssub.sat" in call for call in lowered("i32", core, is_kept=True))
+    assert not any("llvm.riscv" in call for call in lowered("i8", host_target()))
 
 
 @triton.jit

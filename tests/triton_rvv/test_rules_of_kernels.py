@@ -21,7 +21,12 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     ("softmax", {"BLOCK_SIZE_M": 4, "BLOCK_SIZE_N": 1024}, "x60", "keep-row-numbers decide-runs"),
     ("fused_moe", {}, "x60", "list-rows list-lines join-lists lengthen-vectors"),
     ("flash_attention_fwd", {}, "x60", "prefetch-columns"),
-    (f"{_COMMON}losses.py:quantize_groups", {}, "x60", "compare-jointly convert-by-limits"),
+    (
+        f"{_COMMON}losses.py:quantize_groups",
+        {},
+        "x60",
+        "compare-jointly convert-by-limits convert-rounded",
+    ),
     (f"{_COMMON}moves.py:depthwise_conv", {}, "x60", "follow-quotients split-at-edges"),
     (
         f"{_COMMON}moves.py:pixel_shuffle",

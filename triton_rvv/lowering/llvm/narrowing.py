@@ -26,10 +26,10 @@ def nearest(builder: Builder, value: Val, element: str) -> Val:
     return _call(builder, name, value, element, [DYNAMIC_ROUNDING], "i64")
 
 
-def clipped(builder: Builder, value: Val, shift: int) -> Val:
+def clipped(builder: Builder, value: Val, shift: int, signed: bool = True) -> Val:
     """Integers of half the bits: shifted right, rounded down, and the closest that they can be."""
-    element = f"i{int(value.element[1:]) // 2}"
-    return _call(builder, "vnclip", value, element, [integer(shift), _DOWN], "i64.i64")
+    element, name = f"i{int(value.element[1:]) // 2}", "vnclip" if signed else "vnclipu"
+    return _call(builder, name, value, element, [integer(shift), _DOWN], "i64.i64")
 
 
 def _call(

@@ -66,6 +66,7 @@ RULES: Sequence[Rule] = (
     Rule("prefetch-columns", "Asks for the next lines of a block that lies by column."),
     Rule("prefetch-next-program", "Asks for the next program's block where it has few lines."),
     Rule("convert-by-limits", "Makes integers of floats that have limits without checking them."),
+    Rule("convert-rounded", "Rounds floats that become integers by what converts them."),
     Rule("pack-transposed", "Packs a left operand that lies by column as it lies."),
     Rule("read-in-place", "Reads the right operand of a product of few rows without a copy."),
     Rule("sum-numbers-once", "Keeps sums that are one number in all lanes as a scalar."),

@@ -18,7 +18,14 @@ from triton_rvv.lowering.math.narrow_floats import (
     narrow_from_double,
     widen,
 )
-from triton_rvv.lowering.math.rounding import nearest_integer, to_unsigned_64
+from triton_rvv.lowering.math.rounding import (
+    DOWN,
+    NEAREST,
+    TOWARD_ZERO,
+    nearest_integer,
+    rounded,
+    to_unsigned_64,
+)
 
 __all__ = ["CASTS", "cast", "conversion"]
 
@@ -50,7 +57,10 @@ def cast(operation: Operation) -> Emit:
         toward_zero = operation.attributes.get("rounding") == _TOWARD_ZERO
         return conversion(source, target, toward_zero)
     if source.is_float:
-        return lambda builder, values: _to_integer(builder, name, values[0], source, target)
+        is_only_use = operation.operands[0].uses == 1
+        return lambda builder, values: _to_integer(
+            builder, name, values[0], source, target, is_only_use
+        )
     return lambda builder, values: _from_integer(builder, name, values[0], source, target)
 
 
@@ -94,7 +104,12 @@ def _from_integer(
 
 
 def _to_integer(
-    builder: Builder, name: str, value: Val, source: ScalarType, target: ScalarType
+    builder: Builder,
+    name: str,
+    value: Val,
+    source: ScalarType,
+    target: ScalarType,
+    is_only_use: bool,
 ) -> Val:
     """A float cut off at the point.
 
@@ -106,7 +121,30 @@ def _to_integer(
     if value.width == 1:
         suffix = f"{target.llvm}.{type_suffix(value)}"
         return builder.call(target.llvm, f"llvm.{name}.sat.{suffix}", [value])
-    return _cut_off(Lanes(builder, value), target.bits, name == "fptosi").to(target.llvm).value
+    x, signed = Lanes(builder, value), name == "fptosi"
+    if target.bits == 32 and signed and value.element == "float" and fits_group(builder, value):
+        return _of_32_bits(x, is_only_use).value
+    return _cut_off(x, target.bits, signed).to(target.llvm).value
+
+
+def _of_32_bits(x: Lanes, is_only_use: bool) -> Lanes:
+    """A vector of float32 as signed integers, by an instruction that saturates.
+
+    Args:
+        x: the numbers.
+        is_only_use: whether nothing else uses them. A number that was rounded down for something
+            else, too, is the nearest to itself.
+    """
+    source, how = rounded(x) or (x, TOWARD_ZERO)
+    if how == DOWN and not is_only_use:
+        source, how = x, NEAREST
+    whole = near = x.of(saturated(x.builder, source.value, "i32"))
+    if how == TOWARD_ZERO:
+        whole = _cut_from(source, near)
+    elif how == DOWN:
+        below = call("llvm.ssub.sat", near, near.constant(1))
+        whole = where(near.to("float") > source, below, near)
+    return where(source.equals(source), whole, 0)
 
 
 def _cut_off(x: Lanes, bits: int, signed: bool) -> Lanes:
@@ -114,10 +152,6 @@ def _cut_off(x: Lanes, bits: int, signed: bool) -> Lanes:
     element = x.value.element
     if bits <= 16 and element == "float":
         return few_bits(x, bits, signed)
-    if bits == 32 and signed and element == "float" and fits_group(x.builder, x.value):
-        # The instruction saturates.
-        whole = _cut_from(x, x.of(saturated(x.builder, x.value, "i32")))
-        return where(x.equals(x), whole, 0)
     lowest = -(1 << bits - 1) if signed else 0
     beyond = lowest + (1 << bits)
     # The largest number below, which is whole.

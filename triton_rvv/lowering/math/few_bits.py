@@ -1,7 +1,8 @@
 """Vectors of float32 as integers of 8 and 16 bits.
 
-QEMU 7.2 aborts at the instruction that cuts floats off. Twice a number, half a step nearer to zero,
-is rounded and halved instead, by instructions that saturate. Where limits are known, as in
+QEMU 7.2 aborts at the instruction that cuts floats off. On RVV, twice a number, half a step down or
+nearer to zero, is rounded and halved instead, by instructions that saturate. Elsewhere, where
+limits are known, as in
 
     tl.clamp(tl.floor(x / scale + 0.5), -128, 127).to(tl.int8)
 
@@ -10,7 +11,8 @@ a sum that leaves the integer in its lowest bits, and a shift, are enough.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import dataclass
 
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.float_lower_bounds import number_of
@@ -28,6 +30,7 @@ from triton_rvv.lowering.math.lanes import (
     minimum,
     where,
 )
+from triton_rvv.lowering.math.rounding import DOWN, NEAREST, TOWARD_ZERO, rounded
 
 __all__ = ["few_bits"]
 
@@ -35,8 +38,6 @@ _BITS_OF_2_TO_22, _BITS_OF_HALVES = 0x4A800000, 0x4AC00000
 # From 2^22 on a float32 counts in halves, and from 2^23 on in ones.
 _HALVES, _ONES = 1.5 * 2**22, 1.5 * 2**23
 _SMALLER, _LARGER = "llvm.minnum", "llvm.maxnum"
-_FLOOR = ("llvm.floor",)
-_NEAREST = ("llvm.rint", "llvm.roundeven")
 
 
 def few_bits(x: Lanes, bits: int, signed: bool) -> Lanes:
@@ -44,15 +45,15 @@ def few_bits(x: Lanes, bits: int, signed: bool) -> Lanes:
 
     What is too large becomes the integer that comes closest, and NaN becomes 0.
     """
-    if (limited := _limited(x, bits, signed)) is not None:
-        return limited
+    parts = _parts_of(x, bits, signed)
+    if fits_group(x.builder, x.value):
+        return _converted(parts, bits, signed)
+    if parts.limits is not None:
+        return _summed(parts.inside(), parts, bits)
     if not signed:
         # Negative numbers and NaN become 0.
         inside = minimum(maximum(x, 0.0), (1 << bits) - 0.5)
         return _floor_of_few_bits(inside, bits)
-    if fits_group(x.builder, x.value):
-        x, half = _moved_away(x) or (x, copysign(x.constant(0.5), x))
-        return where(x.equals(x), _cut_off(x, half, bits), 0)
     beyond = 1 << bits - 1
     size = _floor_of_few_bits(minimum(absolute(x), float(beyond)), bits)
     # The size of the lowest number is that number, once it has no more than these bits.
@@ -60,14 +61,54 @@ def few_bits(x: Lanes, bits: int, signed: bool) -> Lanes:
     return where(x.equals(x), where(x < 0.0, -size, highest), 0)
 
 
+def _converted(parts: _Parts, bits: int, signed: bool) -> Lanes:
+    """A float32 in a group of registers as an integer, by instructions that saturate.
+
+    To the nearest even, 2 x - 1/2 is 2 n or 2 n + 1 for x from n on and below n + 1: halved, n.
+    """
+    inside = parts.inside(-(1 << bits - 1) if signed else -math.inf, (1 << bits - signed) - 1)
+    if parts.limits is not None:
+        return _whole(inside, parts, bits, signed, parts.limits.lowest >= 0)
+    if not signed:
+        return _whole(maximum(inside, 0.0), parts, bits, signed, True)  # NaN becomes 0, too
+    if parts.how == TOWARD_ZERO and (moved := _moved_away(inside)):
+        inside, half = moved
+        whole = _cut_off(inside, half, bits)
+    else:
+        whole = _whole(inside, parts, bits, signed, False)
+    return where(inside.equals(inside), whole, 0)
+
+
+def _whole(x: Lanes, parts: _Parts, bits: int, signed: bool, is_never_negative: bool) -> Lanes:
+    """A float32 in a group of registers as an integer; any for NaN."""
+    if parts.how == NEAREST:
+        return _clipped(x, bits, signed, 0)
+    if is_never_negative:
+        return _clipped(fma(x, 2.0, -0.5), bits, signed, 1)
+    if parts.how == DOWN:
+        if abs(_summand(parts.source)) < 0.5:  # such a sum is 0, or no nearer to it than 2^-25
+            x = _below_zero(x, parts.source)
+        return _clipped(fma(x, 2.0, -0.5), bits, signed, 1)
+    return _cut_off(x, copysign(x.constant(0.5), x), bits)
+
+
+def _clipped(x: Lanes, bits: int, signed: bool, shift: int) -> Lanes:
+    """The integer nearest to a number, shifted right; without a sign, of no negative number."""
+    near = nearest(x.builder, x.value, _of_twice(bits))
+    return x.of(clipped(x.builder, near, shift, signed))
+
+
+def _of_twice(bits: int) -> str:
+    return f"i{2 * bits}"
+
+
 def _cut_off(x: Lanes, half: Lanes, bits: int) -> Lanes:
     """A float32 in a group of registers as a signed integer; `half` is 1/2 with its sign.
 
-    To the nearest even, 2 x - 1/2 is 2 n or 2 n + 1 for x from n on and below n + 1; below 0, it is
-    2 x + 1/2. Halved toward zero, that is n. Instructions saturate on the way.
+    Below 0, 2 x + 1/2 is rounded, and what that gives halved toward zero.
     """
     steps = fma(x, 2.0, -half)
-    doubled = x.of(nearest(x.builder, steps.value, "i16" if bits == 8 else "i32"))
+    doubled = x.of(nearest(x.builder, steps.value, _of_twice(bits)))
     even = doubled + doubled.shift_in_zeros(2 * bits - 1)
     return x.of(clipped(x.builder, even.value, 1))
 
@@ -122,27 +163,44 @@ def _floor_of_few_bits(x: Lanes, bits: int) -> Lanes:
     return (doubled >> 1).to(f"i{bits}")
 
 
-@rule("convert-by-limits", nothing)
-def _limited(x: Lanes, bits: int, signed: bool) -> Lanes | None:
-    """A number that is known to fit, as an integer; None for any other.
+@dataclass(frozen=True)
+class _Parts:
+    """What a float that becomes an integer is made of.
 
-    Whole limits may be put to a number before it is rounded as well as after.
+    Args:
+        source: the number without limits, and before it was rounded where that is known.
+        how: `DOWN`, `NEAREST`, or `TOWARD_ZERO`, by which it becomes whole.
+        limits: whole ones that are put to it, which fit the integer.
     """
-    name, operands = x.builder.definition(x.value)
-    if name in (*_FLOOR, *_NEAREST):
-        source = x.of(operands[0])
-        limits = _limits_of(source, bits, signed)
-        return None if limits is None else _rounded(source, name, limits, bits)
-    limits = _limits_of(x, bits, signed)
-    if limits is None:
-        return None
-    name, operands = x.builder.definition(limits.value)
-    if name not in (*_FLOOR, *_NEAREST):
-        return _rounded(x, "", limits, bits)
-    inside = x.of(operands[0])
-    for limit, number in limits.steps:
-        inside = call(limit, inside, inside.constant(number))
-    return _rounded(inside, name, replace(limits, value=operands[0]), bits)
+
+    source: Lanes
+    how: str
+    limits: _Limits | None
+
+    def inside(self, lowest: float = -math.inf, highest: float = math.inf) -> Lanes:
+        """The number inside of its limits, which may be put to it before it is rounded.
+
+        Args:
+            lowest, highest: where what is put to it last need not be, since a later instruction
+                saturates there. What comes first tells what NaN becomes.
+        """
+        inside, steps = self.source, self.limits.steps if self.limits is not None else ()
+        if steps and steps[-1] in ((_LARGER, lowest), (_SMALLER, highest)):
+            steps = steps[:-1]
+        for limit, number in steps:
+            inside = call(limit, inside, inside.constant(number))
+        return inside
+
+
+def _parts_of(x: Lanes, bits: int, signed: bool) -> _Parts:
+    """A number with its limits and rounding apart, in whichever order they are."""
+    source, how = rounded(x) or (x, "")
+    limits = _limits_of(source, bits, signed)
+    if limits is not None:
+        source = x.of(limits.value)
+        if not how:
+            source, how = rounded(source) or (source, "")
+    return _Parts(source, how or TOWARD_ZERO, limits)
 
 
 @dataclass(frozen=True)
@@ -161,11 +219,8 @@ class _Limits:
     def lowest(self) -> float:
         return dict(self.steps)[_LARGER]
 
-    @property
-    def highest(self) -> float:
-        return dict(self.steps)[_SMALLER]
 
-
+@rule("convert-by-limits", nothing)
 def _limits_of(x: Lanes, bits: int, signed: bool) -> _Limits | None:
     """The limits of a number, where integers of a type have both."""
     steps: list[tuple[str, float]] = []
@@ -183,7 +238,7 @@ def _limits_of(x: Lanes, bits: int, signed: bool) -> _Limits | None:
         return None
     limits = _Limits(value, tuple(steps))
     lowest = -(1 << bits - 1) if signed else 0
-    fits = lowest <= limits.lowest <= limits.highest < lowest + (1 << bits)
+    fits = lowest <= limits.lowest <= dict(steps)[_SMALLER] < lowest + (1 << bits)
     return limits if fits else None
 
 
@@ -195,37 +250,43 @@ def _apart(builder: Builder, one: Val, other: Val) -> tuple[Val, float | None]:
     return other, _number(builder, one)
 
 
-def _rounded(x: Lanes, name: str, limits: _Limits, bits: int) -> Lanes:
-    """A number inside of limits as an integer: rounded so, or else cut off at the point.
+def _summed(x: Lanes, parts: _Parts, bits: int) -> Lanes:
+    """A number inside of limits as an integer, without instructions that saturate.
 
     The sum of x - 1/4 and 2^22 + 2^21 has 2 x - 1/2 in its lowest bits, rounded to even: 2 n or
     2 n + 1 for x from n on and below n + 1. To cut off, a quarter goes toward zero, and so does the
     last bit.
     """
-    short, whole = "i16" if bits == 8 else "i32", f"i{bits}"
-    if name in _NEAREST:
+    assert parts.limits is not None
+    short, whole = _of_twice(bits), f"i{bits}"
+    if parts.how == NEAREST:
         return (x + _ONES).bits().to(short).to(whole)
-    if limits.lowest >= 0:
+    if parts.limits.lowest >= 0:
         return _floor_of_few_bits(x, bits)
-    if name in _FLOOR:
-        return (_lowest(_below_zero(x, limits.value) - 0.25 + _HALVES, short) >> 1).to(whole)
+    if parts.how == DOWN:
+        low = _lowest(_below_zero(x, parts.source) - 0.25 + _HALVES, short)
+        return (low >> 1).to(whole)
     doubled = _lowest(x - copysign(x.constant(0.25), x) + _HALVES, short)
     return (doubled + doubled.shift_in_zeros(int(short[1:]) - 1) >> 1).to(whole)
 
 
-def _below_zero(x: Lanes, source: Val) -> Lanes:
+def _below_zero(x: Lanes, source: Lanes) -> Lanes:
     """The same, but no number between a small negative one and 0: it would be lost in a sum.
 
     Args:
         x: a number without limits, or inside of them.
         source: the one without.
     """
-    name, operands = x.builder.definition(source)
-    number = _apart(x.builder, *operands)[1] if name == "fadd" else None
-    if number is None or abs(number) < 2.0**-60:
+    if abs(_summand(source)) < 2.0**-60:
         x = x + 0.0  # a sum with a number is never -0, which is no negative number
     least = x.constant(-(2.0**-20)).bits()
     return call("llvm.smax", x.bits(), least).as_float()
+
+
+def _summand(x: Lanes) -> float:
+    """The constant that a number is a sum with; 0 for any other number."""
+    name, operands = x.builder.definition(x.value)
+    return (name == "fadd" and _apart(x.builder, *operands)[1]) or 0.0
 
 
 def _lowest(x: Lanes, element: str) -> Lanes:

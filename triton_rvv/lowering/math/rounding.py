@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import type_suffix, vector_type
 from triton_rvv.lowering.math.lanes import Lanes, absolute, call, copysign, round_half_even, where
 
 __all__ = [
+    "DOWN",
+    "NEAREST",
     "ROUNDINGS",
+    "TOWARD_ZERO",
     "ceil",
     "clamp",
     "floor",
@@ -22,6 +26,7 @@ __all__ = [
     "positive_difference",
     "reciprocal_upper_word",
     "round_half_away",
+    "rounded",
     "saturate",
     "to_integer",
     "to_unsigned_64",
@@ -35,9 +40,7 @@ def floor(x: Lanes) -> Lanes:
     if not _changes_rounding(x):
         return call("llvm.floor", x)
     whole = round_half_even(x)
-    below = where(whole > x, whole - 1.0, whole)
-    below.builder.define(below.value, "llvm.floor", [x.value])
-    return below
+    return _defined("llvm.floor", where(whole > x, whole - 1.0, whole), x)
 
 
 def ceil(x: Lanes) -> Lanes:
@@ -45,7 +48,13 @@ def ceil(x: Lanes) -> Lanes:
     if not _changes_rounding(x):
         return call("llvm.ceil", x)
     whole = round_half_even(x)
-    return copysign(where(whole < x, whole + 1.0, whole), x)
+    return _defined("llvm.ceil", copysign(where(whole < x, whole + 1.0, whole), x), x)
+
+
+def _defined(name: str, whole: Lanes, x: Lanes) -> Lanes:
+    """A number with the name of the intrinsic that would compute it of `x`, for `rounded`."""
+    x.builder.define(whole.value, name, [x.value])
+    return whole
 
 
 def _changes_rounding(x: Lanes) -> bool:
@@ -61,14 +70,36 @@ def trunc(x: Lanes) -> Lanes:
 
     LLVM's own code for it needs an instruction at which QEMU 7.2 aborts.
     """
-    return copysign(floor(absolute(x)), x)
+    return _defined("llvm.trunc", copysign(floor(absolute(x)), x), x)
 
 
 def round_half_away(x: Lanes) -> Lanes:
     """The nearest whole number, halves away from zero."""
     size = absolute(x)
     whole = floor(size)
-    return copysign(where((size - whole) >= 0.5, whole + 1.0, whole), x)
+    away = copysign(where((size - whole) >= 0.5, whole + 1.0, whole), x)
+    return _defined("llvm.round", away, x)
+
+
+# How a float becomes whole.
+DOWN, NEAREST, TOWARD_ZERO = "down", "to the nearest", "toward zero"
+_BY_NAME = {
+    "llvm.floor": DOWN,
+    "llvm.rint": NEAREST,
+    "llvm.roundeven": NEAREST,
+    "llvm.trunc": TOWARD_ZERO,
+}
+# A whole number is the nearest to itself.
+_WHOLE = ("llvm.ceil", "llvm.round")
+
+
+@rule("convert-rounded", nothing)
+def rounded(x: Lanes) -> tuple[Lanes, str] | None:
+    """The number of which `x` is made by rounding, and how; None where it is not known whole."""
+    name, operands = x.builder.definition(x.value)
+    if name in _WHOLE:
+        return x, NEAREST
+    return (x.of(operands[0]), _BY_NAME[name]) if name in _BY_NAME else None
 
 
 # By the last letters of libdevice's conversions: to nearest, toward zero, down, up.
