@@ -118,6 +118,8 @@ static void judge(const struct part *part, uint64_t i, double error, double refe
     double tolerance = argument->atol + argument->rtol * fabs(reference);
     if (part->slack != NULL)
         tolerance += (double)part->slack[i];
+    if (error > tolerance * result->max_share) /* never where both are zero */
+        result->max_share = error / tolerance;
     if (error == 0.0 || (isfinite(error) && error <= tolerance))
         return;
     if (result->wrong == NULL) {

@@ -9,6 +9,7 @@
 /* How far the outputs are from what is expected, and the first element that is wrong. */
 struct check_result {
     double max_abs_error; /* infinite where an element is NaN or infinite and should not be */
+    double max_share;     /* the largest part of its tolerance that an element is off by */
     const struct data_argument *wrong; /* NULL where every output is right; else the argument, */
     uint64_t wrong_index;              /* the element, counted in the flattened array, */
     uint64_t wrong_count;              /* how many of the argument's are wrong, */

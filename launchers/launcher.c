@@ -250,12 +250,21 @@ static void require_bounds(void) {
     exit(EXIT_WRONG_OUTPUT);
 }
 
-/* The largest error of the run before; ends the program where an output is wrong. */
-static double require_right(const struct data *data, enum data_set set) {
+/* Of a run and those before, the largest errors. */
+static void keep_errors(struct check_result *most, const struct check_result *result) {
+    most->max_abs_error = fmax(most->max_abs_error, result->max_abs_error);
+    most->max_share = fmax(most->max_share, result->max_share);
+}
+
+/* Keeps the errors of the run before; ends the program where an output is wrong. */
+static void require_right(const struct data *data, enum data_set set,
+                          struct check_result *most) {
     require_bounds();
     struct check_result result = check_outputs(data, set, arena_args());
-    if (result.wrong == NULL)
-        return result.max_abs_error;
+    if (result.wrong == NULL) {
+        keep_errors(most, &result);
+        return;
+    }
     report_check(&result, set == DATA_CHECK ? "check" : "timed");
     exit(EXIT_WRONG_OUTPUT);
 }
@@ -310,7 +319,8 @@ static void check_orders(const struct data *data, const struct options *options)
     }
 }
 
-static double check(const struct data *data, const struct options *options) {
+static void check(const struct data *data, const struct options *options,
+                  struct check_result *most) {
     load(DATA_CHECK);
     run(options->grid);
     require_alone(data);
@@ -318,14 +328,13 @@ static double check(const struct data *data, const struct options *options) {
         fprintf(stderr, "there is too little memory for what the kernel writes\n");
         exit(EXIT_MEMORY);
     }
-    return require_right(data, DATA_CHECK);
+    require_right(data, DATA_CHECK, most);
 }
 
 /* Runs the grid on the second set, and fills in the times. Each run but the warm-up is checked: in
- * full, or by having the same bits as one that was. Returns the largest error. */
-static double time_runs(const struct data *data, const struct options *options,
-                        uint64_t *times_ns) {
-    double max_abs_error = 0;
+ * full, or by having the same bits as one that was. Keeps the largest errors. */
+static void time_runs(const struct data *data, const struct options *options, uint64_t *times_ns,
+                      struct check_result *most) {
     uint64_t checked_digest = 0;
     load(DATA_TIMED);
     arena_touch();
@@ -344,11 +353,10 @@ static double time_runs(const struct data *data, const struct options *options,
         require_alone(data);
         uint64_t digest = options->repeats > 1 ? check_digest(data, arena_args()) : 0;
         if (i == 0 || digest != checked_digest)
-            max_abs_error = fmax(max_abs_error, require_right(data, DATA_TIMED));
+            require_right(data, DATA_TIMED, most);
         checked_digest = digest;
     }
     require_bounds();
-    return max_abs_error;
 }
 
 /* Prints only when all is known, so that no output falls between two runs. */
@@ -356,8 +364,9 @@ static int check_and_time(const struct data *data, const struct options *options
     uint64_t *times_ns = calloc((size_t)options->repeats + 1, sizeof *times_ns);
     if (times_ns == NULL)
         return fail_usage("--repeats is more than memory can hold");
-    struct check_result right = {.max_abs_error = check(data, options)};
-    right.max_abs_error = fmax(right.max_abs_error, time_runs(data, options, times_ns));
+    struct check_result right = {0};
+    check(data, options, &right);
+    time_runs(data, options, times_ns, &right);
     check_orders(data, options);
     report_check(&right, "timed");
     report_times(times_ns, options->repeats);

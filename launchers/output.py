@@ -38,6 +38,8 @@ class LauncherReport:
         out_of_bounds: an access before or behind an array as "it touched c[20], and c has 20
             elements: out of bounds", or "".
         order: the last other order in which it ran the programs, such as "reversed", or "".
+        max_share: the largest part of its tolerance that an element is off by, where all are right;
+            None from a launcher that does not tell.
     """
 
     kernel: str | None = None
@@ -48,13 +50,14 @@ class LauncherReport:
     times_s: tuple[float, ...] = ()
     out_of_bounds: str = ""
     order: str = ""
+    max_share: float | None = None
 
 
 # Each pattern takes whole lines only, so that a line cut off by a crash is not half believed.
 _KERNEL = re.compile(r"^kernel: (.+)\n", re.MULTILINE)
 _VLEN_BITS = re.compile(r"^vlen_bits: (\d+)\n", re.MULTILINE)
 _KEY = re.compile(r"^key: [a-p]{16}\n", re.MULTILINE)
-_OK = re.compile(r"^out OK max_abs_error=(\S+)\n", re.MULTILINE)
+_OK = re.compile(r"^out OK max_abs_error=(\S+?)(?: max_share=(\S+))?\n", re.MULTILINE)
 _NOT_OK = re.compile(
     r"^out NOT OK max_abs_error=(?P<error>\S+) argument=(?P<argument>.*) index=(?P<index>\d+) "
     r"got=(?P<got>\S+) expected=(?P<expected>\S+) off=(?P<off>\d+)/(?P<count>\d+) "
@@ -89,6 +92,7 @@ def parse_launcher_output(stdout: str) -> LauncherReport:
         vlen_bits=int(vlen_bits[1]) if vlen_bits else None,
         output_ok=False if wrong or outside else True if right else None,
         max_abs_error=None if error is None else float(error),
+        max_share=float(right[2]) if right and right[2] else None,
         mismatch=_mismatch(wrong) if wrong else "",
         out_of_bounds=_outside(outside) if outside else "",
         order=(_ORDER.findall(stdout) or [""])[-1],

@@ -48,7 +48,7 @@ void report_order(enum order order) { PRINT("order: %s\n", order_name(order)); }
 void report_check(const struct check_result *result, const char *run) {
     report_key();
     if (result->wrong_count == 0) {
-        PRINT("out OK max_abs_error=%.6g\n", result->max_abs_error);
+        PRINT("out OK max_abs_error=%.6g max_share=%.6g\n", result->max_abs_error, result->max_share);
         return;
     }
     PRINT("out NOT OK max_abs_error=%.6g argument=%s index=%" PRIu64 " got=%s expected=%s off=%" PRIu64

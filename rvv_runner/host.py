@@ -119,6 +119,7 @@ class HostBoard:
             times_s=verdict.launcher.times_s,
             board=self._info.name,
             max_abs_error=verdict.launcher.max_abs_error,
+            max_share=verdict.launcher.max_share,
             conditions={**watch.conditions, **turn.conditions, **doubt},
         )
 

@@ -126,6 +126,8 @@ class Measurement:
         board: name of the board that ran it.
         estimated: true if the times come from a model and not from a clock.
         max_abs_error: largest difference from the reference, if the outputs were compared.
+        max_share: the largest part of its tolerance that an element is off by, on a board whose
+            launcher tells it.
         conditions: on the board before and after the timed runs, if it shows them.
         models_s: where times come from a model, the time in seconds under each model of its family,
             by name, the default first; empty if there is no other.
@@ -138,6 +140,7 @@ class Measurement:
     board: str = ""
     estimated: bool = False
     max_abs_error: float | None = None
+    max_share: float | None = None
     conditions: Mapping[str, float | str] = field(default_factory=dict)
     models_s: Mapping[str, float] = field(default_factory=dict)
 
@@ -149,10 +152,12 @@ class Measurement:
     def plus(self, more: Measurement) -> Measurement:
         """This and later runs of the same artifact as one measurement, with this one's counters."""
         errors = [m.max_abs_error for m in (self, more) if m.max_abs_error is not None]
+        shares = [m.max_share for m in (self, more) if m.max_share is not None]
         return replace(
             self,
             times_s=self.times_s + more.times_s,
             max_abs_error=max(errors, default=None),
+            max_share=max(shares, default=None),
             conditions={**self.conditions, **more.conditions},
         )
 

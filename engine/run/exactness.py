@@ -14,21 +14,28 @@ _FAR_LESS_EXACT = 16.0
 def note_on_exactness(summary: Summary) -> tuple[str, ...]:
     """A note if the winner's error, which the check accepts, is many times the default's.
 
-    A default that makes no error at all is no measure: rounding once more would be too much.
+    What counts is the share of its tolerance that an element is off by, since small elements and
+    those that sum little say most; GPUs and callables tell the largest error alone. A default that
+    makes no error at all is no measure: rounding once more would be too much.
     """
     winner, default = summary.winner, summary.default
     if winner is None or default is None:
         return ()
-    error, usual = _error(winner), _error(default)
-    if error is None or not usual or error < _FAR_LESS_EXACT * usual:
+    share, usual_share = (_number(trial, "max_share") for trial in (winner, default))
+    if share is not None and usual_share is not None:
+        error, usual = share, usual_share
+        told = f"an element of its outputs is off by {share:.2g} of its tolerance"
+    else:
+        error, usual = (_number(trial, "max_abs_error") or 0.0 for trial in (winner, default))
+        told = f"the largest error of its outputs is {error:.2g}"
+    if not usual or error < _FAR_LESS_EXACT * usual:
         return ()
     return (
-        f"{winner.config} is less exact: the largest error of its outputs is {error:.2g}, "
-        f"{error / usual:.0f} times that of the default configuration ({usual:.2g}), and within "
-        "the tolerance",
+        f"{winner.config} is less exact: {told}, {error / usual:.0f} times as much as of the "
+        f"default configuration ({usual:.2g})",
     )
 
 
-def _error(trial: StoredTrial) -> float | None:
-    error = trial.attributes.get("max_abs_error")
-    return error if isinstance(error, float) else None
+def _number(trial: StoredTrial, name: str) -> float | None:
+    number = trial.attributes.get(name)
+    return number if isinstance(number, float) else None

@@ -65,6 +65,7 @@ class Outcome:
             "models_s": dict(measurement.models_s),
             "counters": dict(measurement.counters),
             "max_abs_error": measurement.max_abs_error,
+            "max_share": measurement.max_share,
             "conditions": dict(measurement.conditions),
             "wall_s": self.wall_s,
             "spans": [list(span) for span in self.spans],

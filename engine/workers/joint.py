@@ -121,6 +121,7 @@ def joined(parts: Mapping[str, Measurement]) -> JointMeasurement:
         return JointMeasurement(last.status, reason=reason, board=last.board, parts=parts)
     every = list(parts.values())
     errors = [part.max_abs_error for part in every if part.max_abs_error is not None]
+    shares = [part.max_share for part in every if part.max_share is not None]
     runs = zip(*(part.times_s for part in every), strict=True)
     return JointMeasurement(
         status="correct",
@@ -133,6 +134,7 @@ def joined(parts: Mapping[str, Measurement]) -> JointMeasurement:
         board=last.board,
         estimated=last.estimated,
         max_abs_error=max(errors, default=None),
+        max_share=max(shares, default=None),
         models_s={
             name: geometric_mean(part.models_s[name] for part in every)
             for name in every[0].models_s

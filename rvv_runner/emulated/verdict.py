@@ -64,6 +64,7 @@ def _correct(
         board=info.name,
         estimated=True,
         max_abs_error=launcher.max_abs_error,
+        max_share=launcher.max_share,
         models_s={
             name: cycles / info.frequency_hz
             for name, cycles in zip(models, region.models, strict=bool(models))

@@ -52,6 +52,7 @@ def measurement_of(
         counters=counters,
         board=info.name,
         max_abs_error=verdict.launcher.max_abs_error,
+        max_share=verdict.launcher.max_share,
         conditions={
             **describe_conditions(report.conditions),
             **Turn(report.waited_s, report.queue).conditions,

@@ -166,12 +166,12 @@ def test_largest_error_is_over_all_outputs(run_kernel):
     one, half = np.ones(3, np.float32), np.array([1, 1.5, 1], np.float32)
     arguments = [
         Argument("first", "*fp32", one, half, atol=1),
-        Argument("second", "*fp32", one, np.array([1, 1, 1.25], np.float32), atol=1),
+        Argument("second", "*fp32", one, np.array([1, 1, 1.25], np.float32), atol=0.25),
     ]
-    done = run_kernel(NOTHING, arguments)
-    assert parse_launcher_output(done.stdout).max_abs_error == 0.5
+    report = parse_launcher_output(run_kernel(NOTHING, arguments).stdout)
+    assert (report.max_abs_error, report.max_share) == (0.5, 1.0)
 
 
 def test_kernel_without_outputs_has_no_error(run_kernel):
     done = run_kernel(NOTHING, [Argument("n", "i32", 3)])
-    assert "out OK max_abs_error=0\n" in done.stdout
+    assert "out OK max_abs_error=0 max_share=0\n" in done.stdout
