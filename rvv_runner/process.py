@@ -28,12 +28,14 @@ def run_bounded(
     timeout_s: float,
     output_limit_bytes: int,
     cores: Collection[int] = (),
+    cpu_limit_s: int | None = None,
 ) -> Ending:
     """Run `command` in `folder` with an empty environment and no input, on `cores` if given.
 
     It runs in its own process group, which is killed as a whole when the command ends, when
     `timeout_s` is over, or when one of its outputs grows beyond `output_limit_bytes`. If this
-    process is killed first, a limit on CPU time ends the command.
+    process is killed first, a limit on CPU time ends the command: `cpu_limit_s`, at which SIGXCPU
+    ends it, or else what threads on all cores can use in `timeout_s`.
 
     Raises:
         OSError: if the command cannot be started.
@@ -49,7 +51,7 @@ def run_bounded(
         start_new_session=True,
     )
     try:
-        _set_limits(process.pid, timeout_s)
+        _set_limits(process.pid, cpu_limit_s or _most_cpu_s(timeout_s))
         if cores:
             with contextlib.suppress(ProcessLookupError):
                 os.sched_setaffinity(process.pid, cores)
@@ -61,11 +63,14 @@ def run_bounded(
     return Ending(process.returncode, stdout, stderr, timed_out, used_s, flooded)
 
 
-def _set_limits(pid: int, timeout_s: float) -> None:
-    """Allow the CPU time that threads on all cores can use in `timeout_s`, and no core dump."""
-    seconds = int(timeout_s * (os.cpu_count() or 1)) + _CPU_GRACE_S
+def _most_cpu_s(timeout_s: float) -> int:
+    return int(timeout_s * (os.cpu_count() or 1)) + _CPU_GRACE_S
+
+
+def _set_limits(pid: int, seconds: int) -> None:
+    """Allow so much CPU time, and no core dump."""
     with contextlib.suppress(ProcessLookupError):
-        resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds))
+        resource.prlimit(pid, resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.prlimit(pid, resource.RLIMIT_CORE, (0, 0))
 
 

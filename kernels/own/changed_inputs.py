@@ -17,6 +17,9 @@ __all__ = ["Change", "changed"]
 _ROWS = 8
 # Of two, up to 2**7, by which numbers from -1 to 1 become bytes.
 _POWERS = 7
+# A row's mean, in units of its tensor's size. A variance as the difference of two means loses ten
+# bits to it; with more, a sum of 10,000 in fp32 would leave what the tolerance of 1e-4 allows.
+_FAR = 32.0
 # Types that torch stores and converts, and hardly computes with.
 _BARE = (torch.uint16, torch.uint32, torch.uint64)
 # Gives random numbers between 0 and 1 in a tensor of a shape.
@@ -38,9 +41,12 @@ class Change:
             other numbers.
         zero_rows: whether one row of eight is all zeros, one by `row_scale` smaller, and every
             second one has a zero.
+        far: whether one row of eight lies further above zero than any other, and is no wider than
+            it was: what it sums cancels, and its heavy element stays as it was.
         halfway: whether, of one row of eight, every fourth element lies halfway between two
             integers, and another fourth does times powers of two.
         infinite: whether, of one row of eight, the last element but one is minus infinity.
+        masked_rows: whether, of sixteen rows, one is minus infinity alone.
         zeros: whether one element of eight becomes zero, of integers.
         extremes: whether one element of eight becomes the largest of its type, and one the
             smallest, of integers.
@@ -62,8 +68,10 @@ class Change:
     signs: bool = False
     ties: bool = False
     zero_rows: bool = False
+    far: bool = False
     halfway: bool = False
     infinite: bool = False
+    masked_rows: bool = False
     zeros: bool = False
     extremes: bool = False
     full_rows: bool = False
@@ -144,7 +152,9 @@ def _changed(value: Any, change: Change, seed: int) -> Any:
 def _changed_floats(
     tensor: torch.Tensor, memory: torch.Tensor, change: Change, seed: int
 ) -> torch.Tensor:
-    rows = memory.to(torch.float64, copy=True).reshape(-1, _columns(tensor, memory))
+    given = memory.to(torch.float64).reshape(-1, _columns(tensor, memory))
+    is_finite = given.isfinite()
+    rows = torch.where(is_finite, given, 0.0)
     generator = torch.Generator(memory.device).manual_seed(seed)
 
     def drawn(*shape: int) -> torch.Tensor:
@@ -152,8 +162,18 @@ def _changed_floats(
 
     size = float(rows.square().mean().sqrt()) or 1.0
     rows = _with_other_elements(rows, size, change, drawn)
+    far = rows[2::_ROWS] + _FAR * size
     _change_rows(rows, size, change, drawn)
     _add_heavy(rows, change, drawn)
+    if change.far:
+        rows[2::_ROWS] = far
+    _put_special(rows, change)
+    rows[~is_finite] = given[~is_finite]  # a mask's
+    return rows.reshape(memory.shape).to(memory.dtype)
+
+
+def _put_special(rows: torch.Tensor, change: Change) -> None:
+    """Zeros, halves and minus infinity in the place of other numbers."""
     if change.zero_rows and len(rows) > 1:  # of fewer than five rows, the last
         rows[min(4, len(rows) - 1) :: _ROWS] = 0
     if change.halfway:  # of fewer than seven rows, the first
@@ -167,7 +187,8 @@ def _changed_floats(
     # each lane, has seen numbers before.
     if change.infinite:
         rows[min(7, len(rows) - 1) :: _ROWS, -2:-1] = -torch.inf
-    return rows.reshape(memory.shape).to(memory.dtype)
+    if change.masked_rows:
+        rows[_ROWS :: 2 * _ROWS] = -torch.inf
 
 
 def _with_other_elements(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -22,10 +24,13 @@ __all__ = ["HostRun"]
 
 # A run that takes longer ends all of them.
 _LIMIT_S = 20.0
+# A run that needs so many times the processor time of the first, and a second at least, does not
+# end: the numbers are others and the sizes are the same.
+_ENDLESS = 10
 
 
 class HostRun:
-    """A configuration, compiled for this machine when it is first run.
+    """A configuration, compiled for this machine when it is first run, on inputs on which it ends.
 
     Args:
         folder: for its files.
@@ -37,6 +42,8 @@ class HostRun:
     Attributes:
         gave_up: whether a run took too long, or none is possible here.
         mismatch: the first element that the last run got wrong; "" if none, or if it stopped.
+        is_endless: whether the last run was ended, since it took far longer than the first.
+        cpu_s: processor time of all runs.
     """
 
     def __init__(
@@ -55,6 +62,9 @@ class HostRun:
         self._program: Path | None = None
         self.gave_up = False
         self.mismatch = ""
+        self.is_endless = False
+        self.cpu_s = 0.0
+        self._cpu_limit_s: int | None = None
 
     def is_right(self, arguments: tuple[Argument, ...]) -> bool:
         """Whether it gives what is expected."""
@@ -73,7 +83,12 @@ class HostRun:
             folder=self._folder,
             timeout_s=_LIMIT_S,
             output_limit_bytes=OUTPUT_LIMIT_BYTES,
+            cpu_limit_s=self._cpu_limit_s,
         )
+        used_s = ending.cpu_s or 0.0
+        self.cpu_s += used_s
+        self.is_endless = ending.returncode == -signal.SIGXCPU
+        self._cpu_limit_s = self._cpu_limit_s or max(1, math.ceil(_ENDLESS * used_s))
         self.gave_up = ending.timed_out
         report = parse_launcher_output(ending.stdout)
         self.mismatch = report.mismatch

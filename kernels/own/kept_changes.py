@@ -30,7 +30,7 @@ def kept_changes(key: tuple[str, ...], find: Callable[[], Telling]) -> Telling:
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
         changes = {name: Change(**fields) for name, fields in kept["changes"].items()}
-        return Telling(changes, str(kept["refused"]), str(kept["untried"]))
+        return Telling(changes, str(kept["refused"]), str(kept["endless"]), str(kept["untried"]))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         pass  # there is none, or it is damaged
     found = find()

@@ -1,10 +1,23 @@
-"""What is said of inputs on which a kernel's default configuration differs from its reference."""
+"""What is said of inputs on which a kernel's default configuration differs from its reference, or
+does not end."""
 
 from __future__ import annotations
 
 from kernels.own.changed_inputs import Change
 
-__all__ = ["on_refused"]
+__all__ = ["on_endless", "on_refused"]
+
+# Of a change of integers, by what is tried last of it.
+_WORDS = {
+    "marker": "with negative elements",
+    "backwards": "with its elements in reverse order",
+    "uneven": "with its elements in other steps",
+    "negative": "with negative elements",
+    "larger": "with some elements more than twice as large",
+    "extremes": "with the largest and the smallest of its type among its elements",
+    "halves": "with some elements half as large",
+    "zeros": "with zeros among its elements",
+}
 
 
 def on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
@@ -26,17 +39,33 @@ def on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
     )
 
 
+def on_endless(endless: list[dict[str, Change]]) -> str:
+    """That the default configuration does not end under the change of the fewest tensors; "" where
+    there is none. Others see such inputs only as their users do, so any is worth a word.
+
+    Args:
+        endless: changes by tensor.
+    """
+    if not endless:
+        return ""
+    changes = min(reversed(endless), key=len)  # the weakest
+    return (
+        f"the check keeps {', '.join(changes)} close to what arguments makes, since the default "
+        f"configuration does not end on other inputs: {_in_words(next(iter(changes.values())))}"
+    )
+
+
 def _is_unusual(change: Change) -> bool:
     integers = change.extremes or change.negative or change.larger or bool(change.marker)
-    floats = change.zero_rows or change.halfway or change.infinite
+    means_or_zeros = change.far or change.zero_rows or change.halfway
+    floats = means_or_zeros or change.infinite or change.masked_rows
     return integers or floats or change.backwards or change.uneven
 
 
 def _in_words(change: Change) -> str:
-    if change.zeros:
-        return "with zeros among its elements"
-    if change.halves:
-        return "with some elements half as large"
+    for field, words in _WORDS.items():
+        if getattr(change, field):
+            return words
     ties = "some equal, none zero, " if change.ties else ""
     signs = "of either sign and " if change.signs else ""
     return f"with elements {ties}{signs}up to {change.row_scale * change.heavy:g} times as large"

@@ -23,7 +23,7 @@ from kernels.own.accesses import accesses_of
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.host_run import HostRun
 from kernels.own.launch import Launch
-from kernels.own.refused_changes import on_refused
+from kernels.own.refused_changes import on_endless, on_refused
 from kernels.values import data_set
 from launchers.arguments import Argument
 
@@ -71,11 +71,14 @@ class Telling:
         changes: by the name of a tensor or a number.
         refused: one sentence on a change of inputs under which `reference` gives finite numbers and
             the default configuration gives others; "" if there is none.
+        endless: one sentence on a change under which the default configuration does not end; "" if
+            there is none.
         untried: why no change was tried, where there is a `reference`; "" if some was.
     """
 
     changes: dict[str, Change] = field(default_factory=dict)
     refused: str = ""
+    endless: str = ""
     untried: str = ""
 
     @property
@@ -85,7 +88,7 @@ class Telling:
             f"the check has the file's own inputs, since {self.untried}: what these do not show, "
             "such as a bias of zeros that is left out, is not found"
         )
-        return tuple(filter(None, (self.refused, untried)))
+        return tuple(filter(None, (self.refused, self.endless, untried)))
 
 
 @contextlib.contextmanager
@@ -145,11 +148,13 @@ def telling_changes(
         blocks = {n: tuple(map(int, d.block_shape)) for n, d in plain.descriptors().items()}
         run = HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
         trials = _Trials(launch, arguments, run, frozenset(inputs.union(integers)))
+        if not run.is_right(arguments(plain)):  # which its measurement tells
+            return Telling()
         found = _with_floats(floats, trials.first_right) if floats else {}
         for name in integers:
             found = _with_integers(name, values[name].dtype, found, trials.first_right)
         found = _with_more(dict.fromkeys(numbers, _NUMBER), found, trials.first_right)
-    return Telling(found, on_refused(trials.refused))
+    return Telling(found, on_refused(trials.refused), on_endless(trials.endless))
 
 
 # Gives the first of some changes under which the default configuration is right; {} if there is
@@ -169,6 +174,8 @@ class _Trials:
     Attributes:
         refused: changes under which `reference` gives finite numbers and the configuration gives
             others, with the first element that differs.
+        endless: changes under which `reference` gives finite numbers and the configuration does not
+            end.
     """
 
     def __init__(
@@ -184,13 +191,15 @@ class _Trials:
         self._inputs = inputs
         self._plain = launch({})
         self._values = self._plain.values()
-        self._end_s = time.process_time() + _TOTAL_S
+        self._start_s = time.process_time()
         self.refused: list[tuple[dict[str, Change], str]] = []
+        self.endless: list[dict[str, Change]] = []
 
     def first_right(self, tried: Iterable[dict[str, Change]]) -> dict[str, Change]:
         """The first of these changes under which the configuration is right; {} if none is."""
         for changes in tried:
-            if self._run.gave_up or time.process_time() > self._end_s:
+            used_s = time.process_time() - self._start_s + self._run.cpu_s
+            if self._run.gave_up or used_s > _TOTAL_S:
                 break
             if self._is_right(changes):
                 return changes
@@ -202,6 +211,8 @@ class _Trials:
         with contextlib.suppress(UserError):
             if self._run.is_right(self._arguments(self._launch(changes))):
                 return True
+            if self._run.is_endless:
+                self.endless.append(changes)
             if self._run.mismatch and self._inputs.issuperset(changes):
                 self.refused.append((changes, self._run.mismatch))
         return False
@@ -210,7 +221,7 @@ class _Trials:
 def _with_floats(names: list[str], first_right: _FirstRight) -> dict[str, Change]:
     """The most telling changes of tensors of floats, with what more of them it may have."""
     found = _most_telling(names, first_right)
-    for field_name in ("zero_rows", "halfway", "infinite"):
+    for field_name in ("far", "zero_rows", "halfway", "infinite", "masked_rows"):
         more = {name: replace(c, **{field_name: True}) for name, c in found.items()}
         found = _with_more(more, found, first_right)
     return found
@@ -280,7 +291,7 @@ def _changeable(
         if tensor.dtype in kinds
         and name in read - launch.file.kept_inputs
         and places.count(tensor.untyped_storage().data_ptr()) == 1
-        and bool(tensor.isfinite().all())
+        and bool(tensor.isfinite().any())
     ]
 
 
@@ -291,7 +302,8 @@ def _numbers(values: Mapping[str, Any]) -> list[str]:
 
 
 def _is_one_number(tensor: torch.Tensor) -> bool:
-    return bool((tensor == tensor.flatten()[0]).all())
+    finite = tensor[tensor.isfinite()]
+    return bool((finite == finite[:1]).all())
 
 
 def _same_launch(launch: Launch, values: Mapping[str, Any]) -> bool:

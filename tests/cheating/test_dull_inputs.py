@@ -26,7 +26,7 @@ LEFT_OUT = [
 ]
 LEFT_OUT_FOR_USUAL_VALUES = [
     *("guard", "floor", "number", "whole", "eighth", "tie", "entropy", "mask", "limit", "label"),
-    *("order", "segment", "scaled_tie"),
+    *("order", "segment", "scaled_tie", "hidden"),
 ]
 
 
@@ -65,6 +65,25 @@ def test_inputs_stay_where_the_kernel_is_not_defined_elsewhere(measured):
     x, w, _ = problem.arguments(problem.default_config)
     assert (x.value > 0).all()
     assert np.ptp(w.value) > 1
+
+
+@pytest.mark.parametrize("board", ["host"], indirect=True)
+def test_digits_that_a_formula_loses_show(measured):
+    exact, other = (measured(problem_of("digits"), fast) for fast in (0, 1))
+    assert (exact.status, other.status) == ("correct", "correct")
+    assert other.max_share > 16 * exact.max_share
+
+
+def test_a_default_that_does_not_end_on_other_inputs_is_named_and_the_rest_is_tried():
+    problem = problem_of("endless")
+    (note,) = problem.spec.check(problem)
+    assert note == (
+        "the check keeps w_ptr close to what arguments makes, since the default configuration does "
+        "not end on other inputs: with negative elements"
+    )
+    _, w, _ = problem.arguments(problem.default_config)
+    assert -1 in w.value
+    assert -100 not in w.value
 
 
 def test_a_default_that_is_wrong_on_other_inputs_is_named(tmp_path):

@@ -107,6 +107,19 @@ def entropy_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def hidden_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Softmax of what a mask of zeros and minus infinity leaves, and zeros where it leaves none."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at) + tl.load(w_ptr + at)
+    largest = tl.max(x, 0)
+    powers = tl.exp(x - largest)
+    y = powers / tl.sum(powers, 0)
+    if not FAST:
+        y = tl.where(largest == float("-inf"), 0.0, y)
+    tl.store(y_ptr + at, y)
+
+
+@triton.jit
 def label_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     """The element of each row that its label names; labels of -100 are to be ignored."""
     row = tl.program_id(0)
@@ -170,6 +183,12 @@ def mask_arguments(M=16, N=64):
     return {**arguments(M, N), "w_ptr": torch.ones(M, N, dtype=torch.bool)}
 
 
+def hidden_arguments(M=16, N=64):
+    mask = torch.where(torch.rand(M, N) < 0.5, float("-inf"), 0.0)
+    mask[:, 0] = 0
+    return {**arguments(M, N), "w_ptr": mask}
+
+
 def label_arguments(M=16, N=64):
     return {"x_ptr": torch.randn(M, N), "w_ptr": torch.arange(M) * 3 + 1, "y_ptr": torch.empty(M)}
 
@@ -230,6 +249,10 @@ def entropy_reference(x_ptr):
     return {"y_ptr": torch.special.entr(torch.softmax(x_ptr.double(), 1))}
 
 
+def hidden_reference(x_ptr, w_ptr):
+    return {"y_ptr": torch.softmax((x_ptr + w_ptr).double(), 1).nan_to_num(0.0)}
+
+
 def label_reference(x_ptr, w_ptr):
     return {"y_ptr": -torch.nn.functional.nll_loss(x_ptr, w_ptr, reduction="none")}
 
@@ -252,7 +275,7 @@ guard_arguments, entropy_arguments, limit_arguments = arguments, tie_arguments, 
 scaled_tie_arguments = tie_arguments
 _NAMES = (
     *("guard", "floor", "number", "whole", "eighth", "tie", "entropy", "mask", "limit", "label"),
-    *("order", "segment", "scaled_tie"),
+    *("order", "segment", "scaled_tie", "hidden"),
 )
 for _name in _NAMES:
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations

@@ -140,6 +140,31 @@ def short_kernel(x_ptr, y_ptr, N, FAST: tl.constexpr, BLOCK: tl.constexpr):
     tl.store(y_ptr + row, whole.to(tl.int16) if FAST else whole)
 
 
+@triton.jit
+def digits_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """The variances of rows, or the same from two means, which loses digits."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    mean = tl.sum(x, 0) / BLOCK
+    if FAST:
+        variance = tl.sum(x * x, 0) / BLOCK - mean * mean
+    else:
+        variance = tl.sum((x - mean) * (x - mean), 0) / BLOCK
+    tl.store(y_ptr + at, tl.zeros((BLOCK,), tl.float32) + variance)
+
+
+@triton.jit
+def endless_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Adds rows as often as w says, and never ends where that is far below zero."""
+    row = tl.program_id(0)
+    at = row * BLOCK + tl.arange(0, BLOCK)
+    left, y = tl.load(w_ptr + row), tl.load(x_ptr + at)
+    while left > 0 or left < -50:
+        y += tl.load(x_ptr + at)
+        left = tl.where(left < -50, left, left - 1)
+    tl.store(y_ptr + at, y)
+
+
 def arguments(M=16, N=64):
     x = torch.rand(M, N) + 0.125
     return {"x_ptr": x, "w_ptr": torch.zeros(M, N), "y_ptr": torch.empty(M, N)}
@@ -177,6 +202,10 @@ def described_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexp
     y_ptr.store(at, y)
 
 
+def endless_arguments(M=16, N=64):
+    return {**arguments(M, N), "w_ptr": torch.randint(1, 9, (M,), dtype=torch.int32)}
+
+
 def described_arguments(M=16, N=64):
     tensors = arguments(M, N).items()
     return {name: TensorDescriptor.from_tensor(tensor, [1, N]) for name, tensor in tensors}
@@ -198,7 +227,7 @@ def grid(meta):
 
 short_grid = weight_grid = mean_grid = nan_grid = zeros_grid = length_grid = overflow_grid = (
     described_grid
-) = grid
+) = endless_grid = grid
 
 
 def bias_reference(x_ptr, w_ptr):
@@ -278,6 +307,15 @@ def root_reference(x_ptr, w_ptr):
     return {"y_ptr": x_ptr.double().sqrt() + w_ptr}
 
 
+def digits_reference(x_ptr):
+    variance = x_ptr.double().var(1, correction=0, keepdim=True)
+    return {"y_ptr": variance.expand(x_ptr.shape)}
+
+
+def endless_reference(x_ptr, w_ptr):
+    return {"y_ptr": x_ptr * (1 + w_ptr.clamp(min=0))[:, None]}
+
+
 nan_reference = mean_reference
 
 
@@ -285,8 +323,11 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-_OWN = ("weight", "mean", "nan", "zeros", "length", "near", "overflow", "described", "short")
-_SHARED = ("bias", "magnitude", "power", "root", "place", "rim")
+_OWN = (
+    *("weight", "mean", "nan", "zeros", "length", "near", "overflow", "described", "short"),
+    "endless",
+)
+_SHARED = ("bias", "magnitude", "power", "root", "place", "rim", "digits")
 for _name in (*_OWN, *_SHARED):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
 for _name in _SHARED:
