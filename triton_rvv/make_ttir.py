@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +13,7 @@ from triton._C.libtriton import ir
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 from triton.compiler.errors import CompilationError
+from triton.runtime.jit import JITCallable
 
 from triton_rvv.compiler import RVVBackend
 from triton_rvv.errors import CompileError
@@ -23,6 +26,10 @@ __all__ = ["make_ttir"]
 
 # What Triton says of a function that is used before it is complete, by its name in the IR.
 _INCOMPLETE_FUNCTION = re.compile(r"KeyError\('[\w.<>]+\.\w+__\w*'\)")
+
+# Triton, which changes no tree, parses a kernel and all that it calls each time that it compiles.
+_tree = functools.lru_cache(maxsize=64)(ast.parse)
+JITCallable.parse = lambda function: _tree(function.src)
 
 
 def make_ttir(

@@ -29,7 +29,7 @@ from triton_rvv.codegen.matrix_sums import (
     sums_register,
     write_rows,
 )
-from triton_rvv.targets.matrix_unit import MatrixUnit, TileShape
+from triton_rvv.targets.matrix_unit import TILE_FUNCTION, MatrixUnit, TileShape
 
 __all__ = ["tile_functions"]
 
@@ -47,6 +47,8 @@ _ASKED, _NEXT_ASKED, _FIRST_ASKED = "t3", "t4", "t5"  # the ends of rows that ar
 
 def tile_functions(llir: str) -> str:
     """The functions for tiles that a module declares, in assembly; nothing where it has none."""
+    if TILE_FUNCTION not in llir:
+        return ""
     names = sorted(set(re.findall(r"^declare void @(\S+)\(", llir, re.MULTILINE)))
     return "".join(
         _function(name, *known) for name in names if (known := TileShape.of_function(name))

@@ -10,6 +10,7 @@ __all__ = [
     "MATRIX_EXTENSION",
     "MOST_STEPS_WITHOUT_LOOP",
     "OPERANDS_AHEAD",
+    "TILE_FUNCTION",
     "MatrixUnit",
     "TileShape",
     "matrix_unit_of",
@@ -20,6 +21,9 @@ MATRIX_EXTENSION = "+xsmtvdot"
 
 # A tile's loads reach so many operands beyond the last step along K.
 OPERANDS_AHEAD = 4
+
+# What the names of functions that compute a tile begin with.
+TILE_FUNCTION = "triton_rvv_tile_"
 
 # Steps along K up to which a tile has no loop, whose end is mispredicted, and no loads ahead of it.
 MOST_STEPS_WITHOUT_LOOP = 16
@@ -134,14 +138,13 @@ class TileShape:
         """The name of the function."""
         size = f"{unit.side}x{unit.depth}_{self.rows}x{self.columns}"
         flags = "".join(str(int(flag)) for flag in (self.adds, self.prefetches, self.scales))
-        return f"triton_rvv_tile_{size}_{self.steps}_{flags}"
+        return f"{TILE_FUNCTION}{size}_{self.steps}_{flags}"
 
     @staticmethod
     def of_function(name: str) -> tuple[MatrixUnit, TileShape] | None:
         """The unit and the tile of a function; None for other functions."""
-        found = re.fullmatch(
-            r"triton_rvv_tile_(\d+)x(\d+)_(\d)x(\d)_(\d+)_([01])([01])([01])", name
-        )
+        numbers = r"(\d+)x(\d+)_(\d)x(\d)_(\d+)_([01])([01])([01])"
+        found = re.fullmatch(TILE_FUNCTION + numbers, name)
         if found is None:
             return None
         side, depth, rows, columns, steps, *flags = map(int, found.groups())
