@@ -17,7 +17,6 @@ from triton_rvv.frontend.types import element_type
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_widening import widen_late
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
-from triton_rvv.lowering.ttir.narrow_limits import narrow_limits
 from triton_rvv.targets.target import RVVTarget
 
 
@@ -193,64 +192,6 @@ def test_products_are_widened_behind(operations, widened):
 )
 def test_nothing_is_widened_later(operations):
     assert _narrowed(_lines(*_WIDEN, *operations), widen_late)[0] == 0
-
-
-_LIMIT = '\n%l = "tt.splat"(%n) : (i32) -> tensor<64xi32>\n'
-
-
-def _compared(operands: str, predicate: int) -> tuple[int, list[str]]:
-    """What becomes of a comparison with a number."""
-    body = _lines(*_WIDEN, "%d = subi %x, %y", "%s = absi %d", "%t = muli %x, %y")
-    body += "\n" + _lines("%most = constant 32767", "%r = andi %t, %most")
-    body = body.replace("arith.absi", "math.absi") + _LIMIT
-    return _narrowed(
-        body + _lines(f"%c = cmpi {operands}, predicate={predicate}: i32 -> i1"), narrow_limits
-    )
-
-
-@pytest.mark.parametrize("operands", ["%s, %l", "%l, %s", "%x, %l"])
-@pytest.mark.parametrize("predicate", [0, 2, 5])
-def test_limits_are_cut(operands, predicate):
-    fired, operations = _compared(operands, predicate)
-    assert fired == 1
-    assert operations[-6:-1] == [
-        "constant i32",
-        "maxsi i32",
-        "minsi i32",
-        "trunci i16",
-        "extsi i32",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("operands", "predicate"),
-    [
-        ("%s, %l", 8),  # a number below 0 is a large one
-        ("%w, %l", 4),  # may be anything
-        ("%t, %l", 4),  # neighbours of its range take more than 16 bits
-        ("%r, %l", 4),  # so does the one above its range
-        ("%l, %l", 4),
-    ],
-)
-def test_limits_that_stay(operands, predicate):
-    assert _compared(operands, predicate)[0] == 0
-
-
-def test_limits_of_comparisons_in_a_loop_are_cut():
-    compared = _lines("%c = cmpi %x, %l, predicate=4: i32 -> i1")
-    fired, operations = _narrowed(
-        _lines(*_WIDEN)
-        + _LIMIT
-        + f"""
-"scf.for"(%n, %n, %n) ({{
-^bb0(%turn: i32):
-{compared}
-"scf.yield"() : () -> ()
-}}) : (i32, i32, i32) -> ()""",
-        narrow_limits,
-    )
-    assert fired == 1
-    assert "trunci i16" in operations
 
 
 @triton.jit

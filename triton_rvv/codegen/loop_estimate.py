@@ -153,10 +153,7 @@ def _turn_cycles(loop: Sequence[_Demand]) -> float:
             if not each.unit:
                 time += _ISSUE + each.drain
                 continue
-            start = max(time, unit_free[each.unit])
-            for number in each.read:
-                if ready[number] > start:
-                    start = ready[number]
+            start = max([time, unit_free[each.unit], *[ready[number] for number in each.read]])
             if each.dram:
                 memory_free = max(memory_free, start - _DRAM_AHEAD) + each.dram
                 start = max(start, memory_free)

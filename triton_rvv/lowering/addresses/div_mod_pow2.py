@@ -23,9 +23,10 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.ttir.granules import MAX_FOLLOWED_DIVISOR
 
 __all__ = ["DivModPow2", "div_mod_pow2"]
+
+_MAX_PERIOD = 8
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,7 +92,7 @@ def div_mod_pow2(
     if part.listed or len(steps) < len(part.tables) or dividend.wrapped is not None:
         return None
     # Of a larger divisor, runs are rather taken apart where they cross a multiple of it.
-    if not 1 < period <= min(MAX_FOLLOWED_DIVISOR, size) or period & period - 1:
+    if not 1 < period <= min(_MAX_PERIOD, size) or period & period - 1:
         return None
     if part.linear_stride(builder, dividend.index_type).constant != 1:
         return None

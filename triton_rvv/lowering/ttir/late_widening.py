@@ -32,7 +32,7 @@ from triton_rvv.lowering.ttir.narrow_integers import (
 )
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
-__all__ = ["narrow_parts", "widen_late"]
+__all__ = ["widen_late"]
 
 _WIDE_BITS = 32
 # Operations that compute nothing.
@@ -52,7 +52,7 @@ def widen_late(kernel: Kernel) -> int:
         ranges = ranges_of_blocks(function)
         users = _users(function)
         for block in blocks_inside(function):
-            for web in narrow_parts(block, ranges, rewriter.makers):
+            for web in _narrow_parts(block, ranges, rewriter.makers):
                 needed = _needed_wide(web, users)
                 if needed and _pays(web, needed, users, rewriter.makers):
                     for maker in needed:
@@ -69,7 +69,7 @@ class _Part:
     needs: Needs
 
 
-def narrow_parts(
+def _narrow_parts(
     block: Block, ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
 ) -> list[Web]:
     """What of a block of code fits fewer than 32 bits, all that it is made of included."""

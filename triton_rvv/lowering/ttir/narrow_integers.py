@@ -134,10 +134,9 @@ def _is_free(value: Value, makers: Mapping[Value, Operation]) -> bool:
 
 
 def may_narrow(function: Operation, makers: Mapping[Value, Operation]) -> bool:
-    """Whether a web may begin anywhere: what it reads first is widened, or constants."""
+    """Whether a web may begin anywhere: all that it reads first is widened, or constants."""
     return any(
-        (each.name in WIDENED and is_wide(each.result))
-        or (may_belong(each) and all(_is_free(value, makers) for value in wide_operands(each)))
+        may_belong(each) and all(_is_free(value, makers) for value in wide_operands(each))
         for each in function.walk()
     )
 

@@ -28,10 +28,8 @@ from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.multiplied_shifts import multiply_shifts
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
-from triton_rvv.lowering.ttir.narrow_limits import narrow_limits
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
 from triton_rvv.lowering.ttir.passed_on import unroll_passed_on
-from triton_rvv.lowering.ttir.repeated_loads import load_repeated
 from triton_rvv.lowering.ttir.row_ends import mark_row_ends
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
@@ -99,11 +97,6 @@ PASSES: Sequence[Pass] = (
         "Turns blocks around whose short rows are reduced, so that their rows are lanes.",
     ),
     Pass(
-        "load-repeated",
-        load_repeated,
-        "Loads once what neighbouring columns share, such as the scale of a group of weights.",
-    ),
-    Pass(
         "unroll-loops",
         unroll_loops,
         "Writes out short loops that only compute the blocks which they carry.",
@@ -132,11 +125,6 @@ PASSES: Sequence[Pass] = (
         "narrow-comparisons",
         narrow_comparisons,
         "Compares columns with a wider number in the columns' own type.",
-    ),
-    Pass(
-        "narrow-limits",
-        narrow_limits,
-        "Cuts numbers to the few bits of the integers that they are compared with.",
     ),
     Pass(
         "widen-late",
