@@ -41,8 +41,9 @@ _OPAQUE = frozenset({"load", "zeros", "full", *_POINTERS})
 def data_size_names(source: str) -> frozenset[str]:
     """The parameters that strides of the data are multiples of, and that stand where no block does.
 
-    They are factors of what `tl.arange` counts, as K in `x + tl.arange(0, BLOCK)[:, None] * K`, or
-    of strides in block pointers and tensor descriptors. Another K would read other elements.
+    They are factors of what `tl.arange` counts, as K in `x + tl.arange(0, BLOCK)[:, None] * K`, of
+    what is read, as in `x + tl.load(slots) * K`, or of strides in block pointers and tensor
+    descriptors. Another K would read other elements.
     """
     function = function_of(source)
     kernel = _Kernel(function)
@@ -115,9 +116,9 @@ class _Kernel:
                 waiting += _inner(part)
 
     def _steps(self, product: ast.BinOp) -> Iterator[str]:
-        """The factors of what `tl.arange` counts."""
+        """The factors of what `tl.arange` counts, and of numbers that are read, as of slots."""
         for counted, factor in (product.left, product.right), (product.right, product.left):
-            if self._follows(counted, "arange"):
+            if self._follows(counted, "arange") or self._follows(counted, "load"):
                 yield from _factors(factor)
 
     def _is_program(self, node: ast.expr) -> bool:

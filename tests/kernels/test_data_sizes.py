@@ -34,6 +34,13 @@ def kernel(x, n, C, BLOCK):
     {}
     tl.store(at, tl.load(at) * 2, mask=rows * 4 < n)
 """
+# One whose rows are listed.
+LISTED = """
+def kernel(x, rows, C, BLOCK):
+    row = tl.load(rows + tl.program_id(0)).to(tl.int64)
+    at = x + row * C + tl.arange(0, {})
+    tl.store(at, tl.load(at) * 2)
+"""
 PLACES = "offsets=({}, 0), block_shape=({}, 64)"
 
 
@@ -41,6 +48,7 @@ PLACES = "offsets=({}, 0), block_shape=({}, 64)"
     "source",
     [
         HEADS,
+        LISTED.format("BLOCK"),
         POINTER.format(PLACES.format("start", "BLOCK")),
         ROWS.format("keeps = within < C"),
         ROWS.format("for start in range(0, C, BLOCK): at += BLOCK"),
@@ -55,6 +63,7 @@ def test_a_stride_is_a_size_of_the_data(source: str) -> None:
     "source",
     [
         POINTER.format(PLACES.format("tl.program_id(0) * C", "BLOCK")),
+        LISTED.format("C"),
         POINTER.format(PLACES.format("start", "C")),
         ROWS.format("within += tl.arange(0, C)"),
         ROWS.format("half = C // 2; within += tl.arange(0, half)"),
