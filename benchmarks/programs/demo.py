@@ -20,8 +20,9 @@ from pathlib import Path
 from demo_model import KEYS_BEFORE, PROMPT, Expected, Found, Model
 
 import engine
+from engine.c_library.library_winner import LibraryWinner
 from engine.c_library.package import write_library
-from engine.c_library.winners import LibraryWinner, winners_of
+from engine.c_library.winners import winners_of
 from engine.results.units import time_text
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.storage import study_named

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
-from engine.c_library.expressions import Expression
-from engine.c_library.variants import Function, Variant
+from engine.c_library.variant import Function, Variant
+from foundation.c_expressions import Expression
 from foundation.errors import UserError
 from triton_rvv.codegen.zig import run_zig_ar, run_zig_cc
 from triton_rvv.errors import CompileError
@@ -15,20 +16,25 @@ from triton_rvv.pipeline import compile_kernel
 __all__ = ["archive", "compile_c", "compile_variants", "parameters", "symbolic_sizes"]
 
 # The C is for any libc: it shares with it only what the system's own interface fixes.
-_C_FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-fPIC", "-c")
+_C_FLAGS = ("-std=gnu11", "-O2", "-g0", "-Wall", "-Wextra", "-Werror", "-fwrapv", "-fPIC", "-c")
 _TIMEOUT_S = 120.0
 
 
 def parameters(function: Function) -> dict[str, str]:
     """Triton's type of each of the kernel's arguments at run time, in the kernel's order."""
     call = function.call
-    types = {a.argument: f"*{a.element_type(function.dtype)}" for a in call.arrays}
+    types = {
+        argument: f"*{array.element_type(function.dtype)}"
+        for array in call.arrays
+        for argument in (array.argument, *array.also)
+    }
     types |= dict.fromkeys([array.stride for array in call.strided], "i32")
     types |= dict.fromkeys(call.integers(symbolic_sizes(function)), "i32")
+    types |= call.integer_types
     types |= {number.argument: number.dtype for number in call.numbers}
     types |= {name: f"*{dtype}" for name, dtype in call.unused.items()}
     types |= {room.argument: f"*{room.dtype}" for room in call.rooms}
-    return {name: types[name] for name in function.spec.kernel.arg_names if name in types}
+    return {name: types[name] for name in function.kernel.function.arg_names if name in types}
 
 
 def symbolic_sizes(function: Function) -> dict[str, Expression]:
@@ -36,18 +42,25 @@ def symbolic_sizes(function: Function) -> dict[str, Expression]:
     return {name: Expression(name) for name in function.call.sizes}
 
 
-def compile_variants(functions: Sequence[Function]) -> dict[str, bytes]:
-    """Objects by the entry of the variants whose code they are.
+def compile_variants(function: Function) -> tuple[Function, dict[str, bytes]]:
+    """The function without variants that nobody tuned and that do not compile, and objects by the
+    entry of the others.
 
     Raises:
         UserError: if a stored winner does not compile.
     """
     compiled: dict[str, bytes] = {}
-    for function in functions:
-        for variant in function.variants:
-            if variant.entry not in compiled:
+    kept = []
+    for variant in function.variants:
+        if variant.entry not in compiled:
+            try:
                 compiled[variant.entry] = _compile(function, variant)
-    return compiled
+            except UserError:
+                if function.kernel.is_tuned(variant) or not function.kernel.may_lack_variants:
+                    raise
+                continue
+        kept.append(variant)
+    return replace(function, variants=tuple(kept)), compiled
 
 
 def _compile(function: Function, variant: Variant) -> bytes:
@@ -63,12 +76,13 @@ def _compile(function: Function, variant: Variant) -> bytes:
     }
     try:
         compiled = compile_kernel(
-            function.spec.kernel,
+            function.kernel.function,
             parameters(function),
-            function.constants(variant),
+            function.kernel.constants(variant),
             variant.target,
             known=fixed,
-            disjoint_arguments=True,  # the function refuses arrays that overlap
+            # The function refuses arrays that overlap.
+            disjoint_arguments=not any(array.also for array in function.call.arrays),
             entry=variant.entry,
         )
     except CompileError as error:

@@ -7,10 +7,10 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
+from engine.c_library.library_winner import LibraryWinner, best_winners
 from engine.c_library.objects import archive, compile_c, compile_variants
 from engine.c_library.sources import header, sources
 from engine.c_library.variants import library_functions
-from engine.c_library.winners import LibraryWinner, best_winners
 from foundation.scratch import UNFINISHED, scratch_folder
 
 __all__ = ["write_library"]
@@ -32,11 +32,12 @@ def write_library(winners: Sequence[LibraryWinner], folder: Path) -> list[str]:
         UserError: for winners that cannot be in one library.
         ZigError: if this machine cannot compile it.
     """
-    functions = library_functions(best_winners(winners))
-    if not functions:
+    compiled = [compile_variants(f) for f in library_functions(best_winners(winners))]
+    if not compiled:
         return []
     folder.mkdir(parents=True, exist_ok=True)
-    kernels = compile_variants(functions)
+    functions = [function for function, _ in compiled]
+    kernels = {entry: code for _, objects in compiled for entry, code in objects.items()}
     with scratch_folder(UNFINISHED, folder) as scratch:
         objects = compile_c(sources(functions), scratch)
         for part in ("include", "lib/pkgconfig"):

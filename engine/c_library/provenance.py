@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from engine.c_library.variants import Function, Variant
+from engine.c_library.variant import Function, Variant
 from foundation.shapes import shape_text
 
 __all__ = ["provenance"]
@@ -17,13 +17,13 @@ def provenance(function: Function) -> list[str]:
 
 def _variants(function: Function) -> Iterator[str]:
     for variant in function.variants:
-        about = f"{function.kernel} {function.dtype}, {variant.target}: {variant.config}"
-        yield f"{about}; {_origin(variant)}"
+        about = f"{function.kernel.name} {function.dtype}, {variant.target}: {variant.config}"
+        yield f"{about}; {_origin(function, variant)}"
 
 
-def _origin(variant: Variant) -> str:
+def _origin(function: Function, variant: Variant) -> str:
     winner, place = variant.winner, shape_text(variant.shape)
-    if not variant.is_tuned:
+    if not function.kernel.is_tuned(variant):
         return f"not measured, for {place}, from the winner at {shape_text(winner.shape)}"
     estimated = " (estimated)" if winner.estimated else ""
     return f"tuned at {place}: {winner.time_s * 1e3:.4g} ms{estimated} on {winner.device}"

@@ -124,9 +124,8 @@ static double distance(const int64_t *sizes, const int64_t *shape, size_t count)
     return product;
 }
 
-/* Of the variants that are right for the sizes, those whose block covers no more than it has to,
- * and of them the one that was tuned nearest, where the number of cores counts as a size; the first
- * of several. */
+/* Of the variants that are right for the sizes, the one that was tuned nearest, where the number of
+ * cores counts as a size; the first of several. */
 static const struct tuned_variant *choose(const struct tuned_function *function,
                                           const int64_t *sizes, int64_t threads) {
     const struct tuned_variant *best = NULL;
@@ -135,12 +134,11 @@ static const struct tuned_variant *choose(const struct tuned_function *function,
         const struct tuned_variant *variant = &function->variants[i];
         if (variant->vlen_bits != tuned_machine_vlen)
             continue;
-        if (function->covered >= 0 && variant->covers < sizes[function->covered])
+        if (variant->is_right != NULL && !variant->is_right(sizes))
             continue;
         double away = distance(sizes, variant->shape, function->size_count) *
                       distance(&threads, &variant->cores, 1);
-        if (best == NULL || variant->covers < best->covers ||
-            (variant->covers == best->covers && away < best_distance)) {
+        if (best == NULL || away < best_distance) {
             best = variant;
             best_distance = away;
         }
@@ -195,7 +193,7 @@ int tuned_run(const struct tuned_function *function, const struct tuned_call *ca
     int threads = thread_count(call->threads);
     const struct tuned_variant *variant = choose(function, call->sizes, threads);
     if (variant == NULL)
-        return TUNED_TOO_LARGE;
+        return TUNED_NO_CODE;
     int64_t sizes[3];
     uint32_t grid[3];
     variant->grid(call->sizes, sizes);
@@ -222,9 +220,11 @@ const char *tuned_message(int status) {
     case TUNED_NULL_ARRAY:
         return "an array that has elements is NULL";
     case TUNED_TOO_LARGE:
-        return "an array has more than 2147483647 elements, or a size is above what tuned.h says";
+        return "an array has more than 2147483647 elements";
     case TUNED_OVERLAP:
         return "an array that is written shares elements with another one";
+    case TUNED_NO_CODE:
+        return "the library has no code for these sizes: tuned.h says for which it has";
     case TUNED_OUT_OF_MEMORY:
         return "there is too little memory for the kernel's blocks; the results are incomplete";
     default:

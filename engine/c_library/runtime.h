@@ -20,8 +20,8 @@ struct tuned_variant {
     tuned_kernel *kernel;
     void (*grid)(const int64_t *sizes, int64_t grid[3]); /* programs along x, y and z */
     void (*rooms)(const int64_t *sizes, int64_t *elements); /* of each of the function's rooms */
+    int (*is_right)(const int64_t *sizes);               /* whether its code is; NULL: for any */
     uint32_t vlen_bits;
-    int64_t covers;                   /* the largest size that it is right for; 0: any */
     int64_t shape[TUNED_MOST_SIZES]; /* where it was tuned */
     int64_t cores;                    /* and on how many */
 };
@@ -36,7 +36,6 @@ struct tuned_function {
     const struct tuned_variant *variants;
     size_t variant_count;
     size_t size_count;
-    int covered; /* the place of the size that a variant covers; -1: none */
     const struct tuned_room *rooms;
     size_t room_count; /* TUNED_MOST_ROOMS or less */
 };
@@ -83,6 +82,32 @@ static inline int tuned_check_size(int64_t size, int64_t multiple_of) {
     if (size < 0 || size % multiple_of != 0)
         return TUNED_BAD_SIZE;
     return size > INT32_MAX ? TUNED_TOO_LARGE : TUNED_OK;
+}
+
+static inline int64_t tuned_largest(int64_t one, int64_t other) { return one > other ? one : other; }
+
+static inline int64_t tuned_smallest(int64_t one, int64_t other) {
+    return one < other ? one : other;
+}
+
+/* A quotient, rounded down; 0 where there is none. */
+static inline int64_t tuned_floor_quotient(int64_t dividend, int64_t divisor) {
+    if (divisor == 0)
+        return 0;
+    int64_t quotient = dividend / divisor;
+    return dividend % divisor != 0 && (dividend < 0) != (divisor < 0) ? quotient - 1 : quotient;
+}
+
+static inline int64_t tuned_floor_remainder(int64_t dividend, int64_t divisor) {
+    return dividend - tuned_floor_quotient(dividend, divisor) * divisor;
+}
+
+/* The least power of two that is no less than a size. */
+static inline int64_t tuned_power_above(int64_t size) {
+    int64_t power = 1;
+    while (power < size)
+        power *= 2;
+    return power;
 }
 
 /* An fp32 as a kernel's argument. */

@@ -9,11 +9,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from engine.c_library.expressions import Expression, c_text
 from engine.c_library.objects import parameters, symbolic_sizes
 from engine.c_library.provenance import provenance
-from engine.c_library.variants import Function, Variant
-from foundation.errors import UserError
+from engine.c_library.variant import Function, Variant
+from foundation.c_expressions import Expression, c_text
 from kernels.plain_calls.call import Array, Sizes
 from kernels.values import size_bytes
 
@@ -74,7 +73,6 @@ def _library(functions: Sequence[Function]) -> str:
 def _function_source(function: Function) -> str:
     call, names = function.call, list(function.call.sizes)
     entries = {variant.entry: variant for variant in function.variants}
-    covered = names.index(call.covered.size) if call.covered else -1
     return _render(
         "function.c.j2",
         function=_described(function),
@@ -91,13 +89,13 @@ def _function_source(function: Function) -> str:
             {
                 "entry": variant.entry,
                 "vlen_bits": variant.target.vlen_bits,
-                "covers": variant.covers,
+                "number": number,
+                "conditions": _conditions(function, variant),
                 "shape": [variant.shape[name] for name in names],
                 "cores": variant.winner.cores,
             }
-            for variant in function.variants
+            for number, variant in enumerate(function.variants)
         ],
-        covered=covered,
         multiples=call.multiple_of,
         provenance=[_escaped(line) for line in provenance(function)],
         arrays=[_checked_array(function, array) for array in call.arrays],
@@ -107,12 +105,14 @@ def _function_source(function: Function) -> str:
 
 
 def _grid(function: Function, variant: Variant) -> list[str]:
-    """The grid in C: the kernel's own function of the sizes, called with expressions."""
-    problem = function.problem(_sizes_of_call(function))
-    try:
-        return [c_text(size) for size in function.spec.grid(problem, variant.config)]
-    except TypeError as error:
-        raise UserError(f"the grid of {function.kernel} cannot be written in C: {error}") from error
+    """The grid in C."""
+    return [c_text(size) for size in function.kernel.grid(variant, _sizes_of_call(function))]
+
+
+def _conditions(function: Function, variant: Variant) -> list[str]:
+    """In C what has to hold of the sizes; those that hold for any are left out."""
+    conditions = function.kernel.conditions(variant, _sizes_of_call(function))
+    return [c_text(condition) for condition in conditions if condition != 1]
 
 
 def _sizes_of_call(function: Function) -> Sizes:
@@ -122,8 +122,8 @@ def _sizes_of_call(function: Function) -> Sizes:
 
 def _room_elements(function: Function, variant: Variant) -> list[str]:
     """The elements of each room in C."""
-    problem = function.problem(_sizes_of_call(function))
-    return [c_text(room.elements(problem, variant.config)) for room in function.call.rooms]
+    elements = function.kernel.room_elements(variant, _sizes_of_call(function))
+    return [c_text(count) for count in elements]
 
 
 def _rooms(function: Function) -> list[dict[str, int]]:
@@ -140,16 +140,26 @@ def _checked_array(function: Function, array: Array) -> dict[str, Any]:
     return {
         "name": array.name,
         "shape": ["1"] * (_MOST_SIZES - len(shape)) + shape,
-        "stride": f"{array.name}_stride" if array.stride else shape[-1],
+        "stride": _stride(function, array, shape),
         "written": int(array.access != "in"),
     }
+
+
+def _stride(function: Function, array: Array, shape: Sequence[str]) -> str:
+    if array.stride:
+        return f"{array.name}_stride"
+    return c_text(array.apart(symbolic_sizes(function))) if array.apart else shape[-1]
 
 
 def _slots(function: Function) -> list[str]:
     """The kernel's arguments, as launchers/kernel_abi.h wants them."""
     call = function.call
     integers = call.integers(symbolic_sizes(function))
-    values = {array.argument: f"(uint64_t)(uintptr_t){array.name}" for array in call.arrays}
+    values = {
+        argument: f"(uint64_t)(uintptr_t){array.name}"
+        for array in call.arrays
+        for argument in (array.argument, *array.also)
+    }
     values |= {array.stride: f"(uint64_t){array.name}_stride" for array in call.strided}
     values |= {name: f"(uint64_t){c_text(value)}" for name, value in integers.items()}
     values |= dict.fromkeys([*call.unused, *(room.argument for room in call.rooms)], "0")
@@ -167,24 +177,24 @@ def _described(function: Function) -> dict[str, Any]:
     spoken += [f"{name}: {meaning}" for name, meaning in call.sizes.items()]
     for array in call.arrays:
         prototype.append(_array_parameter(function, array))
-        shape = ", ".join(_readable(size) for size in array.shape(symbolic_sizes(function)))
+        sizes = array.shape(symbolic_sizes(function))
+        shape, shape_of = ", ".join(map(_readable, sizes)), [c_text(size) for size in sizes]
         stride = ""
         if array.stride:
             prototype.append(f"int64_t {array.name}_stride")
             stride = f", rows {array.name}_stride apart"
+        elif array.apart and _stride(function, array, shape_of) != shape_of[-1]:
+            stride = f", rows {_readable(array.apart(symbolic_sizes(function)))} apart"
         access = {"in": "read", "out": "written", "inout": "read and written"}[array.access]
         spoken.append(f"{array.name}: {array.meaning}; ({shape}){stride}, {access}")
     for number in call.numbers:
         prototype.append(f"{_C_TYPES[number.dtype]} {number.name}")
         spoken.append(f"{number.name}: {number.meaning}")
-    notes = [f"{name} is a multiple of {of}." for name, of in call.multiple_of.items()]
-    if call.covered:
-        notes.append(f"{call.covered.size} is at most {_most_covered(function)}.")
     return {
         "name": function.name,
         "meaning": call.meaning,
         "parameters": spoken,
-        "notes": notes,
+        "notes": function.kernel.notes(function.variants),
         "prototype": _prototype(function.name, [*prototype, "int threads"]),
     }
 
@@ -194,15 +204,6 @@ def _prototype(name: str, arguments: Sequence[str]) -> str:
     whole = [argument.replace(" ", "\0") for argument in arguments]
     lines = textwrap.wrap(f"int\0{name}({', '.join(whole)})", 96, subsequent_indent=" " * 4)
     return "\n".join(lines).replace("\0", " ")
-
-
-def _most_covered(function: Function) -> int:
-    """The largest size that the function takes at every vector length."""
-    most: dict[int, int] = {}
-    for variant in function.variants:
-        vlen_bits = variant.target.vlen_bits
-        most[vlen_bits] = max(most.get(vlen_bits, 0), variant.covers)
-    return min(most.values())
 
 
 def _array_parameter(function: Function, array: Array) -> str:

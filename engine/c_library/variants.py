@@ -3,93 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
-from engine.c_library.winners import LibraryWinner
-from foundation.config import Config, ParameterValue
+from engine.c_library.library_winner import LibraryWinner
+from engine.c_library.own_kernel import OwnKernel
+from engine.c_library.shipped_kernel import ShippedKernel
+from engine.c_library.variant import Function, LibraryKernel, Variant
 from foundation.errors import UserError
-from foundation.shapes import Shape
-from kernels.plain_calls import plain_call
-from kernels.plain_calls.call import PlainCall, config_at
-from kernels.registry import load_kernel
-from kernels.spec import KernelSpec, Problem
 from triton_rvv.targets.target import RVVTarget
 
-__all__ = ["Function", "Variant", "library_functions"]
-
-# The smallest size for which a block that covers it has code of its own.
-_LEAST_COVERED = 16
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A configuration of a kernel for one vector length.
-
-    Args:
-        target: what its code is made for.
-        config: the configuration.
-        shape: the sizes for which it is right, or near which it is taken.
-        covers: the largest size that its block covers; 0 if none has to be covered.
-        winner: what it comes from. Its configuration, target and shape may differ.
-        entry: the symbol of its code; variants that differ in their shape share one.
-    """
-
-    target: RVVTarget
-    config: Config
-    shape: Shape
-    covers: int
-    winner: LibraryWinner
-    entry: str = ""
-
-    @property
-    def is_tuned(self) -> bool:
-        """Whether exactly this was measured."""
-        winner = self.winner
-        return (self.config, self.target) == (winner.config, winner.target)
-
-
-@dataclass(frozen=True)
-class Function:
-    """A kernel with one element type, as the library has it: `name` in C."""
-
-    kernel: str
-    dtype: str
-    variants: tuple[Variant, ...]
-
-    @property
-    def name(self) -> str:
-        """Its name in C."""
-        return f"tuned_{self.kernel}_{self.dtype}"
-
-    @property
-    def spec(self) -> KernelSpec:
-        """The kernel."""
-        return load_kernel(self.kernel)
-
-    @property
-    def call(self) -> PlainCall:
-        """The kernel's plain call."""
-        return plain_call(self.kernel)
-
-    def problem(self, shape: Shape) -> Problem:
-        """The kernel at a shape."""
-        return Problem(self.spec, shape, self.dtype)
-
-    def constants(self, variant: Variant) -> dict[str, ParameterValue | None]:
-        """Of a variant's code: right for every size that the call takes.
-
-        A kernel may leave out masks where its blocks divide the sizes of the study; the sizes that
-        stand here for all others are odd, so that none is left out.
-        """
-        call = self.call
-        odd = {
-            name: (size // call.multiple_of.get(name, 1) | 1) * call.multiple_of.get(name, 1)
-            for name, size in variant.shape.items()
-        }
-        if call.covered is not None:
-            odd[call.covered.size] = max(variant.covers - 1, 1)
-        return dict(self.problem(odd).constants(variant.config))
+__all__ = ["library_functions"]
 
 
 def library_functions(winners: Sequence[LibraryWinner]) -> list[Function]:
@@ -98,26 +22,42 @@ def library_functions(winners: Sequence[LibraryWinner]) -> list[Function]:
     Where a function was not tuned at a vector length, it has the winners of the nearest one.
 
     Raises:
-        UserError: if boards with one vector length need different code.
+        UserError: if boards with one vector length need different code, or two kernels have one
+            name.
     """
     targets = _targets(winners)
-    names = sorted({(winner.kernel, winner.dtype) for winner in winners})
-    functions = []
-    for kernel, dtype in names:
-        empty = Function(kernel, dtype, ())
-        own = [winner for winner in winners if (winner.kernel, winner.dtype) == (kernel, dtype)]
-        variants = [v for target in targets for v in _variants(empty, own, target)]
-        functions.append(replace(empty, variants=_named(empty.name, variants)))
-    return functions
+    kernels = sorted({(winner.kernel, winner.dtype, winner.file) for winner in winners})
+    functions: dict[str, Function] = {}
+    for kernel, dtype, file in kernels:
+        own = [w for w in winners if (w.kernel, w.dtype, w.file) == (kernel, dtype, file)]
+        code = _own(file, dtype, own) if file else ShippedKernel(kernel, dtype)
+        name = f"tuned_{kernel.strip('_')}_{dtype}"
+        if name in functions:
+            raise UserError(
+                f"two kernels would be {name} in C, and one of them is in {file}: "
+                "export their studies to two libraries"
+            )
+        variants = code.variants([v for target in targets for v in _tuned(own, target)])
+        functions[name] = Function(name, dtype, code, _named(name, code, variants))
+    return list(functions.values())
 
 
-def _named(function: str, variants: Sequence[Variant]) -> tuple[Variant, ...]:
+def _own(file: str, dtype: str, winners: Sequence[LibraryWinner]) -> OwnKernel:
+    kernel = OwnKernel(file, dtype)
+    for winner in winners:
+        kernel.add(winner.config, winner.shape)
+    return kernel
+
+
+def _named(function: str, code: LibraryKernel, variants: Sequence[Variant]) -> tuple[Variant, ...]:
     """The variants with their entries."""
     entries: dict[object, str] = {}
+    named = []
     for variant in variants:
+        key = tuple(sorted(code.constants(variant).items(), key=str)), variant.target
         entry = f"{function}_vlen{variant.target.vlen_bits}_{len(entries)}"
-        entries.setdefault((variant.config, variant.target), entry)
-    return tuple(replace(v, entry=entries[v.config, v.target]) for v in variants)
+        named.append(replace(variant, entry=entries.setdefault(key, entry)))
+    return tuple(named)
 
 
 def _targets(winners: Sequence[LibraryWinner]) -> list[RVVTarget]:
@@ -134,55 +74,9 @@ def _targets(winners: Sequence[LibraryWinner]) -> list[RVVTarget]:
     return [targets[vlen_bits].target for vlen_bits in sorted(targets)]
 
 
-def _variants(
-    function: Function, winners: Sequence[LibraryWinner], target: RVVTarget
-) -> list[Variant]:
-    """One function's variants for one vector length."""
+def _tuned(winners: Sequence[LibraryWinner], target: RVVTarget) -> list[Variant]:
+    """One function's tuned variants for one vector length."""
     lengths = {winner.target.vlen_bits for winner in winners}
     nearest = min(lengths, key=lambda bits: (abs(math.log2(bits / target.vlen_bits)), bits))
-    tuned = [
-        Variant(target, w.config, w.shape, _covers(function, w.shape), w)
-        for w in winners
-        if w.target.vlen_bits == nearest
-    ]
-    return [*tuned, *_between(function, tuned)]
-
-
-def _covers(function: Function, shape: Shape) -> int:
-    covered = function.call.covered
-    return 0 if covered is None else _power_above(shape[covered.size])
-
-
-def _power_above(size: int) -> int:
-    return 1 << (size - 1).bit_length()
-
-
-def _between(function: Function, tuned: Sequence[Variant]) -> Iterator[Variant]:
-    """Variants for sizes that have to be covered, and that no winner covers closely."""
-    covered = function.call.covered
-    if covered is None:
-        return
-    known = {variant.covers for variant in tuned}
-    size = _LEAST_COVERED
-    while size <= covered.most:
-        if size not in known:
-            apart = min(abs(math.log2(covers / size)) for covers in known)
-            near = [v for v in tuned if abs(math.log2(v.covers / size)) == apart]
-            yield from _unique(_resized(function, variant, size) for variant in near)
-        size *= 2
-
-
-def _resized(function: Function, variant: Variant, size: int) -> Variant:
-    covered = function.call.covered
-    assert covered is not None
-    shape = {**variant.shape, covered.size: size}
-    config = config_at(function.problem(shape), variant.config, function.call)
-    return replace(variant, config=config, shape=shape, covers=size)
-
-
-def _unique(variants: Iterator[Variant]) -> list[Variant]:
-    """The first with each configuration and number of cores."""
-    first: dict[tuple[Config, int], Variant] = {}
-    for variant in variants:
-        first.setdefault((variant.config, variant.winner.cores), variant)
-    return list(first.values())
+    own = (winner for winner in winners if winner.target.vlen_bits == nearest)
+    return [Variant(target, winner.config, winner.shape, winner) for winner in own]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
-from dataclasses import dataclass
 
+from engine.c_library.library_winner import LibraryWinner
+from engine.c_library.own_kernel import OwnKernel
 from engine.run.stored_summary import stored_summary
+from engine.study.kernel_file import kernel_file_of
 from engine.study.trials import StoredTrials
 from engine.workers.devices import load_board
 from foundation.config import Config
@@ -14,76 +15,38 @@ from foundation.errors import UserError
 from foundation.shapes import Shape, as_shape
 from kernels.plain_calls import plain_call
 from kernels.registry import kernel_names, load_kernel
+from kernels.spec import KernelSpec
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import UNDER
 from rvv_runner.devices import board_names, known_board, known_boards
-from rvv_runner.usage import cores_in, without_cores
+from rvv_runner.usage import without_cores
 from triton_rvv.targets.target import RVVTarget, Target
 
-__all__ = ["LibraryWinner", "best_winners", "winners_of"]
-
-
-@dataclass(frozen=True)
-class LibraryWinner:
-    """The winner of a study at a shape, with all that a library says of where it is from.
-
-    Args:
-        kernel, dtype, shape, config: what runs, and where it was tuned.
-        target: what its code is made for.
-        study, device: where it was measured.
-        time_s: its time there; over several shapes, their geometric mean.
-        estimated: whether that comes from a model.
-        made_with: compiler, board model and kernel source, as short texts.
-    """
-
-    kernel: str
-    dtype: str
-    shape: Shape
-    config: Config
-    target: RVVTarget
-    study: str
-    device: str
-    time_s: float
-    estimated: bool
-    made_with: str
-
-    @property
-    def cores(self) -> int:
-        """Of the device that ran the kernel at once."""
-        return cores_in(self.device)
-
-
-def best_winners(winners: Iterable[LibraryWinner]) -> list[LibraryWinner]:
-    """The winner of each kernel, element type, target and shape, in a fixed order.
-
-    Of two for the same, a measured time takes precedence over an estimated one, then the faster.
-    """
-    best: dict[object, LibraryWinner] = {}
-    for winner in sorted(winners, key=lambda w: (_place(w), w.estimated, w.time_s, w.study)):
-        best.setdefault(_place(winner), winner)
-    return list(best.values())
-
-
-def _place(winner: LibraryWinner) -> tuple[object, ...]:
-    sizes = tuple(sorted(winner.shape.items()))
-    target = winner.target
-    return winner.kernel, winner.dtype, target.vlen_bits, str(target), winner.cores, sizes
+__all__ = ["winners_of"]
 
 
 def winners_of(study: StoredTrials) -> list[LibraryWinner]:
     """The study's winner at each of its shapes; none if no configuration was correct.
 
     Raises:
-        UserError: for a study of a kernel without a plain call, of another device than a RISC-V
-            board, or of a kernel whose source has changed.
+        UserError: for a study of a shipped kernel without a plain call, of another device than a
+            RISC-V board, or of a kernel whose source has changed.
     """
     trials = [trial for trial in study.changes() if trial.has_outcome]
     best = stored_summary(study, trials).winner
     if best is None or best.time_s is None:
         return []
     kernel, device = str(study.attribute("kernel")), str(study.attribute("device"))
-    _check_kernel(study, kernel)
-    _check_sense(study, kernel, best.config)
+    target = _target(study.study_name, device)
+    file = "" if kernel in kernel_names() else kernel_file_of(study)
+    spec = load_kernel(file or kernel)
+    _check_kernel(study, spec)
+    _check_sense(study, spec, best.config)
+    shapes = _shapes(study)
+    if file:
+        own = OwnKernel(file, str(study.attribute("dtype")))
+        for shape in shapes:
+            own.add(best.config, shape)
     made_with = study.attribute("made_with")
     parts = made_with if isinstance(made_with, dict) else {}
     return [
@@ -92,14 +55,15 @@ def winners_of(study: StoredTrials) -> list[LibraryWinner]:
             dtype=str(study.attribute("dtype")),
             shape=shape,
             config=best.config,
-            target=_target(study.study_name, device),
+            target=target,
             study=study.study_name,
             device=device,
             time_s=best.time_s,
             estimated=bool(best.attributes.get("estimated")),
             made_with=", ".join(f"{name} {value}" for name, value in parts.items()),
+            file=file,
         )
-        for shape in _shapes(study)
+        for shape in shapes
     ]
 
 
@@ -109,32 +73,28 @@ def _shapes(study: StoredTrials) -> list[Shape]:
     return [shape for shape in shapes if shape is not None]
 
 
-def _check_sense(study: StoredTrials, kernel: str, config: Config) -> None:
+def _check_sense(study: StoredTrials, spec: KernelSpec, config: Config) -> None:
     """Anybody who may write to a storage may have made its studies."""
-    spec, sizes = load_kernel(kernel), set(plain_call(kernel).sizes)
+    sizes = set(spec.default_shape if spec.file else plain_call(spec.name).sizes)
     fixed = () if callable(spec.constants) else spec.constants  # a plain call relies on these
     is_config = set(config) <= set(spec.kernel.arg_names) - set(fixed)
     is_shape = bool(_shapes(study)) and all(set(shape) == sizes for shape in _shapes(study))
     if not (is_config and is_shape and study.attribute("dtype") in spec.dtypes):
         raise UserError(
             f"the study {study.study_name} has a shape, an element type or parameters that "
-            f"{kernel} does not have: leave it out"
+            f"{spec.name} does not have: leave it out"
         )
 
 
-def _check_kernel(study: StoredTrials, kernel: str) -> None:
-    if kernel not in kernel_names():
-        raise UserError(
-            f"{kernel} is a kernel of your own, and the C library holds the shipped ones: compile "
-            "its file with `rvv-tune compile`, and link the object (docs/reference/launcher.md)"
-        )
-    plain_call(kernel)
+def _check_kernel(study: StoredTrials, spec: KernelSpec) -> None:
+    if spec.file is None:
+        plain_call(spec.name)
     made_with = study.attribute("made_with")
     source = made_with.get("kernel source") if isinstance(made_with, dict) else None
-    if source != load_kernel(kernel).source_digest:
+    if source != spec.source_digest or study.attribute("kernel") != spec.name:
         raise UserError(
-            f"the study {study.study_name} tuned another source of {kernel} than this one: "
-            f"tune {kernel} again, or leave the study out"
+            f"the study {study.study_name} tuned another source of {spec.name} than this one: "
+            f"tune {spec.name} again, or leave the study out"
         )
 
 

@@ -40,6 +40,7 @@ def identity_of(
         more_shapes=tuple(other.shape for other in more_problems),
         objectives=objectives,
         space_name=problem.space_name,
+        kernel_file=problem.spec.file or "",
     )
 
 

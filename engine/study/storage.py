@@ -37,6 +37,7 @@ from search_spaces.space import SearchSpace
 
 __all__ = [
     "FORMAT_VERSION",
+    "KERNEL_FILE",
     "SPACE_NAME",
     "StudyIdentity",
     "open_study",
@@ -49,6 +50,9 @@ FORMAT_VERSION = 2
 
 # The attribute of a study whose search space is not its kernel's own: the space's name.
 SPACE_NAME = "space_name"
+
+# The attribute of a study of a user's own kernel: the file's path as it was given last.
+KERNEL_FILE = "kernel_file"
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,8 @@ class StudyIdentity:
         more_shapes: the other shapes of a study that looks for one configuration for several.
         objectives: names of the objectives to minimise, the time first.
         space_name: of the search space, if it is not the kernel's own.
+        kernel_file: of a user's own kernel, as `load_kernel` takes it; it is stored, and another
+            place of the same kernel is the same study.
     """
 
     kernel: str
@@ -78,6 +84,7 @@ class StudyIdentity:
     more_shapes: tuple[Mapping[str, int], ...] = ()
     objectives: tuple[str, ...] = (TIME_S,)
     space_name: str = ""
+    kernel_file: str = ""
 
     @property
     def shapes(self) -> tuple[Mapping[str, int], ...]:
@@ -164,6 +171,8 @@ def open_study(
         _check_is_ours(opened, name, identity)
         study = make_study(opened, name, identity.objectives)
         wanted = {**identity.attributes(), "space": _fingerprint(space)}
+        if identity.kernel_file:
+            wanted[KERNEL_FILE] = identity.kernel_file
         for key, value in wanted.items():
             if study.user_attrs.get(key) != value:
                 study.set_user_attr(key, value)

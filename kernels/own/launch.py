@@ -27,6 +27,9 @@ from kernels.values import TORCH_TYPES, current_data_set
 
 __all__ = ["Launch", "descriptors_of", "tensor_of"]
 
+# Numbers that stand for any, while torch traces the file's functions.
+_TRACED = torch.SymInt | torch.SymFloat | torch.SymBool
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -74,7 +77,7 @@ class Launch:
             UserError: like `values`.
         """
         # What a hook does to contents, such as to clear them, it does in every configuration.
-        return self._hooked(self._given(fill), first_entry(self.file, self._known()))
+        return self._hooked(self.unhooked(fill), first_entry(self.file, self._known()))
 
     def descriptors(self) -> dict[str, TensorDescriptor]:
         """The parameters that are tensor descriptors, with the blocks of this configuration.
@@ -82,7 +85,7 @@ class Launch:
         Raises:
             UserError: like `values`.
         """
-        given = self._hooked(self._given(), entry_of(self.file, self._known(), self.config))
+        given = self._hooked(self.unhooked(), entry_of(self.file, self._known(), self.config))
         return descriptors_of(given)
 
     def _hooked(self, given: dict[str, Any], entry: Any) -> dict[str, Any]:
@@ -92,8 +95,9 @@ class Launch:
                 entry.pre_hook({**given, **entry.all_kwargs()})
         return given
 
-    def _given(self, fill: int | None = None) -> dict[str, Any]:
-        """What the file's `arguments` returns or its `call` launches, in the kernel's order."""
+    def unhooked(self, fill: int | None = None) -> dict[str, Any]:
+        """What the file's `arguments` returns or its `call` launches, in the kernel's order, before
+        any `pre_hook`."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(current_data_set())
             with filled_uninitialised(current_data_set() if fill is None else fill):
@@ -141,10 +145,7 @@ class Launch:
         Raises:
             UserError: if `grid` does not return one to three positive integers.
         """
-        made = self._grid()
-        meta = {**self.shape, **values, **self.constants(values), **self.config}
-        with mistakes_of(self.file.path, "fails in grid"):
-            sizes = made(meta) if callable(made) else made
+        sizes = self.programs(values)
         found = tuple(sizes) if isinstance(sizes, tuple | list) else (sizes,)
         whole = all(isinstance(size, int) and size > 0 for size in found)
         if not whole or not 1 <= len(found) <= 3:
@@ -154,6 +155,13 @@ class Launch:
             )
         x, y, z = (*found, 1, 1)[:3]
         return (x, y, z)
+
+    def programs(self, values: Mapping[str, Any]) -> Any:
+        """What the file says of the number of programs, as it says it."""
+        made = self._grid()
+        meta = {**self.shape, **values, **self.constants(values), **self.config}
+        with mistakes_of(self.file.path, "fails in grid"):
+            return made(meta) if callable(made) else made
 
     def _grid(self) -> Any:
         """The file's function `grid`, or what its `call` launches."""
@@ -209,7 +217,7 @@ class Launch:
             value = tensor_of(given[name])
             if getattr(given[name], "round_f32_to_tf32", False):
                 raise UserError(f"{path}: {name} has round_f32_to_tf32, which is not supported")
-            if not isinstance(value, torch.Tensor | int | float | None):
+            if not isinstance(value, torch.Tensor | int | float | _TRACED | None):
                 raise UserError(
                     f"{path}: {name} is neither a tensor nor a number nor None: {value!r}"
                 )

@@ -22,15 +22,16 @@ def run_job(given: Path, found: Path) -> None:
     job = torch.load(given, weights_only=False)
     if os.environ["TRITON_INTERPRET"] == "1":
         _wrap_floats()
-    elif not any(_is_on_gpu(value) for value in job["runs"][0].values()):
+    elif not any(_is_on_gpu(value) for value in job["runs"][0]["values"].values()):
         import triton_rvv
 
         triton_rvv.activate("host")
     kernel = read_kernel_file(Path(job["path"]), job["kernel"]).function
-    for values in job["runs"]:
-        described = {n: TensorDescriptor(values[n], *d) for n, d in job["descriptors"].items()}
-        kernel[job["grid"]](**{**values, **described}, **_not_in(job["constants"], values))
-    torch.save([_tensors(values) for values in job["runs"]], found)
+    for run in job["runs"]:
+        values = run["values"]
+        described = {n: TensorDescriptor(values[n], *d) for n, d in run["descriptors"].items()}
+        kernel[run["grid"]](**{**values, **described}, **_not_in(run["constants"], values))
+    torch.save([_tensors(run["values"]) for run in job["runs"]], found)
 
 
 def _wrap_floats() -> None:

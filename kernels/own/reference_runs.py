@@ -15,11 +15,21 @@ from typing import Any
 import torch
 
 from foundation.scratch import scratch_folder
+from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
 from kernels.own.reference_process import ReferenceProcess
 from kernels.own.strides import copied, memory_of, view_of
 
-__all__ = ["NARROW", "REFERENCE_LIMIT_S", "RunFailed", "Way", "runs", "ways_of", "widened"]
+__all__ = [
+    "NARROW",
+    "REFERENCE_LIMIT_S",
+    "RunFailed",
+    "Way",
+    "checked_runs",
+    "runs",
+    "ways_of",
+    "widened",
+]
 
 _LIMIT_S = 120.0
 NARROW = (torch.bfloat16, torch.float16)
@@ -94,10 +104,7 @@ def runs(
         UserError: for a mistake in the file.
     """
     first = dict(values[0])
-    job = {
-        "path": str(launch.file.path),
-        "kernel": launch.file.kernel,
-        "runs": [_copied(widened(each) if way.widens else each) for each in values],
+    shared = {
         "constants": {**launch.constants(first), **launch.config},
         "grid": launch.grid(first),
         "descriptors": {
@@ -105,14 +112,37 @@ def runs(
             for name, d in launch.descriptors().items()
         },
     }
-    return _run(job, way)
+    each = [{"values": _copied(widened(v) if way.widens else v), **shared} for v in values]
+    return _run(launch.file, each, way.interprets, {})
 
 
-def _run(job: dict[str, Any], way: Way) -> list[dict[str, torch.Tensor]]:
+def checked_runs(launches: Sequence[Launch]) -> list[dict[str, torch.Tensor]]:
+    """The tensors after a run of each of several launches of a kernel, compiled for this machine.
+
+    Args:
+        launches: of one file, without tensor descriptors.
+
+    Raises:
+        RunFailed: if one fails, takes too long, or accesses memory outside of its tensors.
+        UserError: for a mistake in the file.
+    """
+    each = []
+    for launch in launches:
+        values = launch.values()
+        constants = {**launch.constants(values), **launch.config}
+        grid = launch.grid(values)
+        each.append({"values": values, "constants": constants, "grid": grid, "descriptors": {}})
+    return _run(launches[0].file, each, False, {"TRITON_RVV_SANITIZE": "1"})
+
+
+def _run(
+    file: KernelFile, runs_of_it: list[dict[str, Any]], interprets: bool, more: Mapping[str, str]
+) -> list[dict[str, torch.Tensor]]:
+    job = {"path": str(file.path), "kernel": file.kernel, "runs": runs_of_it}
     with scratch_folder("reference-") as folder:
         given, found, errors = folder / "given", folder / "found", folder / "errors"
         torch.save(job, given)
-        environment = {**os.environ, "TRITON_INTERPRET": "1" if way.interprets else "0"}
+        environment = {**os.environ, "TRITON_INTERPRET": "1" if interprets else "0", **more}
         try:
             status = _PROCESS.run(given, found, errors, environment, _LIMIT_S)
         except TimeoutError:

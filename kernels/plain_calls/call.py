@@ -1,7 +1,7 @@
 """A kernel's plain call: its sizes, arrays and numbers, and what the kernel's arguments are then.
 
 Functions of sizes are called with integers, or with expressions in place of them
-(`engine.c_library.expressions`), so they may only add, subtract, multiply and divide.
+(`foundation.c_expressions`), so they may only add, subtract, multiply and divide.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ class Array:
         access: "in" is read, "out" is written, "inout" is both.
         dtype: element type, by Triton's short name; "" for that of the call.
         dtype_of: by the call's element type, where it is another one for some.
+        apart: elements between the starts of two rows, where the sizes decide it; None for rows
+            that follow one another, or are `stride` apart.
+        also: the kernel's other parameters for its address.
     """
 
     name: str
@@ -43,6 +46,8 @@ class Array:
     access: Literal["in", "out", "inout"] = "in"
     dtype: str = ""
     dtype_of: Mapping[str, str] = field(default_factory=dict)
+    apart: Callable[[Sizes], Any] | None = None
+    also: tuple[str, ...] = ()
 
     def element_type(self, dtype: str) -> str:
         """Its element type in a call with element type `dtype`."""
@@ -100,6 +105,7 @@ class PlainCall:
         integers: the kernel's other integer arguments, from the sizes.
         covered: the size that one block of the kernel has to cover; None if there is none.
         multiple_of: sizes that have to be a multiple of a number.
+        integer_types: Triton's names of their types, where these are not "i32".
         unused: element types of the kernel's other addresses, which no configuration of a
             processor reads or writes: they are NULL.
         rooms: what else the kernel writes to.
@@ -112,6 +118,7 @@ class PlainCall:
     numbers: tuple[Number, ...] = ()
     covered: Covered | None = None
     multiple_of: Mapping[str, int] = field(default_factory=dict)
+    integer_types: Mapping[str, str] = field(default_factory=dict)
     unused: Mapping[str, str] = field(default_factory=dict)
     rooms: tuple[Room, ...] = ()
 

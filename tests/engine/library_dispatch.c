@@ -28,20 +28,23 @@ static void large(const int64_t *sizes, int64_t grid[3]) {
     (void)sizes, grid[0] = 7, grid[1] = 5, grid[2] = 3;
 }
 
+static int to_64(const int64_t *sizes) { return sizes[1] <= 64; }
+static int to_256(const int64_t *sizes) { return 64 < sizes[1] && sizes[1] <= 256; }
+
 static const struct tuned_variant variants[] = {
-    {kernel, one, NULL, 128, 1 << 20, {1, 1}, 1},
-    {kernel, large, NULL, 256, 256, {16, 256}, 1},
-    {kernel, one, NULL, 256, 256, {1024, 256}, 1},
-    {kernel, one, NULL, 256, 64, {16, 64}, 1},
-    {kernel, large, NULL, 256, 64, {1024, 64}, 1},
+    {kernel, one, NULL, NULL, 128, {1, 1}, 1},
+    {kernel, large, NULL, to_256, 256, {16, 256}, 1},
+    {kernel, one, NULL, to_256, 256, {1024, 256}, 1},
+    {kernel, one, NULL, to_64, 256, {16, 64}, 1},
+    {kernel, large, NULL, to_64, 256, {1024, 64}, 1},
 };
-static const struct tuned_function function = {variants, 5, 2, 1};
+static const struct tuned_function function = {variants, 5, 2};
 
 static const struct tuned_variant of_cores[] = {
-    {kernel, one, NULL, 256, 0, {64, 64}, 1},
-    {kernel, large, NULL, 256, 0, {64, 64}, 4},
+    {kernel, one, NULL, NULL, 256, {64, 64}, 1},
+    {kernel, large, NULL, NULL, 256, {64, 64}, 4},
 };
-static const struct tuned_function tuned_on_cores = {of_cores, 2, 2, -1};
+static const struct tuned_function tuned_on_cores = {of_cores, 2, 2};
 
 /* FUNCTION rows columns threads: prints the status, and what its programs added up to. */
 int main(int argc, char **argv) {

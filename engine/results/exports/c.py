@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from engine.c_library.library_winner import LibraryWinner
 from engine.c_library.package import write_library
-from engine.c_library.winners import LibraryWinner, winners_of
+from engine.c_library.winners import winners_of
 from engine.results.tuned_shape import UnfitStudyError
 from engine.study.trials import StoredTrials
 from foundation.errors import UserError

@@ -1,0 +1,224 @@
+"""A kernel of a user's file as the C library needs it, traced to formulas of its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engine.c_library.variant import Variant
+from foundation.c_expressions import Expression, Operand, c_text, compared
+from foundation.config import Config, ParameterValue
+from foundation.errors import UserError
+from foundation.shapes import Shape
+from kernels.own.accesses import accesses_of
+from kernels.own.kernel_file import read_kernel_file
+from kernels.own.kernel_path import split_path
+from kernels.own.launch import Launch
+from kernels.plain_calls.call import PlainCall, Sizes
+from kernels.registry import load_kernel
+from kernels.traced.call import traced_call
+from kernels.traced.formulas import Formula, UntranslatedError
+from kernels.traced.launch import TracedLaunch, traced_launch
+from kernels.traced.right_sizes import Limit, limits_of
+
+__all__ = ["OwnKernel"]
+
+_LARGEST_I32 = 2**31 - 1
+# Blocks that have to cover a size: up to which one there is code, unless more was tuned.
+_MOST_COVERED = 4096
+
+
+class OwnKernel:
+    """The kernel of a user's file with one element type.
+
+    Args:
+        file: as `load_kernel` takes it.
+        dtype: Triton's name of the element type.
+
+    Raises:
+        UserError: if the file cannot be read, or launches no kernel by functions of its own.
+    """
+
+    may_lack_variants = True
+
+    def __init__(self, file: str, dtype: str) -> None:
+        if not load_kernel(file).launch_functions:
+            raise UserError(
+                f"{file} has a SPEC or a function build, and a C function is made from a file "
+                "with arguments or call, as docs/reference/kernel_file.md has them"
+            )
+        self._file = read_kernel_file(*split_path(file))
+        self._dtype = dtype
+        self._launches: dict[object, TracedLaunch] = {}
+        self._calls: list[PlainCall] = []
+        self._found: dict[object, tuple[Limit, ...] | None] = {}
+        self.name = self._file.name
+        self.function = self._file.function
+
+    def add(self, config: Config, shape: Shape) -> None:
+        """Take a winner into account.
+
+        Raises:
+            UserError: if it cannot be called from C.
+        """
+        launch = self._launch(config, shape)
+        accesses = accesses_of(Launch(self._file, shape, self._dtype, config))
+        call = traced_call(self._file, launch, accesses)
+        text = self._text(call)
+        if any(self._text(other) != text for other in self._calls):
+            raise UserError(
+                f"{self._file.path}: {self._file.maker().__name__} makes other arguments at "
+                f"{dict(shape)} than at another tuned shape, and a C function has one list of them"
+            )
+        self._calls.append(call)
+
+    @property
+    def call(self) -> PlainCall:
+        """That of all winners: an array that one of them writes is written."""
+        first, *others = self._calls
+        arrays = list(first.arrays)
+        for other in others:
+            for number, (one, two) in enumerate(zip(arrays, other.arrays, strict=True)):
+                if one.access != two.access:
+                    arrays[number] = replace(one, access="inout")
+        return replace(first, arrays=tuple(arrays))
+
+    def variants(self, tuned: Sequence[Variant]) -> list[Variant]:
+        """The tuned ones, and others for sizes at which the file gives other constants."""
+        every = [*tuned, *(other for variant in tuned for other in self._others(variant))]
+        return [v for v in every if self.is_tuned(v) or self._limits(v) is not None]
+
+    def constants(self, variant: Variant) -> dict[str, ParameterValue | None]:
+        """What the file gives at the variant's sizes, and the configuration."""
+        found = self._launch(variant.config, variant.shape).constants
+        return {name: _value(value, variant.shape) for name, value in found.items()}
+
+    def grid(self, variant: Variant, sizes: Sizes) -> Sequence[Operand]:
+        """The file's grid as formulas."""
+        return self._at(self._launch(variant.config, variant.shape).grid, sizes)
+
+    def room_elements(self, variant: Variant, sizes: Sizes) -> Sequence[Operand]:
+        """None: all memory is the caller's."""
+        return ()
+
+    def conditions(self, variant: Variant, sizes: Sizes) -> Sequence[Operand]:
+        """There is something to run, what the file decided by the variant's sizes is decided so,
+        and the code was found right for such sizes."""
+        runs = [compared(1, "<=", size) for size in sizes.values()]
+        runs += [compared(1, "<=", count) for count in self.grid(variant, sizes)]
+        return [*runs, *self._decided(variant, sizes), *self._found_right(variant, sizes)]
+
+    def _decided(self, variant: Variant, sizes: Sizes) -> list[Operand]:
+        """What the code of the variant takes for granted, and the types of its numbers."""
+        launch = self._launch(variant.config, variant.shape)
+        conditions = self._at(launch.conditions, sizes)
+        for value in launch.constants.values():
+            if isinstance(value, Formula):
+                decided = value.at(variant.shape)
+                conditions.append(compared(self._at_sizes(value.at, sizes), "==", decided))
+        numbers = [v for v in launch.integers.values() if isinstance(v, Formula)]
+        computed = [number for number in numbers if not number.is_size]
+        return [*conditions, *(compared(n, "<=", _LARGEST_I32) for n in self._at(computed, sizes))]
+
+    def _found_right(self, variant: Variant, sizes: Sizes) -> list[Operand]:
+        limits = self._limits(variant)
+        if limits is None:  # wrong on this machine, and not on the board
+            limits = tuple(Limit(name, "equal to", s) for name, s in variant.shape.items())
+        return [limit.holds(sizes) for limit in limits]
+
+    def is_tuned(self, variant: Variant) -> bool:
+        """Whether exactly this was measured."""
+        winner = variant.winner
+        return (variant.shape, variant.target) == (winner.shape, winner.target)
+
+    def notes(self, variants: Sequence[Variant]) -> list[str]:
+        """The sizes for which there is code, where that is not any."""
+        sizes = _symbols(self._calls[0])
+        every = []
+        for variant in variants:
+            limited = [*self._decided(variant, sizes), *self._found_right(variant, sizes)]
+            texts = [_in_words(c_text(one)) for one in limited if isinstance(one, Expression)]
+            every.append(" and ".join(dict.fromkeys(texts)))
+        if "" in every:
+            return []
+        return ["There is code where", *(f"- {one}" for one in dict.fromkeys(every))]
+
+    def _others(self, tuned: Variant) -> Iterator[Variant]:
+        seen = {_key(self.constants(tuned))}
+        for shape in self._deciding_shapes(tuned):
+            other = replace(tuned, shape=shape)
+            key = _key(self.constants(other))
+            if key not in seen:
+                seen.add(key)
+                yield other
+
+    def _deciding_shapes(self, tuned: Variant) -> Iterator[Shape]:
+        """Shapes at which the file may give other constants than at the tuned one."""
+        constants = self._launch(tuned.config, tuned.shape).constants.values()
+        for formula in (value for value in constants if isinstance(value, Formula)):
+            for size in sorted(formula.symbols):
+                yield {**tuned.shape, size: tuned.shape[size] | 1}
+                power = 1
+                while formula.has_powers and power < 2 * max(_MOST_COVERED, tuned.shape[size]):
+                    yield {**tuned.shape, size: power}
+                    yield {**tuned.shape, size: max(power - 1, 1)}
+                    power *= 2
+
+    def _limits(self, variant: Variant) -> tuple[Limit, ...] | None:
+        """Those of `limits_of`, which runs the kernel; they are the same for every target."""
+        constants = self.constants(variant)
+        key = _key(constants), tuple(variant.shape.items())
+        if key not in self._found:
+            blocks = [v for v in constants.values() if type(v) is int]
+            self._found[key] = limits_of(
+                lambda shape: Launch(self._file, shape, self._dtype, variant.config),
+                variant.shape,
+                blocks,
+                lambda shape: all(self._decided(variant, shape)),
+            )
+        return self._found[key]
+
+    def _launch(self, config: Config, shape: Shape) -> TracedLaunch:
+        key = config, tuple(shape.items())
+        if key not in self._launches:
+            self._launches[key] = traced_launch(self._file, shape, self._dtype, config)
+        return self._launches[key]
+
+    def _text(self, call: PlainCall) -> str:
+        """All of a call but what is read and what is written."""
+        sizes = _symbols(call)
+        arrays = [(a.name, a.dtype, a.also, self._at_sizes(a.shape, sizes)) for a in call.arrays]
+        apart = [self._at_sizes(a.apart, sizes) for a in call.arrays if a.apart]
+        return repr((arrays, apart, self._at_sizes(call.integers, sizes), call.numbers))
+
+    def _at(self, formulas: Sequence[Formula], sizes: Sizes) -> list[Any]:
+        return [self._at_sizes(formula.at, sizes) for formula in formulas]
+
+    def _at_sizes(self, function: Any, sizes: Sizes) -> Any:
+        try:
+            return function(sizes)
+        except UntranslatedError as error:
+            raise UserError(
+                f"{self._file.path} computes {error} from its sizes, which has no equal in C: "
+                "use +, -, *, //, %, min, max, triton.cdiv and triton.next_power_of_2"
+            ) from error
+
+
+def _symbols(call: PlainCall) -> dict[str, Any]:
+    return {name: Expression(name) for name in call.sizes}
+
+
+def _value(value: Any, shape: Shape) -> Any:
+    if not isinstance(value, Formula):
+        return value
+    found = value.at(shape)
+    return bool(found) if value.is_condition else found
+
+
+def _in_words(condition: str) -> str:
+    return condition[1:-1].replace("tuned_power_above", "next_power_of_2")
+
+
+def _key(constants: dict[str, ParameterValue | None]) -> str:
+    return repr(sorted(constants.items()))

@@ -1,0 +1,247 @@
+"""For which sizes a configuration is right, found by running it at drawn sizes on this machine.
+
+A block may have to cover a row, a kernel without masks needs whole blocks, and a file says neither.
+So outputs are compared with the file's `reference` beyond every block, at sizes that no block
+divides, and at 1. Where they are wrong, limits are tried, and run on both of their sides.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from foundation.c_expressions import Operand, compared, power_above, remainder
+from foundation.errors import UserError
+from kernels.own.expected import ExpectedOutput, expected_outputs
+from kernels.own.launch import Launch
+from kernels.own.reference_runs import RunFailed, checked_runs
+from kernels.own.tolerance import relative_tolerance
+
+__all__ = ["Limit", "limits_of"]
+
+_SEED = 20261127
+_MOST_ELEMENTS = 1 << 22  # of all tensors of a drawn run
+_MOST_TRIED = 256  # shapes, of which the first is taken that may be run
+_LARGEST = 1 << 20  # of a drawn size
+
+Shape = Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What has to hold of one size.
+
+    Args:
+        size: its name.
+        kind: "at most", "a multiple of" or "equal to".
+        value: of which.
+    """
+
+    size: str
+    kind: str
+    value: int
+
+    def holds(self, sizes: Mapping[str, Operand]) -> Operand:
+        """Whether it does, 1 or 0; an expression of C if the sizes are."""
+        size = sizes[self.size]
+        if self.kind == "at most":
+            return compared(size, "<=", self.value)
+        if self.kind == "equal to":
+            return compared(size, "==", self.value)
+        return compared(remainder(size, self.value), "==", 0)
+
+
+def limits_of(
+    launch_at: Callable[[Shape], Launch],
+    tuned: Shape,
+    blocks: Sequence[int],
+    allowed: Callable[[Shape], bool],
+) -> tuple[Limit, ...] | None:
+    """What has to hold of sizes for a configuration to be right.
+
+    Args:
+        launch_at: the configuration at a shape.
+        tuned: a shape for which it is right.
+        blocks: the integers among its constants.
+        allowed: whether a shape is one for which the code is made.
+
+    Returns:
+        Limits that held in every run; if no others did, every size is that of `tuned`. So it is
+        without a reference, as the kernel in its place might be as wrong, and where the kernel
+        cannot be run on this machine. None if it is wrong at `tuned`.
+    """
+    exact = tuple(Limit(name, "equal to", size) for name, size in tuned.items())
+    runner = _Runner(launch_at, allowed)
+    if launch_at(tuned).file.optional("reference") is None or not runner.fits(tuned):
+        return exact
+    draws = _Draws(tuned, blocks, runner.fits)
+    drawn = draws.together(())
+    if runner.is_right([tuned, *drawn]):
+        return draws.reached(drawn)
+    if not runner.is_right([tuned]):
+        return exact if runner.failed else None
+    limits = tuple(filter(None, (draws.limit(name, runner) for name in tuned)))
+    drawn = draws.together(limits)
+    return (*limits, *draws.reached(drawn, limits)) if runner.is_right(drawn) else exact
+
+
+class _Runner:
+    """Runs a configuration at shapes, and compares what it leaves with the reference."""
+
+    def __init__(
+        self, launch_at: Callable[[Shape], Launch], allowed: Callable[[Shape], bool]
+    ) -> None:
+        self._launch_at = launch_at
+        self._allowed = allowed
+        self.failed = False  # the last run, which left nothing to compare
+
+    def fits(self, shape: Shape) -> bool:
+        """Whether the code is made for a shape, and a run of it is short."""
+        if not self._allowed(shape):
+            return False
+        try:
+            launch = self._launch_at(shape)
+            values = launch.values()
+            launch.grid(values)
+        except UserError:  # such as sizes that have to divide each other
+            return False
+        tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
+        return sum(t.numel() for t in tensors) <= _MOST_ELEMENTS
+
+    def is_right(self, shapes: Sequence[Shape]) -> bool:
+        """Whether it is at all of them."""
+        launches = [self._launch_at(shape) for shape in shapes]
+        try:
+            expected = [expected_outputs(launch, with_unnamed=False) for launch in launches]
+            self.failed = False
+            found = checked_runs(launches) if launches else []
+        except (RunFailed, UserError):
+            self.failed = True
+            return False
+        pairs = zip(expected, found, strict=True)
+        return all(
+            _is_near(after[name], output)
+            for outputs, after in pairs
+            for name, output in outputs.items()
+        )
+
+
+def _is_near(found: torch.Tensor, expected: ExpectedOutput) -> bool:
+    if expected.slack is None:
+        return bool(torch.equal(found, expected.tensor))
+    wanted = expected.tensor.double()
+    allowed = relative_tolerance(expected.rounded_to) * wanted.abs() + expected.slack.double()
+    off = (found.double() - wanted).abs()
+    same = (found.double() == wanted) | (found.isnan() & wanted.isnan())
+    return bool((same | (off <= allowed)).all())
+
+
+class _Draws:
+    """Shapes that tell for which sizes a configuration is right.
+
+    Args:
+        tuned, blocks: as of `limits_of`.
+        fits: whether a shape may be run.
+    """
+
+    def __init__(self, tuned: Shape, blocks: Sequence[int], fits: Callable[[Shape], bool]) -> None:
+        self._tuned = tuned
+        self._blocks = sorted({block for block in blocks if 1 < block <= _LARGEST})
+        self._fits = fits
+        self._random = random.Random(_SEED)
+
+    def together(self, limits: Sequence[Limit]) -> list[Shape]:
+        """Shapes in which all sizes differ from the tuned ones, within limits: each size beyond all
+        blocks, while the others are small and while they are too, and 1; all beyond a block."""
+        drawn: list[dict[str, int]] = [{name: self._middle() for name in self._tuned}]
+        for name in self._tuned:
+            others = [n for n in self._tuned if n != name]
+            drawn.append({name: self._beyond(), **{n: self._small() for n in others}})
+            drawn.append({name: self._beyond(), **{n: self._beyond() + 2 for n in others}})
+            drawn.append({name: 1, **{n: self._middle() for n in others}})
+        shapes = (self._within(shape, limits) for shape in drawn)
+        return [dict(shape) for shape in dict.fromkeys(tuple(s.items()) for s in shapes if s)]
+
+    def limit(self, name: str, runner: _Runner) -> Limit | None:
+        """The widest limit of one size under which the configuration is right; None for none."""
+        most = [Limit(name, "at most", b) for b in reversed(self._reaches())]
+        several = [Limit(name, "a multiple of", b) for b in self._blocks]
+        for limit in (None, *several, *most):
+            shapes = self._of_one(name, limit)
+            if len(shapes) > 1 and runner.is_right(shapes):
+                return limit
+        return Limit(name, "equal to", self._tuned[name])
+
+    def _of_one(self, name: str, limit: Limit | None) -> list[Shape]:
+        """Shapes in which one size differs from the tuned ones."""
+        drawn = (self._beyond(), self._middle(), self._small(), 1, *self._edges(name, up=True))
+        sizes = dict.fromkeys(self._limited(size, limit) for size in drawn)
+        # A size may have to be no larger than others, such as the distance of rows.
+        larger = dict.fromkeys(self._tuned, self._beyond() + 2)
+        shapes = ([{**others, name: size} for others in (self._tuned, larger)] for size in sizes)
+        fitting = (next(filter(self._fits, both), None) for both in shapes)
+        return [shape for shape in fitting if shape is not None]
+
+    def reached(self, shapes: Sequence[Shape], limits: Sequence[Limit] = ()) -> tuple[Limit, ...]:
+        """That sizes without limits are at most the largest ones of some shapes, where none of
+        those is beyond all blocks."""
+        limited = {limit.size for limit in limits}
+        most = {n: max(shape[n] for shape in (*shapes, self._tuned)) for n in self._tuned}
+        return tuple(
+            Limit(name, "at most", size)
+            for name, size in most.items()
+            if name not in limited and size < self._beyond()
+        )
+
+    def _within(self, shape: Shape, limits: Sequence[Limit]) -> Shape | None:
+        """The shape within limits, or the first near it for which the code is made."""
+        of_size = {limit.size: limit for limit in limits}
+        options = []
+        for name, size in shape.items():
+            near = self._edges(name, up=size > self._tuned[name])
+            limited = [self._limited(each, of_size.get(name)) for each in (size, *near)]
+            options.append(dict.fromkeys((*limited, self._tuned[name])))
+        for sizes in itertools.islice(itertools.product(*options), _MOST_TRIED):
+            tried = dict(zip(shape, sizes, strict=True))
+            if self._fits(tried):
+                return {name: tried[name] for name in self._tuned}
+        return None
+
+    def _edges(self, name: str, *, up: bool) -> tuple[int, ...]:
+        """Sizes between the same powers of two as the tuned one, from above or from below."""
+        power = int(power_above(self._tuned[name]))
+        edges = (power, power - 1, power // 2 + 1, power // 2 + 2)
+        return tuple(edge for edge in (edges if up else reversed(edges)) if edge > 0)
+
+    def _limited(self, size: int, limit: Limit | None) -> int:
+        if limit is None:
+            return size
+        if limit.kind == "equal to":
+            return limit.value
+        if limit.kind == "at most":
+            return min(size, limit.value)
+        return (size // limit.value + 1) * limit.value
+
+    def _reaches(self) -> list[int]:
+        """What blocks cover, alone and several together."""
+        products = (
+            math.prod(chosen)
+            for count in (1, 2, 3)
+            for chosen in itertools.combinations(self._blocks, count)
+        )
+        return sorted({product for product in products if product <= _LARGEST})
+
+    def _beyond(self) -> int:
+        return (max([*self._reaches(), *self._tuned.values(), 16]) | 1) + 2
+
+    def _middle(self) -> int:
+        block = max([16, *(block for block in self._blocks if block <= 256)])
+        return block + 2 * self._random.randrange(1, block // 2) + 1
+
+    def _small(self) -> int:
+        return 2 * self._random.randrange(1, 4) + 1

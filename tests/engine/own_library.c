@@ -1,0 +1,74 @@
+/* Calls functions of a user's own kernels at sizes that were not tuned; prints what is wrong. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tuned.h"
+
+static int failures;
+
+static void expect(const char *what, long found, long expected) {
+    if (found != expected)
+        failures++, printf("%s: %ld in place of %ld\n", what, found, expected);
+}
+
+static float x[1001], y[1001], out[1001];
+static int8_t bytes[7 * 40];
+static int32_t sums[8], count;
+static tuned_fp16 halves[6 * 64];
+
+static void scaled(void) {
+    for (int n = 1; n <= 1000; n += 111) {
+        for (int i = 0; i < n; i++)
+            x[i] = (float)i, y[i] = (float)(2 * i);
+        out[n] = -1;
+        expect("scaled", tuned_scaled_fp32(n, x, y, out, 3, 4), TUNED_OK);
+        for (int i = 0; i < n; i++)
+            expect("scaled", (long)out[i], 7 * i);
+        expect("behind scaled", (long)out[n], -1);
+    }
+    expect("no elements", tuned_scaled_fp32(0, x, y, out, 3, 1), TUNED_NO_CODE);
+    expect("in place", tuned_scaled_fp32(9, x, y, x, 3, 1), TUNED_OVERLAP);
+    expect("no array", tuned_scaled_fp32(9, NULL, y, out, 3, 1), TUNED_NULL_ARRAY);
+}
+
+static void summed(void) {
+    for (int i = 0; i < 7 * 40; i++)
+        bytes[i] = (int8_t)(i % 251 - 120);
+    for (int columns = 1; columns <= 32; columns += 31) {
+        expect("sums", tuned_sums_i8(7, columns, 40, bytes, sums, 1), TUNED_OK);
+        for (int row = 0; row < 7; row++) {
+            int expected = 0;
+            for (int i = 0; i < columns; i++)
+                expected += bytes[row * 40 + i];
+            expect("sums", sums[row], expected);
+        }
+    }
+    expect("a row too long", tuned_sums_i8(7, 33, 40, bytes, sums, 1), TUNED_NO_CODE);
+    expect("rows too near", tuned_sums_i8(7, 32, 30, bytes, sums, 1), TUNED_BAD_STRIDE);
+}
+
+/* 1 and -1 in fp16, every third of them 1. */
+static void rectified(int rows, int columns, int status) {
+    int positive = 0;
+    for (int i = 0; i < rows * columns; i++) {
+        halves[i] = i % 3 == 0 ? 0x3c00 : 0xbc00;
+        positive += i % 3 == 0;
+    }
+    count = 5;
+    expect("relu", tuned_relu_fp16(rows, columns, halves, &count, 3), status);
+    for (int i = 0; i < rows * columns && status == TUNED_OK; i++)
+        expect("relu", halves[i], i % 3 == 0 ? 0x3c00 : 0);
+    expect("count", count, status == TUNED_OK ? 5 + positive : 5);
+}
+
+int main(void) {
+    scaled();
+    summed();
+    rectified(4, 20, TUNED_OK);
+    rectified(6, 32, TUNED_OK); /* code without masks */
+    rectified(2, 17, TUNED_OK);
+    rectified(6, 5, TUNED_OK);       /* a smaller block */
+    rectified(3, 20, TUNED_NO_CODE); /* two rows a program, and no mask */
+    printf("%d failures\n", failures);
+    return failures != 0;
+}

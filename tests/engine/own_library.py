@@ -1,0 +1,87 @@
+"""Kernels of a user's own, for the C library: `tests/engine/test_own_library.py` exports them."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled_kernel(x_ptr, y_ptr, out_ptr, alpha, n, BLOCK: tl.constexpr):
+    """out = x + alpha * y."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n)
+    y = tl.load(y_ptr + at, mask=at < n)
+    tl.store(out_ptr + at, x + alpha * y, mask=at < n)
+
+
+def get_scaled_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 64}), triton.Config({"BLOCK": 32})]
+
+
+def scaled_arguments(N=100, dtype=torch.float32):
+    x, y = torch.randn(N).to(dtype), torch.randn(N).to(dtype)
+    return {"x_ptr": x, "y_ptr": y, "out_ptr": torch.empty_like(x), "alpha": 0.5, "n": N}
+
+
+def scaled_grid(meta):
+    return (triton.cdiv(meta["n"], meta["BLOCK"]),)
+
+
+def scaled_reference(x_ptr, y_ptr, alpha):
+    return {"out_ptr": x_ptr + alpha * y_ptr}
+
+
+# One block has to cover a row, and the file does not say so. Rows may be apart.
+@triton.jit
+def sums_kernel(x_ptr, y_ptr, stride, N, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    row = tl.program_id(0)
+    x = tl.load(x_ptr + row * stride + at, mask=at < N, other=0)
+    tl.store(y_ptr + row, tl.sum(x.to(tl.int32), axis=0))
+
+
+def get_sums_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 32})]
+
+
+def sums_arguments(M=5, N=20, STRIDE=24):
+    x = torch.randint(-128, 128, (M, STRIDE), dtype=torch.int8)[:, :N]
+    return {"x_ptr": x, "y_ptr": torch.empty(M, dtype=torch.int32), "stride": x.stride(0), "N": N}
+
+
+def sums_grid(meta):
+    return (meta["M"],)
+
+
+def sums_reference(x_ptr):
+    return {"y_ptr": x_ptr.int().sum(1)}
+
+
+# In place, adds to an output, and its wrapper chooses the block and whether it needs masks.
+@triton.heuristics({"EVEN": lambda arguments: arguments["N"] % arguments["BLOCK"] == 0})
+@triton.jit
+def relu_kernel(x_ptr, count_ptr, N, ROWS: tl.constexpr, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    for r in range(ROWS):
+        at = tl.arange(0, BLOCK)
+        place = x_ptr + (tl.program_id(0) * ROWS + r) * N + at
+        x = tl.load(place) if EVEN else tl.load(place, mask=at < N, other=0.0)
+        if EVEN:
+            tl.store(place, tl.maximum(x, 0.0))
+        else:
+            tl.store(place, tl.maximum(x, 0.0), mask=at < N)
+        tl.atomic_add(count_ptr, tl.sum((x > 0).to(tl.int32), axis=0))
+
+
+def get_relu_kernel_autotune_config():
+    return [triton.Config({"ROWS": 2}), triton.Config({"ROWS": 1})]
+
+
+def relu_call(M=4, N=20, dtype=torch.float16):
+    x = torch.randn(M, N, dtype=dtype)
+    count = torch.zeros(1, dtype=torch.int32)
+    block = triton.next_power_of_2(N)
+    relu_kernel[lambda meta: (M // meta["ROWS"],)](x, count, N, BLOCK=block)
+
+
+def relu_reference(x_ptr, count_ptr):
+    return {"x_ptr": x_ptr.relu(), "count_ptr": count_ptr + (x_ptr > 0).sum().int()}

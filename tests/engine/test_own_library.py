@@ -1,0 +1,73 @@
+"""Kernels of a user's own file as functions of a C library, at sizes that were not tuned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_c_library import LANGUAGES, STRICT, export, infos, run, write_study
+
+from engine.c_library import own_kernel
+from engine.study.storage import KERNEL_FILE, read_studies
+from foundation.errors import UserError
+from triton_rvv.codegen.zig import run_zig_cc
+
+FILE = Path(__file__).with_name("own_library.py")
+PROGRAM = FILE.with_suffix(".c")
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    """Of three kernels of one file."""
+    folder = tmp_path_factory.mktemp("own")
+    storage = str(folder / "study.journal")
+    info = infos()[0]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(own_kernel, "_MOST_COVERED", 8)
+        write_study(storage, f"{FILE}:scaled_kernel", {"N": 100}, info, BLOCK=32)
+        write_study(
+            storage, f"{FILE}:sums_kernel", {"M": 5, "N": 20, "STRIDE": 24}, info, "i8", BLOCK=32
+        )
+        write_study(storage, f"{FILE}:relu_kernel", {"M": 4, "N": 20}, info, ROWS=2)
+        assert export(storage, folder) == 0
+    return folder / "c"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_functions_of_own_kernels_are_right_at_any_size_or_refuse_it(library, tmp_path, language):
+    link = ["-x", "none", f"-L{library / 'lib'}", "-ltuned", "-static"]
+    command = [*LANGUAGES[language], *STRICT, f"-I{library / 'include'}", str(PROGRAM), *link]
+    run_zig_cc([*command, "-o", str(tmp_path / "program")], timeout_s=200)
+    assert run(tmp_path / "program").stdout == "0 failures\n"
+
+
+def test_the_header_says_what_is_passed_and_for_which_sizes_there_is_code(library):
+    header = (library / "include/tuned.h").read_text()
+    for line in (
+        "out = x + alpha * y.",
+        "alpha: own_library.py passes 0.5",
+        "x_ptr: as sums_arguments makes it; (M, N), rows STRIDE apart, read",
+        "- N <= STRIDE and N <= 32",
+        "count_ptr: as relu_call makes it; (1), read and written",
+        "- next_power_of_2(N) == 32 and (tuned_floor_remainder(N, next_power_of_2(N)) == 0) == 0 "
+        "and (M % 2) == 0",
+    ):
+        assert f"* {line}" in header
+
+
+def test_a_file_that_others_may_write_to_is_not_run(tmp_path):
+    storage, file = str(tmp_path / "study.journal"), tmp_path / "mine.py"
+    file.write_text(FILE.read_text())
+    write_study(storage, f"{file}:scaled_kernel", {"N": 100}, infos()[0], BLOCK=32)
+    (study,) = read_studies(storage)
+    file.write_text("raise SystemExit('it ran')")
+    file.chmod(0o666)
+    with pytest.raises(UserError, match="others than you may write to: it is not run"):
+        export(storage, tmp_path, study.study_name)
+    file.chmod(0o600)
+    file.rename(tmp_path / "other.py")
+    with pytest.raises(UserError, match=r"cannot be read .* tune the kernel again from where"):
+        export(storage, tmp_path, study.study_name)
+    study.set_attribute(KERNEL_FILE, None)
+    with pytest.raises(UserError, match="does not say in which file: tune it again"):
+        export(storage, tmp_path, study.study_name)
