@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ir_passes import after, only
 
-from triton_rvv.lowering.ttir.block_ranges import one_number
+from triton_rvv.lowering.ttir.constants import one_integer
 
 SHIFT = """
 %at = "tt.make_range"() {end = 64, start = 0} : () -> tensor<64xi32>
@@ -40,7 +40,7 @@ def test_multiply_shifts(body, shifted, factor):
     assert count == 1
     value, power = only(module, "arith.muli").operands
     constants = {each.result: each for each in module.walk() if each.name == "arith.constant"}
-    assert (value.name, one_number(constants[power])) == (shifted, factor)
+    assert (value.name, one_integer(constants[power])) == (shifted, factor)
 
 
 @pytest.mark.parametrize(

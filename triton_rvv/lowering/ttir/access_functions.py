@@ -14,10 +14,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
+from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
 from triton_rvv.lowering.ttir.polynomials import (
     Extended,
@@ -132,11 +132,8 @@ class AccessFunctions:
     # -- rules ---------------------------------------------------------------------------------
 
     def _constant(self, operation: Operation) -> Polynomial | None:
-        value = operation.attributes["value"]
-        elements = value.elements if isinstance(value, DenseAttribute) else (value,)
-        number = elements[0]
-        is_one = len(elements) == 1 and isinstance(number, int)
-        return Polynomial.of(number) if is_one and isinstance(number, int) else None
+        number = one_integer(operation)
+        return None if number is None else Polynomial.of(number)
 
     def _add(self, operation: Operation) -> Polynomial:
         left, right = map(self.of, operation.operands)

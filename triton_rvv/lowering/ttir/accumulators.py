@@ -19,6 +19,7 @@ from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 from triton_rvv.targets.target import Target
@@ -127,10 +128,8 @@ def size_of_sums(reduction: Operation, target: Target, sums: int) -> int:
 
 def _starts_neutral(start: Operation, name: str) -> bool:
     """Whether a carried block starts with one number everywhere that may be added again."""
-    value = start.attributes.get("value") if start.name == "arith.constant" else None
-    if not isinstance(value, DenseAttribute) or len(value.elements) != 1:
-        return False
-    return name in TAKEN_TWICE or NEUTRAL.get(name) == value.elements[0]
+    number = one_number(start)
+    return number is not None and (name in TAKEN_TWICE or NEUTRAL.get(name) == number)
 
 
 def _narrow(block: Block, loop: Operation, narrowed: _Sum, size: int, rewriter: Rewriter) -> None:

@@ -11,12 +11,12 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, element_type
+from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.polynomials import Atom, Polynomial
 
-__all__ = ["Range", "one_number", "ranges_of_blocks"]
+__all__ = ["Range", "ranges_of_blocks"]
 
 # The least and the largest element, both as signed integers.
 Range = tuple[int, int]
@@ -47,7 +47,7 @@ def ranges_of_blocks(function: Operation) -> dict[Value, Range]:
 
 def _sum(operation: Operation, sums: Mapping[Value, Polynomial]) -> Polynomial | None:
     """What an operation gives by the blocks that it adds up and multiplies; None for others."""
-    number = one_number(operation)
+    number = one_integer(operation)
     if number is not None:
         return Polynomial.of(number)
     combine, parts = _OF_SUMS.get(operation.name), [sums.get(each) for each in operation.operands]
@@ -82,16 +82,6 @@ _OF_SUMS: Mapping[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
 }
 
 
-def one_number(maker: Operation | None) -> int | None:
-    """The integer that a constant is, or that fills it; None for anything else."""
-    if maker is None or maker.name != "arith.constant":
-        return None
-    value = maker.attributes.get("value")
-    if isinstance(value, DenseAttribute):
-        value = value.elements[0] if len(set(value.elements)) == 1 else None
-    return value if isinstance(value, int) else None
-
-
 def _fits(value: Value, found: Range) -> bool:
     element = element_type(value.type)
     if not isinstance(element, ScalarType) or element.is_float:
@@ -101,7 +91,7 @@ def _fits(value: Value, found: Range) -> bool:
 
 
 def _range(operation: Operation, known: Mapping[Value, Range]) -> Range | None:
-    number = one_number(operation)
+    number = one_integer(operation)
     if number is not None:
         return number, number
     if operation.name == "tt.make_range":

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 
 __all__ = ["IS_BOUNDED", "LIMIT", "mark_bounded_powers"]
@@ -145,9 +145,4 @@ class _Signs:
         maker = self._makers.get(value)
         if maker is not None and maker.name == "tt.splat":
             maker = self._makers.get(maker.operands[0])
-        if maker is None or maker.name != "arith.constant":
-            return None
-        number = maker.attributes["value"]
-        if isinstance(number, DenseAttribute):
-            return max(number.elements) if len(number.elements) == 1 else None
-        return number if isinstance(number, int | float) else None
+        return one_number(maker)

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
+from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
+from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
 
 __all__ = ["CARRIES_BASE_OF", "mark_carried_offsets"]
@@ -100,7 +101,7 @@ class _Roots:
         maker = self._makers.get(value)
         if maker is None or not _is_of_positions(value):
             return value
-        if maker.name == "tt.splat" or _is_one_number(maker):
+        if maker.name == "tt.splat" or one_integer(maker) is not None:
             return _UNIFORM
         if maker.name == "scf.for":
             number = maker.results.index(value)
@@ -120,11 +121,3 @@ class _Roots:
         if maker.name == "arith.addi" and first is _UNIFORM:
             return others[0]
         return maker.result
-
-
-def _is_one_number(maker: Operation) -> bool:
-    """Whether a constant block has the same integer everywhere."""
-    if maker.name != "arith.constant":
-        return False
-    elements = getattr(maker.attributes["value"], "elements", ())
-    return len(elements) == 1 and isinstance(element_type(maker.result.type), ScalarType)

@@ -16,6 +16,7 @@ from typing import Any
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.ttir.algebra import are_equal
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 
 __all__ = ["COMMUTES", "first_in_order", "mark_commutative"]
@@ -45,9 +46,7 @@ def mark_commutative(kernel: Kernel) -> int:
     """Give reductions the attribute whose region gives the same with its operands in exchange."""
 
     def constant_of(value: Value) -> float | None:
-        maker = kernel.makers.get(value)
-        number = maker.attributes.get("value") if maker and maker.name == "arith.constant" else None
-        return number if isinstance(number, int | float) else None
+        return one_number(kernel.makers.get(value))
 
     fired = 0
     for operation in kernel.operations:

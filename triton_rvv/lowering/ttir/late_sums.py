@@ -20,6 +20,7 @@ from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.accumulators import NEUTRAL, TAKEN_TWICE, size_of_sums
 from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.repeated import repeated
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
@@ -140,10 +141,7 @@ def _neutral(name: str, start: Operation | None) -> int | float | None:
     """A number that may be combined with any element again; None where none is known."""
     if name in NEUTRAL:
         return NEUTRAL[name]
-    value = start.attributes.get("value") if start is not None and name in TAKEN_TWICE else None
-    if isinstance(value, DenseAttribute):
-        return value.elements[0] if len(value.elements) == 1 else None
-    return value if isinstance(value, int | float) else None
+    return one_number(start) if name in TAKEN_TWICE else None
 
 
 def _is_wide(value: Value) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
-from triton_rvv.lowering.ttir.block_ranges import one_number
+from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
@@ -39,7 +39,7 @@ def multiply_shifts(kernel: Kernel) -> int:
 def _factor(shift: Operation, rewriter: Rewriter) -> int | None:
     """The power of two that a shift multiplies by, where it is positive in the shift's type."""
     element = element_type(shift.result.type)
-    places = one_number(rewriter.makers.get(shift.operands[1]))
+    places = one_integer(rewriter.makers.get(shift.operands[1]))
     if not isinstance(element, ScalarType) or element not in _OFFSETS or places is None:
         return None
     return 1 << places if 0 <= places < element.bits - 1 else None

@@ -17,7 +17,8 @@ from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
-from triton_rvv.lowering.ttir.block_ranges import Range, one_number, ranges_of_blocks
+from triton_rvv.lowering.ttir.block_ranges import Range, ranges_of_blocks
+from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
@@ -130,7 +131,7 @@ def may_belong(operation: Operation) -> bool:
 def _is_free(value: Value, makers: Mapping[Value, Operation]) -> bool:
     """Whether each web has its own of this, however wide others ask for it."""
     maker = makers.get(value)
-    return maker is not None and (maker.name in WIDENED or one_number(maker) is not None)
+    return maker is not None and (maker.name in WIDENED or one_integer(maker) is not None)
 
 
 def may_narrow(function: Operation, makers: Mapping[Value, Operation]) -> bool:
@@ -291,7 +292,7 @@ def _narrowed(value: Value, web: Web, before: list[Operation], rewriter: Rewrite
     maker = rewriter.makers[value]
     assert isinstance(value.type, TensorType)
     type_ = TensorType(value.type.shape, web.element)
-    number = one_number(maker)
+    number = one_integer(maker)
     if number is None and maker.operands[0].type == type_:
         return maker.operands[0]
     result, attributes = rewriter.value(value, type_), dict(maker.attributes)

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
-from triton_rvv.lowering.ttir.block_ranges import Range, one_number, ranges_of_blocks
+from triton_rvv.lowering.ttir.block_ranges import Range, ranges_of_blocks
+from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
@@ -70,7 +71,7 @@ def _narrowed(operation: Operation, rewriter: Rewriter) -> Iterator[Operation]:
     attributes = dict(operation.attributes)
     yield rewriter.operation("tt.dot", [left, right, zero], [narrow], attributes, line)
     start = rewriter.makers.get(before)
-    starts_with_zero = start is not None and one_number(start) == 0
+    starts_with_zero = start is not None and one_integer(start) == 0
     wide = result if starts_with_zero else rewriter.value(result)
     rewriter.set_operands(operation, [])
     yield rewriter.operation("arith.extsi", [narrow], [wide], {}, line)

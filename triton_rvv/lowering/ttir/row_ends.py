@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 
 __all__ = ["BEHIND_END", "mark_row_ends"]
@@ -131,13 +131,9 @@ def _is_number(value: Value, makers: Mapping[Value, Operation]) -> bool:
 
 
 def _constant(maker: Operation) -> _Number:
-    """The number that a constant is, or that fills it; None for anything else."""
-    if maker.name != "arith.constant":
-        return None
-    value = maker.attributes.get("value")
-    if isinstance(value, DenseAttribute):
-        value = value.elements[0] if len(set(value.elements)) == 1 else None
-    return value if isinstance(value, int | float) and not math.isnan(value) else None
+    """The number that a constant is, or that fills it; None for NaN and anything else."""
+    number = one_number(maker)
+    return None if number is None or math.isnan(number) else number
 
 
 class _Behind:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.lowering.ttir.access import SharedRows
 from triton_rvv.lowering.ttir.conditions import comparisons
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.polynomials import Polynomial
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
@@ -120,10 +120,8 @@ def _fill(load: Operation, mask: Value, kernel: Kernel) -> object:
     others = load.operands[load.operands.index(mask) + 1 :]
     if not others:
         return None
-    maker = kernel.makers.get(others[0])
-    value = None if maker is None else maker.attributes.get("value")
-    is_one = isinstance(value, DenseAttribute) and len(value.elements) == 1
-    return value.elements if isinstance(value, DenseAttribute) and is_one else others[0].name
+    number = one_number(kernel.makers.get(others[0]))
+    return others[0].name if number is None else number
 
 
 def _rows_above(total: Polynomial, rows: int, count: int) -> Polynomial | None:

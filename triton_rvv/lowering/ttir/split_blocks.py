@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.dimensions import Dimension, dimensions_of
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import bits_for_sums, late_sums_of
@@ -158,7 +159,7 @@ def _is_of_ranges(dimension: Dimension, kernel: Kernel) -> bool:
         if not each.operands and not dimension.blocks.isdisjoint(each.results)
     ]
     ranges = [each for each in sources if each.name == "tt.make_range"]
-    return bool(ranges) and all(each in ranges or _is_one_number(each) for each in sources)
+    return bool(ranges) and all(each in ranges or one_number(each) is not None for each in sources)
 
 
 def _parts_are_apart(dimension: Dimension, kernel: Kernel) -> bool:
@@ -181,11 +182,6 @@ def _is_costly(operation: Operation) -> bool:
 
 def _has_not(dimension: Dimension, operation: Operation) -> bool:
     return dimension.blocks.isdisjoint(operation.operands)
-
-
-def _is_one_number(constant: Operation) -> bool:
-    value = constant.attributes.get("value")
-    return isinstance(value, DenseAttribute) and len(value.elements) == 1
 
 
 def _split(dimension: Dimension, size: int, kernel: Kernel, rewriter: Rewriter) -> None:

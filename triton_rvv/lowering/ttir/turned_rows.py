@@ -15,6 +15,7 @@ from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, TensorType
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
 
@@ -75,8 +76,7 @@ def _means_the_same(operation: Operation) -> bool:
     if operation.name == "tt.reduce":
         return operation.integer("axis") == 1
     if operation.name == "arith.constant":
-        value = operation.attributes["value"]
-        return isinstance(value, DenseAttribute) and len(value.elements) == 1
+        return one_number(operation) is not None
     return operation.name == "tt.expand_dims" or operation.name.startswith(_SAME)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.targets.target import Target
 
@@ -53,8 +53,7 @@ def _is_one_number(start: Value, makers: Mapping[Value, Operation]) -> bool:
         return False
     if maker.name == "tt.splat":
         return True
-    value = maker.attributes.get("value") if maker.name == "arith.constant" else None
-    return isinstance(value, DenseAttribute) and len(value.elements) == 1
+    return one_number(maker) is not None
 
 
 def _takes_tiles(value: Value, target: Target) -> bool:
