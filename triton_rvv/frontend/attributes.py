@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
 from triton_rvv.frontend.types import ScalarType, TensorType, parse_type
 
-__all__ = ["Attribute", "DenseAttribute", "parse_attribute"]
+__all__ = ["Attribute", "DenseAttribute", "parse_attribute", "parse_dictionary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ def parse_attribute(text: str) -> Attribute:
     """Read one attribute; one of a kind that is not known is returned as its text."""
     text = text.strip()
     if text.startswith("{"):
-        return _dictionary(text[1:-1])
+        return dict(parse_dictionary(text[1:-1]))
     if text.startswith("["):
         return [parse_attribute(item) for item in _split(text[1:-1])]
     if text in ("true", "false"):
@@ -64,7 +66,9 @@ def _unescaped(body: str) -> str:
     return data.decode(errors="replace")
 
 
-def _dictionary(body: str) -> dict[str, Attribute]:
+@functools.lru_cache(maxsize=1024)
+def parse_dictionary(body: str) -> Mapping[str, Attribute]:
+    """Read attributes by name, as they stand between brackets; most are many operations' own."""
     entries: dict[str, Attribute] = {}
     for item in _split(body):
         key = _KEY.match(item)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from triton_rvv.errors import CompileError
-from triton_rvv.frontend.attributes import Attribute, parse_attribute
+from triton_rvv.frontend.attributes import Attribute, parse_dictionary
 from triton_rvv.frontend.locations import Locations
 from triton_rvv.frontend.types import Type, parse_type
 
@@ -120,6 +120,7 @@ _RESULTS = re.compile(r"(%[\w$.\-]+(?:#\d+)?)(?::(\d+))?\s*([,=])\s*")
 _OP_NAME = re.compile(r'"([\w.]+)"\(')
 _LABEL = re.compile(r"\^([\w$.\-]+)")
 _SPACE = re.compile(r"(?:\s+|//[^\n]*)+")
+_SPACES = " \n\t\r/"  # what that begins with
 _BRACKET = re.compile(r'"|->|[<({\[>)}\]]')
 _TYPE_STOP = re.compile(r"[<(>), \n]")
 _LOC_USE = re.compile(r"loc\((#loc\d*)\)")
@@ -159,10 +160,10 @@ class _Parser:
         successors = self._successors()
         attributes: dict[str, Attribute] = {}
         if self._accept("<{"):
-            attributes.update(self._attribute_dict("}>"))
+            attributes.update(parse_dictionary(self._balanced_until("}>")))
         regions = self._regions()
         if self._accept("{"):
-            attributes.update(self._attribute_dict("}"))
+            attributes.update(parse_dictionary(self._balanced_until("}")))
         result_types = self._function_type()
         results = [self._define(*pair) for pair in zip(names, result_types, strict=True)]
         line = self._location()
@@ -258,13 +259,6 @@ class _Parser:
             depth += (char in "<(") - (char in ">)")
         raise CompileError("the IR ends too early")
 
-    def _attribute_dict(self, end: str) -> dict[str, Attribute]:
-        body = self._balanced_until(end)
-        value = parse_attribute("{" + body + "}")
-        if not isinstance(value, dict):
-            raise CompileError(f"attributes cannot be read: {body[:80]}")
-        return value
-
     def _balanced_until(self, end: str) -> str:
         """The text up to `end`, a bracket, at depth 0; it is passed over. Strings are opaque."""
         start, depth, text = self._position, 0, self._text
@@ -293,7 +287,8 @@ class _Parser:
         return value
 
     def _skip(self) -> None:
-        if match := _SPACE.match(self._text, self._position):
+        is_space = self._text[self._position : self._position + 1] in _SPACES
+        if is_space and (match := _SPACE.match(self._text, self._position)):
             self._position = match.end()
 
     def _accept(self, token: str) -> bool:
