@@ -20,6 +20,7 @@ from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
 from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
 from triton_rvv.lowering.ttir.polynomials import (
+    Atom,
     Extended,
     Polynomial,
     Position,
@@ -48,23 +49,29 @@ class AccessFunctions:
     def __init__(self, function: Operation, known: KnownIntegers) -> None:
         self._known = known
         self._sums: dict[Value, Polynomial] = {}
+        # Of blocks of floats and truth values, the dimensions along which they vary.
+        self._axes: dict[Value, tuple[int, ...]] = {}
         for argument in function.regions[0].blocks[0].arguments:
             self._sums[argument] = Polynomial.of(argument)
         for operation in function.walk():
             if operation.name == "scf.for":
                 self._read_loop(operation)
             for result in operation.results:
-                if result not in self._sums:
-                    found = self._computed(operation) if _is_followed(result) else None
+                if not _is_followed(result):
+                    self._axes[result] = self._axes_of_result(operation, result)
+                elif result not in self._sums:
+                    found = self._computed(operation)
                     if found is None or found.is_large:
                         found = self._unknown(operation, result)
                     self._sums[result] = found
 
     def of(self, value: Value) -> Polynomial:
         """The sum that a value is; of a block, that of the element at each position."""
-        if value not in self._sums:  # an argument of a block of code
-            is_block = isinstance(value.type, TensorType)
-            atom = Unknown(value, _varying(value), value.name) if is_block else value
+        if value not in self._sums:
+            atom: Atom = value
+            if isinstance(value.type, TensorType):
+                axes = self._axes[value] if value in self._axes else _varying(value)
+                atom = Unknown(value, axes, value.name)
             self._sums[value] = Polynomial.of(atom)
         return self._sums[value]
 
@@ -95,17 +102,25 @@ class AccessFunctions:
     def _unknown(self, operation: Operation, result: Value) -> Polynomial:
         if not isinstance(result.type, TensorType):
             return Polynomial.of(result)
-        axes = _varying(result)
-        if operation.operands and operation.name.startswith(_POINTWISE):
-            found = frozenset[int]().union(*(self.of(each).axes for each in operation.operands))
-            axes = tuple(sorted(found))
-        if operation.name in _DIVISIONS and _is_followed(result):
+        axes = self._axes_of_result(operation, result)
+        if operation.name in _DIVISIONS:
             operands = tuple(map(self.of, operation.operands))
             shown = Unknown(result, axes, _DIVISIONS[operation.name], operands, is_quotient=True)
             if shown.quotients > _MAX_QUOTIENTS:
                 shown = Unknown(result, axes, result.name, is_quotient=True)
             return Polynomial.of(shown)
         return Polynomial.of(Unknown(result, axes, result.name))
+
+    def _axes_of_result(self, operation: Operation, result: Value) -> tuple[int, ...]:
+        if not isinstance(result.type, TensorType):
+            return ()
+        if not operation.operands or not operation.name.startswith(_POINTWISE):
+            return _varying(result)
+        axes = (
+            self._axes[each] if each in self._axes else self.of(each).axes
+            for each in operation.operands
+        )
+        return tuple(sorted(frozenset[int]().union(*axes)))
 
     def _as_offset(self, value: Value) -> Polynomial:
         """An integer with 64 bits."""

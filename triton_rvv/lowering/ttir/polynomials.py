@@ -122,16 +122,25 @@ class Polynomial:
         total: dict[_Product, int] = {}
         for product, factor in terms:
             total[product] = total.get(product, 0) + factor
-        kept = ((product, factor) for product, factor in total.items() if factor)
-        return Polynomial(tuple(sorted(kept, key=_order)))
+        kept = [(product, factor) for product, factor in total.items() if factor]
+        return Polynomial(tuple(sorted(kept, key=_order) if len(kept) > 1 else kept))
 
     def __add__(self, other: Polynomial) -> Polynomial:
+        if not (self.terms and other.terms):
+            return self if self.terms else other
         return self._sum(itertools.chain(self.terms, other.terms))
 
     def __sub__(self, other: Polynomial) -> Polynomial:
-        return self + other * Polynomial.of(-1)
+        return self + other._times(-1)
+
+    def _times(self, number: int) -> Polynomial:
+        terms = ((product, factor * number) for product, factor in self.terms if number)
+        return Polynomial(tuple(terms))
 
     def __mul__(self, other: Polynomial) -> Polynomial:
+        for one, number in ((self, other.number), (other, self.number)):
+            if number is not None:
+                return one._times(number)
         return self._sum(
             (tuple(sorted((*one, *two), key=_name)), factor * other_factor)
             for (one, factor), (two, other_factor) in itertools.product(self.terms, other.terms)
