@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -173,15 +175,17 @@ def _state(standing: TaskStanding, scale: float, usual_s: float) -> TaskState:
 def _scale(standings: Sequence[TaskStanding]) -> float:
     """How many times slower than in the capture a launch is on the device.
 
-    By the tasks that were measured on it, as they weigh in the program, without those that are so
-    short that their captured time tells little of the kernel; 1 if none is left.
+    Half of the measured time on the device is of tasks with a smaller ratio. One kernel that was
+    launched once and read from its file then, for milliseconds, says nothing about others. Tasks
+    so short that their captured time tells little of the kernel are left out; 1 if none is left.
     """
-    known = [
-        (standing.task.launches * standing.deployed_s, standing.task.launches * captured_s)
+    known = sorted(
+        (standing.deployed_s / captured_s, standing.task.launches * standing.deployed_s)
         for standing in standings
         if standing.deployed_s and (captured_s := standing.task.captured_s or 0.0) >= _LONG_S
-    ]
+    )
     if not known:
         return 1.0
-    on_device_s, captured_s = map(sum, zip(*known, strict=True))
-    return on_device_s / captured_s
+    ratios, times_s = zip(*known, strict=True)
+    sums_s = list(itertools.accumulate(times_s))
+    return float(ratios[bisect.bisect_left(sums_s, sums_s[-1] / 2)])

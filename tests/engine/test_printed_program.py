@@ -80,6 +80,13 @@ def test_a_short_launch_says_nothing_about_the_times_of_others() -> None:
     assert before_s == pytest.approx(20 * 5e-4 + 0.5 * 1e-3)
 
 
+def test_a_launch_that_waited_in_the_capture_says_nothing_about_the_times_of_others() -> None:
+    waited = dataclasses.replace(tuned(), task=dataclasses.replace(TASK, captured_s=0.5))
+    other = TaskStanding(dataclasses.replace(TASK, launches=1), waits=True)
+    before_s, _ = program_times_s([tuned(), waited, tuned(), other])
+    assert before_s == pytest.approx(30 * 5e-4 + 0.5 * 1e-3)
+
+
 def test_fields_have_one_form() -> None:
     line = field_line({"a": True, "b": False, "c": None, "d": 0.1 + 0.2, "e": "x\ty\nz", "f": 3})
     assert line == "a=yes\tb=no\td=0.3\te=x\\ty\\nz\tf=3"
