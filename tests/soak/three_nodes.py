@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import SubprocessError
@@ -12,6 +13,9 @@ from subprocess import SubprocessError
 from cluster import Cluster, cluster
 
 __all__ = ["ThreeNodes", "three_nodes"]
+
+# A soak with the least priority waits for what else the machine does.
+_PATIENCE_S = 2 * 3600.0
 
 
 class ThreeNodes:
@@ -56,9 +60,10 @@ class ThreeNodes:
         self._stack.close()
 
     def _start(self) -> Cluster:
-        """A cluster; on a busy machine, its nodes may not find each other at once."""
-        for _ in range(4):
-            with contextlib.suppress(SubprocessError):
+        """A cluster; on a busy machine, its nodes may not find each other for long."""
+        end_s = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < end_s:
+            with contextlib.suppress(SubprocessError, AssertionError):
                 return self._new_cluster()
         return self._new_cluster()
 
