@@ -154,13 +154,17 @@ def reshape_kernel(x_ptr, out_ptr, A: tl.constexpr, B: tl.constexpr):
     tl.store(out_ptr + 4 * A * B + flat, tl.ravel(tl.flip(x, 1) - tl.flip(x, 0)))
     constants = tl.full((A, B), 7, tl.int32) + tl.zeros_like(x)
     tl.store(out_ptr + 5 * A * B + flat, tl.reshape(constants, (A * B,)))
+    short = tl.arange(0, A * B // 4)[:, None] * 4 + tl.arange(0, 4)[None, :]
+    turned = tl.permute(tl.reshape(tl.load(x_ptr + flat), (A // 2, 2, B // 4, 4)), (2, 1, 0, 3))
+    tl.store(out_ptr + 6 * A * B + short, tl.reshape(turned, (A * B // 4, 4)))
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (16, 32)], ids=str)
 def test_reshape_and_flip(run, shape):
     x = np.random.default_rng(4).integers(-99, 99, shape).astype(np.int32)
     add = (x.reshape(-1, 4) + np.arange(4)).reshape(shape)
-    parts = [x + 1, x * x, add, x, x[:, ::-1] - x[::-1], np.full(shape, 7)]
+    turned = x.reshape(shape[0] // 2, 2, -1, 4).transpose(2, 1, 0, 3).reshape(shape)
+    parts = [x + 1, x * x, add, x, x[:, ::-1] - x[::-1], np.full(shape, 7), turned]
     out = np.stack(parts).astype(np.int32)
     run(reshape_kernel, x_ptr=x, out_ptr=Expected(out), A=shape[0], B=shape[1])
 

@@ -50,7 +50,8 @@ class _Permuted(Tensor):
             places[axis] = place
         source, last = self.source, self.order[-1]
         if point.width == 1 or last == len(source.shape) - 1:
-            moved = replace(point, index=tuple(places[:-1]), start=places[-1])
+            # The run has another number among the array's than among the result's.
+            moved = replace(point, index=tuple(places[:-1]), start=places[-1], number=None)
             return source.at(builder, moved)
         stride = source.panel
         for size in source.shape[last + 1 : -1]:
