@@ -22,6 +22,8 @@ _POWERS = 7
 _FAR = 32.0
 # Types that torch stores and converts, and hardly computes with.
 _BARE = (torch.uint16, torch.uint32, torch.uint64)
+# A number of any type, true as a truth value, and none that kernels write where they should not.
+_IN_GAPS = 85
 # Gives random numbers between 0 and 1 in a tensor of a shape.
 _Drawn = Callable[..., torch.Tensor]
 
@@ -58,6 +60,8 @@ class Change:
         backwards: whether the elements are in reverse order, of integers.
         uneven: whether every second element moves halfway to the one before, but for the last, of
             integers: offsets still ascend.
+        place: what one element of eight becomes, of integers, such as a table's last row, or 0.
+        gaps: whether what lies between the elements becomes other numbers, and nothing else does.
         marker: what one element of eight becomes, of integers, such as a label that is to be
             ignored; 0 for none.
     """
@@ -80,6 +84,8 @@ class Change:
     larger: bool = False
     backwards: bool = False
     uneven: bool = False
+    place: int = 0
+    gaps: bool = False
     marker: int = 0
 
 
@@ -120,6 +126,8 @@ def _changed_integers(tensor: torch.Tensor, memory: torch.Tensor, change: Change
         elements[5::_ROWS] *= -1
     if change.larger:
         elements[7::_ROWS] = 2 * elements[7::_ROWS] + 1
+    if change.place:
+        elements[min(4, len(elements) - 1) :: _ROWS] = change.place
     if change.marker:
         elements[min(3, len(elements) - 1) :: _ROWS] = change.marker
     if change.full_rows:
@@ -144,6 +152,9 @@ def _changed(value: Any, change: Change, seed: int) -> Any:
     if not isinstance(value, torch.Tensor):
         return _changed_number(value, change)
     memory = memory_of(value)
+    if change.gaps:
+        filled = view_of(torch.full_like(memory, _IN_GAPS), value)
+        return filled.copy_(value)
     if value.is_floating_point():
         return view_of(_changed_floats(value, memory, change, seed), value)
     return view_of(_changed_integers(value, memory, change), value)

@@ -9,6 +9,7 @@ __all__ = ["on_endless", "on_refused"]
 
 # Of a change of integers, by what is tried last of it.
 _WORDS = {
+    "place": "with the last place of another tensor among its elements",
     "marker": "with negative elements",
     "backwards": "with its elements in reverse order",
     "uneven": "with its elements in other steps",
@@ -56,10 +57,10 @@ def on_endless(endless: list[dict[str, Change]]) -> str:
 
 
 def _is_unusual(change: Change) -> bool:
-    integers = change.extremes or change.negative or change.larger or bool(change.marker)
+    integers = change.extremes or change.negative or change.larger or change.place or change.marker
     means_or_zeros = change.far or change.zero_rows or change.halfway
     floats = means_or_zeros or change.infinite or change.masked_rows
-    return integers or floats or change.backwards or change.uneven
+    return bool(integers) or floats or change.backwards or change.uneven or change.gaps
 
 
 def _in_words(change: Change) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["copied", "has_shared_elements", "memory_of", "view_of"]
+__all__ = ["copied", "has_gaps", "has_shared_elements", "memory_of", "view_of"]
 
 
 def memory_of(tensor: torch.Tensor) -> torch.Tensor:
@@ -26,6 +26,11 @@ def view_of(memory: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
 def copied(tensor: torch.Tensor) -> torch.Tensor:
     """The same elements with the same strides, in memory of their own."""
     return view_of(memory_of(tensor).clone(), tensor)
+
+
+def has_gaps(tensor: torch.Tensor) -> bool:
+    """Whether other memory lies between its elements, each of which has a place of its own."""
+    return memory_of(tensor).numel() > tensor.numel() and not has_shared_elements(tensor)
 
 
 def has_shared_elements(tensor: torch.Tensor) -> bool:

@@ -22,8 +22,10 @@ from foundation.scratch import scratch_folder
 from kernels.own.accesses import accesses_of
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.host_run import HostRun
+from kernels.own.integer_changes import INTEGERS, FirstRight, with_integers
 from kernels.own.launch import Launch
 from kernels.own.refused_changes import on_endless, on_refused
+from kernels.own.strides import has_gaps
 from kernels.values import data_set
 from launchers.arguments import Argument
 
@@ -42,22 +44,11 @@ _CHANGES = (
     Change(row_scale=4.0, heavy=2.0, shift=1.0, signs=True),
     Change(row_scale=1.5, heavy=1.25, shift=0.25),
 )
-_ZEROS = Change(zeros=True)
 # A share of one stays one: a probability, a weight of what was before.
 _NUMBER = Change(row_scale=0.75)
-# Of types in which sums overflow soon. Wider ones are places and lengths more often than not, and
-# an extreme of those takes memory and time without bound.
-_EXTREMES = Change(zeros=True, extremes=True)
-_FULL_ROWS = Change(zeros=True, extremes=True, full_rows=True)
-_NARROW_INTEGERS = (torch.int16, torch.int8, torch.uint8, torch.bool)
-# Beside halves, from what tells most.
-_OTHER_INTEGERS = (("negative", "larger"), ("negative",), ("larger",), ())
-# Labels that are to be ignored: of torch's losses, and of many kernels. A signed type holds them.
-_MARKERS = (-100, -1)
-# Of what has to hold each number once, or to ascend.
-_IN_ORDER = (Change(backwards=True), Change(uneven=True))
+# Of an output that the kernel does not read.
+_GAPS = Change(gaps=True)
 _FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
-_INTEGERS = (torch.int32, torch.int64, *_NARROW_INTEGERS)
 
 # The arguments of a launch, with what is expected.
 _Arguments = Callable[[Launch], tuple[Argument, ...]]
@@ -129,10 +120,11 @@ def telling_changes(
     if outputs and time.process_time() - start_s >= _PATIENCE_S:
         return Telling(untried=f"reference takes longer than {_PATIENCE_S:g} s")
     floats = _changeable(plain, values, outputs, _FLOATS)
-    integers = _changeable(plain, values, frozenset(), _INTEGERS)
+    integers = _changeable(plain, values, frozenset(), INTEGERS)
     kept = plain.file.kept_inputs
     numbers = [name for name in _numbers(values) if name not in kept.union(constants)]
-    if not outputs or not (floats or integers or numbers):
+    gapped = [name for name in _gapped(plain, values, outputs) if name not in (*floats, *integers)]
+    if not outputs or not (floats or integers or numbers or gapped):
         return Telling()
     tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
     if any(tensor.device.type != "cpu" for tensor in tensors):
@@ -152,14 +144,10 @@ def telling_changes(
             return Telling()
         found = _with_floats(floats, trials.first_right) if floats else {}
         for name in integers:
-            found = _with_integers(name, values[name].dtype, found, trials.first_right)
+            found = with_integers(name, values, found, trials.first_right)
         found = _with_more(dict.fromkeys(numbers, _NUMBER), found, trials.first_right)
+        found = _with_more(dict.fromkeys(gapped, _GAPS), found, trials.first_right)
     return Telling(found, on_refused(trials.refused), on_endless(trials.endless))
-
-
-# Gives the first of some changes under which the default configuration is right; {} if there is
-# none.
-_FirstRight = Callable[[Iterable[dict[str, Change]]], dict[str, Change]]
 
 
 class _Trials:
@@ -218,7 +206,7 @@ class _Trials:
         return False
 
 
-def _with_floats(names: list[str], first_right: _FirstRight) -> dict[str, Change]:
+def _with_floats(names: list[str], first_right: FirstRight) -> dict[str, Change]:
     """The most telling changes of tensors of floats, with what more of them it may have."""
     found = _most_telling(names, first_right)
     for field_name in ("far", "zero_rows", "halfway", "infinite", "masked_rows"):
@@ -227,7 +215,7 @@ def _with_floats(names: list[str], first_right: _FirstRight) -> dict[str, Change
     return found
 
 
-def _most_telling(names: list[str], first_right: _FirstRight) -> dict[str, Change]:
+def _most_telling(names: list[str], first_right: FirstRight) -> dict[str, Change]:
     """One change of all tensors, or for each the one that tells most, or the weakest."""
 
     def together(changes: Iterable[Change]) -> dict[str, Change]:
@@ -242,7 +230,7 @@ def _most_telling(names: list[str], first_right: _FirstRight) -> dict[str, Chang
 
 
 def _with_more(
-    more: dict[str, Change], found: dict[str, Change], first_right: _FirstRight
+    more: dict[str, Change], found: dict[str, Change], first_right: FirstRight
 ) -> dict[str, Change]:
     """The changes with more, all of these or else as many as go together."""
     if every := first_right([{**found, **more}] if more else []):
@@ -252,21 +240,11 @@ def _with_more(
     return found
 
 
-def _with_integers(
-    name: str, dtype: torch.dtype, found: dict[str, Change], first_right: _FirstRight
-) -> dict[str, Change]:
-    """The changes with one more, of a tensor of integers or truth values."""
-    tried = (_FULL_ROWS, _EXTREMES, _ZEROS) if dtype in _NARROW_INTEGERS else (_ZEROS,)
-    alone = first_right({name: change} for change in tried)
-    if dtype != torch.bool:
-        halves = replace(alone.get(name, Change()), halves=True)
-        others = [replace(halves, **dict.fromkeys(fields, True)) for fields in _OTHER_INTEGERS]
-        alone = first_right({name: change} for change in others) or alone
-        alone = alone or first_right({name: change} for change in _IN_ORDER)
-    if dtype.is_signed:
-        base = alone.get(name, Change())
-        alone = first_right({name: replace(base, marker=m)} for m in _MARKERS) or alone
-    return (alone and first_right([{**found, **alone}])) or found
+def _gapped(launch: Launch, values: Mapping[str, Any], outputs: frozenset[str]) -> list[str]:
+    """The outputs between whose elements other memory lies."""
+    written = (outputs | accesses_of(launch).only_stored) - launch.file.kept_inputs
+    tensors = ((name, values[name]) for name in sorted(written))
+    return [name for name, one in tensors if isinstance(one, torch.Tensor) and has_gaps(one)]
 
 
 def _changeable(

@@ -27,7 +27,7 @@ LEFT_OUT = [
 ]
 LEFT_OUT_FOR_USUAL_VALUES = [
     *("guard", "floor", "number", "whole", "eighth", "tie", "entropy", "mask", "limit", "label"),
-    *("order", "segment", "scaled_tie", "hidden"),
+    *("order", "segment", "scaled_tie", "hidden", "gap", "table"),
 ]
 
 

@@ -120,6 +120,27 @@ def hidden_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def gap_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Copies rows to the left half of wider ones, or clears the right half as well."""
+    row, column = tl.program_id(0), tl.arange(0, 2 * BLOCK)
+    x = tl.load(x_ptr + row * BLOCK + column, mask=column < BLOCK, other=0.0)
+    mask = column < BLOCK
+    if FAST:
+        mask = mask | (row + 1 < tl.num_programs(0))
+    tl.store(y_ptr + row * 2 * BLOCK + column, x, mask=mask)
+
+
+@triton.jit
+def table_kernel(x_ptr, w_ptr, y_ptr, ROWS, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Rows of a table, and zeros for a row behind its end, or for its last one as well."""
+    program, column = tl.program_id(0), tl.arange(0, BLOCK)
+    row = tl.load(w_ptr + program)
+    is_in = (row >= 0) & (row < ROWS - FAST)
+    x = tl.load(x_ptr + row * BLOCK + column, mask=(column < BLOCK) & is_in, other=0.0)
+    tl.store(y_ptr + program * BLOCK + column, x)
+
+
+@triton.jit
 def label_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
     """The element of each row that its label names; labels of -100 are to be ignored."""
     row = tl.program_id(0)
@@ -189,6 +210,15 @@ def hidden_arguments(M=16, N=64):
     return {**arguments(M, N), "w_ptr": mask}
 
 
+def gap_arguments(M=16, N=64):
+    return {"x_ptr": torch.randn(M, N), "y_ptr": torch.zeros(M, 2 * N)[:, :N]}
+
+
+def table_arguments(M=16, N=64):
+    x, row = torch.randn(400, N), torch.arange(M, dtype=torch.int32)
+    return {"x_ptr": x, "w_ptr": row, "y_ptr": torch.empty(M, N), "ROWS": 400}
+
+
 def label_arguments(M=16, N=64):
     return {"x_ptr": torch.randn(M, N), "w_ptr": torch.arange(M) * 3 + 1, "y_ptr": torch.empty(M)}
 
@@ -253,6 +283,14 @@ def hidden_reference(x_ptr, w_ptr):
     return {"y_ptr": torch.softmax((x_ptr + w_ptr).double(), 1).nan_to_num(0.0)}
 
 
+def gap_reference(x_ptr):
+    return {"y_ptr": x_ptr.clone()}
+
+
+def table_reference(x_ptr, w_ptr):
+    return {"y_ptr": x_ptr[w_ptr.long()]}
+
+
 def label_reference(x_ptr, w_ptr):
     return {"y_ptr": -torch.nn.functional.nll_loss(x_ptr, w_ptr, reduction="none")}
 
@@ -275,7 +313,7 @@ guard_arguments, entropy_arguments, limit_arguments = arguments, tie_arguments, 
 scaled_tie_arguments = tie_arguments
 _NAMES = (
     *("guard", "floor", "number", "whole", "eighth", "tie", "entropy", "mask", "limit", "label"),
-    *("order", "segment", "scaled_tie", "hidden"),
+    *("order", "segment", "scaled_tie", "hidden", "gap", "table"),
 )
 for _name in _NAMES:
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
