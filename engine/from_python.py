@@ -32,7 +32,7 @@ from foundation.command_line import (
     positive_integer,
     positive_number,
 )
-from foundation.errors import UserError
+from foundation.errors import UserError, nearest
 from foundation.notebooks import in_notebook
 from foundation.shapes import Shape
 from gpu_runner.names import TIMINGS, Timing
@@ -156,6 +156,10 @@ class CallableModule(ModuleType):
 
     def __call__(self, kernel: str | Path, **arguments: Any) -> ShownResult:
         """See `engine.from_python.tune`, which has the arguments with their types."""
+        known = inspect.signature(tune).parameters
+        unknown = next((name for name in arguments if name not in known), None)
+        if unknown is not None:
+            raise UserError(f"engine.tune takes no {unknown}: {nearest(unknown, known)}")
         return tune(kernel, **arguments)
 
     @property

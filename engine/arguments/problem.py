@@ -190,7 +190,7 @@ def add_own_kernel_argument(parser: ArgumentParser) -> None:
         "--kernel",
         metavar="FILE",
         type=kernel_name,
-        help="the file of a kernel of your own, which the study does not know",
+        help="the file of a kernel of your own (default: where it was when it was tuned)",
     )
 
 

@@ -24,6 +24,8 @@ from triton_rvv.targets.target import RVVTarget, Target
 
 __all__ = ["winners_of"]
 
+_TUNE_AGAIN = "tune the kernel again, which stores where its file is"
+
 
 def winners_of(study: StoredTrials) -> list[LibraryWinner]:
     """The study's winner at each of its shapes; none if no configuration was correct.
@@ -38,7 +40,7 @@ def winners_of(study: StoredTrials) -> list[LibraryWinner]:
         return []
     kernel, device = str(study.attribute("kernel")), str(study.attribute("device"))
     target = _target(study.study_name, device)
-    file = "" if kernel in kernel_names() else kernel_file_of(study)
+    file = "" if kernel in kernel_names() else kernel_file_of(study, _TUNE_AGAIN)
     spec = load_kernel(file or kernel)
     _check_kernel(study, spec)
     _check_sense(study, spec, best.config)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from engine.explained.explained import Explained, explain_configs
 from engine.run.summary import Summary
+from engine.study.kernel_file import kernel_file_of
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore
@@ -49,15 +50,15 @@ def problem_of(stored: StoredTrials, file: str | None) -> Problem:
 
     Args:
         stored: the study.
-        file: of a kernel of the user's own, which the study does not know.
+        file: of a kernel of the user's own; None for the one that the study names.
 
     Raises:
-        UserError: if the kernel is not this project's and no file is given, the file holds another
-            kernel, or the study chose other outputs.
+        UserError: if the kernel is not this project's and there is no file of it, the file holds
+            another kernel, or the study chose other outputs.
     """
     name = str(stored.attribute("kernel"))
     if file is None and name not in kernel_names():
-        raise UserError(f"{name} is a kernel of your own: add --kernel FILE with its file")
+        file = kernel_file_of(stored, "add --kernel FILE with its file")
     spec = load_kernel(file or name)
     if spec.name != name:
         raise UserError(f"{file} holds {spec.name}, and {stored.study_name} is about {name}")

@@ -14,11 +14,15 @@ from kernels.registry import is_kernel_file
 __all__ = ["kernel_file_of"]
 
 
-def kernel_file_of(study: StoredTrials) -> str:
+def kernel_file_of(study: StoredTrials, advice: str) -> str:
     """The file, as `kernels.registry.load_kernel` takes it.
 
     To load a kernel runs its file, and whoever may write to a storage names files in it. So it is
     a file of this user, that no others may write to.
+
+    Args:
+        study: of a kernel that is not shipped.
+        advice: what to do where there is no such file, as the end of a sentence.
 
     Raises:
         UserError: if the study names none, or one that is not there or not this user's.
@@ -27,19 +31,18 @@ def kernel_file_of(study: StoredTrials) -> str:
     if not isinstance(named, str) or not is_kernel_file(named):
         raise UserError(
             f"{kernel} is a kernel of your own, and {study.study_name} does not say in which file: "
-            "tune it again, which adds that to the study"
+            f"{advice}"
         )
     path, _ = split_path(named)
     try:
         status = path.stat()
     except OSError as error:
         raise UserError(
-            f"the file {path} of {study.study_name} cannot be read ({error.strerror}): "
-            "tune the kernel again from where its file is now"
+            f"the file {path} of {study.study_name} cannot be read ({error.strerror}): {advice}"
         ) from error
     if status.st_uid != os.geteuid() or status.st_mode & stat.S_IWOTH:
         raise UserError(
-            f"the study {study.study_name} names the file {path}, which others than you may write "
-            "to: it is not run"
+            f"{study.study_name} names the file {path}, which others than you may write to, so it "
+            f"is not run: {advice}"
         )
     return named

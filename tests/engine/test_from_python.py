@@ -163,6 +163,7 @@ MISTAKES = [
     ({"device": "emulatd"}, "there is no device named emulatd: did you mean emulated"),
     ({"device": "emulated,host"}, "the boards are of different kinds (emulated:x60: emulated; "),
     ({"sampler": "tpa"}, "there is no sampler named tpa: did you mean tpe?"),
+    ({"trails": 3}, "engine.tune takes no trails: did you mean trials or until?"),
     ({"trials": 0}, "trials: must be a positive integer, not 0"),
     ({"until": "done"}, "there is no way to end named done: choose converged"),
     ({"timeout": -1}, "timeout: must be a positive number, not -1"),
