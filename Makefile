@@ -108,7 +108,7 @@ bench: setup
 # with the output of each part in studies/gpu. ARGS="tests jobs" runs some of the parts.
 # It sets nothing up, since torch has to be the build for that GPU; PYTHON=python3 names another.
 gpu:
-	$(LIMIT) 1500 $(PYTHON) benchmarks/gpu/gpu_all.py $(ARGS)
+	$(LIMIT) 5400 $(PYTHON) benchmarks/gpu/gpu_all.py $(ARGS)
 
 # A decoder of a language model in C on tuned kernels, on emulated boards; ARGS="--trials 30" searches more.
 demo: setup

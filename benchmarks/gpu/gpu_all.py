@@ -64,13 +64,14 @@ def _tests(*words: str) -> tuple[str, ...]:
     return ("-m", "pytest", "-p", "no:xdist", "-m", "gpu", "tests/gpu_runner", *words)
 
 
-# They are skipped without their packages, which REAL_KERNELS leads to.
-_PROGRAMS = ("-m", "pytest", "-p", "no:xdist", "-m", "long or not long", "tests/programs")
+# They are skipped without their packages, which REAL_KERNELS leads to. One after another, they take
+# an hour and more, most of it in imports.
+_PROGRAMS = ("-m", "pytest", "-n", "8", "-m", "long or not long", "tests/programs")
 
 # The longest come first, so that several GPUs end at about the same time.
 PARTS = {
-    "programs": Part(_PROGRAMS, 900),
-    "own": Part(_bench("own-files"), 500),
+    "programs": Part(_PROGRAMS, 1800),
+    "own": Part(_bench("own-files"), 800),
     "tests": Part(_tests(), 600),
     "jobs": Part(("benchmarks/gpu/gpu_jobs.py",), 400),
     "rivals": Part(_bench("split-k", "descriptors", "blockscale", "attention"), 300),
@@ -79,7 +80,7 @@ PARTS = {
     "matmul": Part(_bench("matmul", "eight-shapes", "autotune"), 300),
     "replays": Part(("benchmarks/gpu/bench_gpu_replays.py",), 400),
     "gpus": Part(_bench("gpus"), 200, every_gpu=True),
-    "pool": Part(_tests("-k", "two_gpus"), 100, every_gpu=True),
+    "pool": Part(_tests("-k", "two_gpus"), 500, every_gpu=True),
 }
 
 

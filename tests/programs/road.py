@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from foundation.processors import cores
 from kernels.captured.task_file import read_capture
 
 __all__ = ["Passage", "travel"]
@@ -126,7 +127,9 @@ def _stages(
 
 def _tuned(capture: Path, device: str, own: set[str], tasks: int, limit_s: int) -> str:
     """Tune a capture until its own kernel has a winner; why it has none, or ""."""
-    storage = ["--storage", str(capture.with_suffix(".journal")), "--no-report"]
+    beside = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))  # programs at once
+    jobs = ["--jobs", str(max(1, cores() // beside))]
+    storage = ["--storage", str(capture.with_suffix(".journal")), "--no-report", *jobs]
     for per_task in TRIALS_PER_TASK:
         budget = ["--device", device, "--trials", str(per_task * tasks), "--json"]
         tuned = _command(["tune", str(capture), *budget, *storage], limit_s)
