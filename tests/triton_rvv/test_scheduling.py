@@ -11,7 +11,7 @@ from triton_rvv import RVVTarget, compile_kernel
 from triton_rvv.codegen.assembler import assemble_object
 from triton_rvv.codegen.llvm import assemble
 from triton_rvv.codegen.loop_estimate import estimated_cycles
-from triton_rvv.codegen.vector_code import Reload, Vector, innermost_loops
+from triton_rvv.codegen.vector_code import Reload, Vector, stretches
 from triton_rvv.lowering import SCHEDULED_BY_LLVM
 from triton_rvv.targets.host_target import host_target
 
@@ -88,6 +88,26 @@ def test_the_direction_is_the_faster_one_by_estimate():
     assert compiled(quotients_kernel, 1024, target).object == loads.object
 
 
+@triton.jit
+def rim_kernel(x_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    most = tl.load(x_ptr + at)
+    for distance in tl.static_range(1, 6):
+        inside = (at >= distance) & (at < N - 2 * distance)
+        most = tl.maximum(most, tl.load(x_ptr + at - distance, mask=inside, other=0.0))
+        most = tl.maximum(most, tl.load(x_ptr + at + 2 * distance, mask=inside, other=0.0))
+    tl.store(x_ptr + 2 * N + at, most)
+
+
+def test_straight_code_that_saves_registers_counts():
+    target = RVVTarget.named("x60")
+    rim = compiled(rim_kernel, 128, target)
+    assert f'"{SCHEDULED_BY_LLVM}"="bidirectional"' in rim.llir
+    # Without saved registers, code without loops keeps the order from the top.
+    few = compiled(polynomial_kernel, 32, target)
+    assert f'"{SCHEDULED_BY_LLVM}"="topdown"' in few.llir
+
+
 LOOP = """\
 .option arch, rv64gcv_zvl256b
 first:
@@ -114,6 +134,11 @@ def test_estimates_count_waits_and_saved_registers():
     saved = estimated(in_turn.replace("\tvfadd.vv", SAVE).replace("gcv", "gcv_zba"))
     assert saved.cycles > estimated(in_turn).cycles
     assert saved.least < 16  # loads of an array would take memory for 56
+    assert not saved.saves_between
+    once = LOOP.replace("\tbnez\ta0, first\n", "").replace("gcv", "gcv_zba")
+    straight = estimated(once.format(f"{SAVE} v1, v1, v1"))
+    assert straight.saves_between
+    assert straight.cycles == 0 < straight.of_all()
     assert estimated(in_turn.replace("\tbnez\ta0", "\tj\tafter #") + "after:").cycles == 0
 
 
@@ -139,7 +164,7 @@ def test_vector_instructions_are_read():
     compiled = assemble_object(LOOP.format("\n".join(lines)))
     sections = llvm.ObjectFileRef.from_data(compiled).sections()
     (code,) = (bytes(each.data()) for each in sections if each.is_text() and each.size())
-    (loop,) = innermost_loops(code)
+    (loop,) = (part for is_loop, part in stretches(code) if is_loop)
     assert [each is None for each in loop] == [True] * 2 + [False] * len(READ) + [True] * 3
     found = [
         (v.group, set(v.read), set(v.written), v.is_masked) for v in loop if isinstance(v, Vector)
@@ -152,7 +177,7 @@ def test_reloads_of_integers_are_read():
     compiled = assemble_object(LOOP.format("\n".join(loads)))
     sections = llvm.ObjectFileRef.from_data(compiled).sections()
     (code,) = (bytes(each.data()) for each in sections if each.is_text() and each.size())
-    (loop,) = innermost_loops(code)
+    (loop,) = (part for is_loop, part in stretches(code) if is_loop)
     assert [isinstance(each, Reload) for each in loop[:6]] == [False, True, True, *[False] * 3]
     elsewhere = [line.replace("sp", "a0") for line in loads]
     saved, others = (estimated(LOOP.format("\n".join(each))) for each in (loads, elsewhere))
@@ -166,5 +191,7 @@ def test_saved_registers_are_found_in_code():
     saves = kernel.commented_assembly.count("vscale x")  # each with a comment of its own
     sections = llvm.ObjectFileRef.from_data(kernel.object).sections()
     (code,) = (bytes(each.data()) for each in sections if each.is_text() and each.size())
-    found = [v for loop in innermost_loops(code) for v in loop if isinstance(v, Vector)]
+    found = [
+        v for is_loop, part in stretches(code) for v in part if is_loop and isinstance(v, Vector)
+    ]
     assert 0 < sum(each.is_save for each in found) <= saves

@@ -123,18 +123,21 @@ def _faster_order(optimised: str, machine: Any) -> MachineCode:
     From the top, loads come early and chains of operations alternate: swiglu is a quarter faster,
     and rope, whose addresses ascend then, 2.5 times. In both directions fewer registers are saved,
     and loads lie between long operations: adamw is a fifth faster. So both are made, unless code
-    from the top takes no longer than the units and memory that it needs.
+    from the top takes no longer than the units and memory that it needs. Code outside of loops, as
+    where a short block is walked at once, counts where it saves registers.
     """
     if f'"{BY_ESTIMATE}"' not in optimised:
         return _translated(optimised, machine)
     asked = f'"{BY_ESTIMATE}"'
     top = _translated(optimised.replace(asked, '"topdown"'), machine)
     estimate = estimated_cycles(_instructions(top.object))
-    if estimate.least >= _CLEARLY * estimate.cycles:  # or there is no loop
+    saves = estimate.saves_between
+    if not saves and estimate.least >= _CLEARLY * estimate.cycles:  # or there is no loop
         return top
     both = _translated(optimised.replace(asked, '"bidirectional"'), machine)
     other = estimated_cycles(_instructions(both.object))
-    return both if other.cycles < _CLEARLY * estimate.cycles else top
+    cycles, fewer = (each.of_all() if saves else each.cycles for each in (estimate, other))
+    return both if fewer < _CLEARLY * cycles else top
 
 
 # Of estimates that are about the same, the code whose loads come early is the faster one.

@@ -1,4 +1,4 @@
-"""Estimates, from RISC-V machine code, how long a turn of each loop takes on an in-order core.
+"""Estimates, from RISC-V machine code, how long it takes an in-order core.
 
 It compares two orders of the same instructions and foresees no time: it counts how long results
 are waited for, how long the vector units are taken, and how loads and stores queue for memory.
@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triton_rvv.codegen.vector_code import FLOAT, INTEGER, MULTIPLY, Reload, Vector, innermost_loops
+from triton_rvv.codegen.vector_code import FLOAT, INTEGER, MULTIPLY, Reload, Vector, stretches
 
 __all__ = ["LoopEstimate", "estimated_cycles"]
 
@@ -41,7 +41,7 @@ _DRAM_PER_REGISTER, _DRAM_AHEAD = 7, 60
 _DRAIN_PER_REGISTER = 1.7
 # An integer that was saved is loaded right before it is used.
 _RELOAD = 3
-_TURNS = 4  # after which waits of one turn for the last have settled
+_TURNS = 4  # after which waits of one turn for the last have settled; most loops have more
 
 
 @dataclass(frozen=True)
@@ -51,16 +51,30 @@ class LoopEstimate:
     Args:
         cycles: in the order of the instructions.
         least: what no order can go below, since memory or a unit is taken for so long.
+        others: the code between these loops.
     """
 
     cycles: float
     least: float
+    others: Sequence[Sequence[_Demand]]
+
+    @property
+    def saves_between(self) -> bool:
+        """Whether registers of vectors are saved between loops."""
+        return any(each.is_extra and each.unit == _MEMORY for part in self.others for each in part)
+
+    def of_all(self) -> float:
+        """Cycles of all code, with a few turns of each loop; lines are in the cache between."""
+        between = sum(_last_turn(part, 1, waits_for_dram=False) for part in self.others)
+        return _TURNS * self.cycles + between
 
 
 def estimated_cycles(code: bytes) -> LoopEstimate:
     """The estimate for machine code."""
-    loops = [[_demand(each) for each in loop] for loop in innermost_loops(code)]
-    return LoopEstimate(sum(map(_turn_cycles, loops)), sum(map(_least_cycles, loops)))
+    parts = [(is_loop, [_demand(each) for each in part]) for is_loop, part in stretches(code)]
+    loops = [part for is_loop, part in parts if is_loop]
+    others = [part for is_loop, part in parts if not is_loop]
+    return LoopEstimate(sum(map(_last_turn, loops)), sum(map(_least_cycles, loops)), others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,18 +157,21 @@ def _least_cycles(loop: Sequence[_Demand]) -> float:
     return max([*taken.values(), sum(each.dram for each in kept), _ISSUE * len(kept)])
 
 
-def _turn_cycles(loop: Sequence[_Demand]) -> float:
+def _last_turn(part: Sequence[_Demand], turns: int = _TURNS, waits_for_dram: bool = True) -> float:
+    """Cycles of the last of so many turns, of which each waits for the one before."""
     time = memory_free = before = 0.0
     unit_free: dict[str, float] = defaultdict(float)
     ready = [0.0] * 32
-    for _ in range(_TURNS):
+    for _ in range(turns):
         before = time
-        for each in loop:
+        for each in part:
             if not each.unit:
                 time += _ISSUE + each.drain
                 continue
-            start = max([time, unit_free[each.unit], *[ready[number] for number in each.read]])
-            if each.dram:
+            start = max(time, unit_free[each.unit])
+            for number in each.read:
+                start = max(start, ready[number])
+            if each.dram and waits_for_dram:
                 memory_free = max(memory_free, start - _DRAM_AHEAD) + each.dram
                 start = max(start, memory_free)
             unit_free[each.unit] = start + each.occupancy

@@ -1,4 +1,4 @@
-"""Reads RISC-V machine code: the vector instructions of its innermost loops, and their registers.
+"""Reads RISC-V machine code: its innermost loops, vector instructions, and their registers.
 
 Encodings are those of "The RISC-V Instruction Set Manual", volume I: the vector extension, base
 instructions and the compressed ones.
@@ -15,8 +15,8 @@ __all__ = [
     "MULTIPLY",
     "Reload",
     "Vector",
-    "innermost_loops",
     "instruction_words",
+    "stretches",
 ]
 
 # Kinds of computations, by the field funct3: what the number `funct6` stands for depends on them.
@@ -65,23 +65,31 @@ class Reload:
     """An integer that was saved on the stack and is loaded from there."""
 
 
-def innermost_loops(code: bytes) -> Iterator[list[Vector | Reload | None]]:
-    """Of each innermost loop the instructions in order, None for others that are no vector's.
+def stretches(code: bytes) -> Iterator[tuple[bool, list[Vector | Reload | None]]]:
+    """The instructions in order, None for those that are no vector's: loops, and what is between.
 
-    A loop reaches from where a branch leads back to until that branch. Of several that overlap, the
-    one that ends first counts.
+    Of a stretch, the first number says whether it is an innermost loop, which reaches from where a
+    branch leads back to until that branch. Of several that overlap, the one that ends first counts.
     """
-    words = list(instruction_words(code))
+    words, at, group = list(instruction_words(code)), 0, 1.0
+    for start, end in [*_innermost_loops(words), (len(words), len(words))]:
+        for is_loop, to in ((False, start), (True, end)):
+            if to > at:
+                part, at = words[at:to], to
+                yield is_loop, list(_decoded([word for _, word in part], group))
+                group = _group(part, group)
+
+
+def _innermost_loops(words: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The places of the first instruction of each, and of the first one behind it."""
     places = {address: place for place, (address, _) in enumerate(words)}
-    last_loop, group, decoded_to = -1, 1.0, 0
+    last_loop = -1
     for place, (address, word) in enumerate(words):
         start = places.get(address + _distance(word), -1)
         if not 0 <= start <= place:
             continue
         if start > last_loop:
-            group = _group(words[decoded_to:start], group)
-            yield list(_decoded([word for _, word in words[start : place + 1]], group))
-            decoded_to = start
+            yield start, place + 1
         last_loop = max(last_loop, start)
 
 
