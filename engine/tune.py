@@ -98,8 +98,8 @@ def _tune_program(arguments: argparse.Namespace) -> bool:
     from engine.results.progress import LOADING, LineProgress
 
     LineProgress(sys.stderr)(LOADING)
+    from engine.programs.budget import ProgramBudget
     from engine.programs.command import tune_capture
-    from engine.programs.tuning import ProgramBudget
 
     budget = ProgramBudget(arguments.trials, arguments.budget)
     path, widens = Path(arguments.kernel), arguments.widen

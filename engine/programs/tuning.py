@@ -7,8 +7,10 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+from engine.programs.budget import ProgramBudget
 from engine.programs.comparing import COMPARED_PART, has_ties, heaviest_first, rounds_of
 from engine.programs.scheduler import next_task, slice_trials, worth_examining
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
@@ -30,7 +32,7 @@ from kernels.spec import Problem
 from rvv_runner.board import BoardError
 from search_spaces.enumeration import take_census
 
-__all__ = ["ProgramBudget", "ProgramListener", "tune_program"]
+__all__ = ["ProgramListener", "tune_program"]
 
 # Of what is left of a budget, for examinations while other tasks can be tuned. What is found out is
 # kept, so the same command finds out about the rest.
@@ -41,32 +43,6 @@ _LEAST_S = 1.0  # for the first trials of a command to begin
 
 # Called after each change with all standings, and the position of the task that changed.
 ProgramListener = Callable[[Sequence[TaskStanding], int], None]
-
-
-@dataclass(frozen=True)
-class ProgramBudget:
-    """When to stop; at the first that is reached.
-
-    Args:
-        trials: of all tasks together, earlier runs included; None for no limit.
-        time_s: seconds after which nothing is begun: no examination, no trial and no round of a
-            comparison; builds that are under way then are ended, unless nothing was measured yet.
-            None for no limit.
-        start_s: when they begin, as `time.monotonic` gives it.
-    """
-
-    trials: int | None
-    time_s: float | None
-    start_s: float = field(default_factory=time.monotonic)
-
-    def end_s(self, part: float = 1.0) -> float:
-        """When a part of the time is over, as `time.monotonic` gives it."""
-        return math.inf if self.time_s is None else self.start_s + part * self.time_s
-
-    def left_s(self, part: float = 1.0) -> float | None:
-        """What is left of a part of the time, in seconds; None for no limit."""
-        end_s = self.end_s(part)
-        return None if math.isinf(end_s) else max(0.0, end_s - time.monotonic())
 
 
 class _StoppedError(Exception):
@@ -104,13 +80,15 @@ def tune_program(
         BoardError: if the board cannot be used, or failed on each task that it was given.
     """
     run = _ProgramRun(tasks, request, budget, listener_of, begun, changed, examiner)
-    with ray_session(request.work.jobs, request.work.ray_address), run.benches:
-        try:
-            run.resume()
-            run.spend()
-            run.compare()
-        except (_StoppedError, KeyboardInterrupt):
-            return run.standings
+    with ThreadPoolExecutor(1) as meanwhile:
+        first = meanwhile.submit(run.examine_first)
+        with ray_session(request.work.jobs, request.work.ray_address), run.benches:
+            try:
+                run.resume(first.result())
+                run.spend()
+                run.compare()
+            except (_StoppedError, KeyboardInterrupt):
+                return run.standings
     run.check_board()
     return run.standings
 
@@ -147,9 +125,27 @@ class _ProgramRun:
         self._is_cut_off = False  # an examination, by the end of its part of the time
         self.benches = contextlib.ExitStack()
 
-    def resume(self) -> None:
-        """Read what earlier runs have stored; starts no trial."""
-        self._take_up([n for n, standing in enumerate(self.standings) if not standing.waits])
+    def examine_first(self) -> list[int]:
+        """Examine the heaviest task if a limited time has nothing else to begin with.
+
+        It needs no Ray, so it need not wait until that has started.
+
+        Returns:
+            The task's position, if it was examined.
+        """
+        if self._budget.time_s is None or not all(one.waits for one in self.standings):
+            return []
+        worth = worth_examining(states_of(self.standings), _USUAL_EXAMINATION_S, has_begun=False)
+        return self._examined(worth[:1], self._budget.end_s(self._trials_part()))
+
+    def resume(self, examined: Sequence[int]) -> None:
+        """Read what earlier runs have stored; starts no trial.
+
+        Args:
+            examined: the tasks that this run has examined.
+        """
+        known = [n for n, standing in enumerate(self.standings) if not standing.waits]
+        self._take_up([*known, *examined])
 
     def _take_up(self, numbers: Sequence[int]) -> None:
         """Read what is stored of tasks that have been examined."""
@@ -220,16 +216,21 @@ class _ProgramRun:
 
     def _examine(self, numbers: Sequence[int], end_s: float) -> bool:
         """Examine tasks until a time on the monotonic clock; return whether any was examined."""
+        examined = self._examined(numbers, end_s)
+        self._take_up(examined)
+        if examined and self._request.work.ray_address is not None:
+            self._close_bench()  # its machines get what is kept of the tasks when it opens
+        return bool(examined)
+
+    def _examined(self, numbers: Sequence[int], end_s: float) -> list[int]:
+        """Find out about tasks, and return those that were examined."""
         began_s = time.monotonic()
         keys = [self.standings[number].task.key for number in numbers]
         # Else a command with a short budget would examine the same task anew each time.
         examined = self._examiner.examine(keys, end_s, finishes=not self._measured)
         if examined:
             self._examinations_s.append((time.monotonic() - began_s) / len(examined))
-        self._take_up([n for n in numbers if self.standings[n].task.key in examined])
-        if examined and self._request.work.ray_address is not None:
-            self._close_bench()  # its machines get what is kept of the tasks when it opens
-        return bool(examined)
+        return [n for n in numbers if self.standings[n].task.key in examined]
 
     def compare(self) -> None:
         """Compare the leaders of tasks whose trials leave open which one wins, in the time left."""

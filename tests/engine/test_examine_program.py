@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import math
@@ -9,7 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 
 import captured_kernels as kernels
@@ -23,6 +25,7 @@ from engine.programs import command as tune_program_command
 from engine.programs import tuning
 from engine.programs.captured_program import examine_new
 from engine.study.storage import read_studies
+from engine.workers.ray_session import ray_session
 from foundation.errors import UserError
 from kernels.captured.examination import Examiner
 from kernels.captured.examined import read_examined
@@ -128,6 +131,21 @@ def test_the_first_examination_is_not_cut_off(
     assert [*read_examined(capture.path)] == examined
 
 
+def ray_after_an_examination(capture: CaptureFile) -> Callable[..., AbstractContextManager[None]]:
+    """Ray that takes to start until a task has been examined."""
+
+    @contextlib.contextmanager
+    def session(cpus: int, address: str | None = None) -> Iterator[None]:
+        deadline_s = time.monotonic() + 200
+        while not read_examined(capture.path) and time.monotonic() < deadline_s:
+            time.sleep(0.1)
+        assert read_examined(capture.path)
+        with ray_session(cpus, address):
+            yield
+
+    return session
+
+
 @pytest.mark.usefixtures("ray_for_tests")
 def test_the_heaviest_task_gets_trials_before_others_are_examined(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -136,6 +154,7 @@ def test_the_heaviest_task_gets_trials_before_others_are_examined(
     light = add_to(capture, launches=900, time_s=1e-3)
     heavy = add_to(capture, n=8192, launches=1000, time_s=1e-3)
     monkeypatch.setattr(tuning, "_EXAMINED_PART", 0.0)
+    monkeypatch.setattr(tuning, "ray_session", ray_after_an_examination(capture))
     record, (left, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "2")
     assert [task["key"] for task in record["tasks"]] == [heavy, light]
     assert tuned["tried"] == 2

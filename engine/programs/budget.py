@@ -1,0 +1,35 @@
+"""When tuning a program stops."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+__all__ = ["ProgramBudget"]
+
+
+@dataclass(frozen=True)
+class ProgramBudget:
+    """When to stop; at the first that is reached.
+
+    Args:
+        trials: of all tasks together, earlier runs included; None for no limit.
+        time_s: seconds after which nothing is begun: no examination, no trial and no round of a
+            comparison; builds that are under way then are ended, but for a command's first.
+            None for no limit.
+        start_s: when they begin, as `time.monotonic` gives it.
+    """
+
+    trials: int | None
+    time_s: float | None
+    start_s: float = field(default_factory=time.monotonic)
+
+    def end_s(self, part: float = 1.0) -> float:
+        """When a part of the time is over, as `time.monotonic` gives it."""
+        return math.inf if self.time_s is None else self.start_s + part * self.time_s
+
+    def left_s(self, part: float = 1.0) -> float | None:
+        """What is left of a part of the time, in seconds; None for no limit."""
+        end_s = self.end_s(part)
+        return None if math.isinf(end_s) else max(0.0, end_s - time.monotonic())
