@@ -24,6 +24,8 @@ _BETWEEN = (*WITHOUT_MEMORY, "tt.load", "tt.reduce", "tt.reshape")
 
 def join_reductions(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many reductions joined another one."""
+    if sum(each.name == "tt.reduce" for each in kernel.module.walk()) < 2:
+        return 0
     rewriter, fired = Rewriter(kernel.module), 0
     for block in blocks_inside(kernel.module):
         joiner, place = _Joiner(block, rewriter), 0

@@ -31,12 +31,14 @@ _SAME = (
 def turn_short_rows(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many reductions go along columns now."""
     function = kernel.function
+    is_reduced = any(each.name == "tt.reduce" for each in function.walk())
+    if not is_reduced or kernel.target.backend != "rvv":  # which alone loads by strides
+        return 0
     blocks = {each: None for each in _values(function) if len(_shape(each)) > 1}
     users = [each for each in function.walk() if not blocks.keys().isdisjoint(_own(each))]
     reductions = [each for each in users if each.name == "tt.reduce"]
     is_whole = len(blocks_inside(function)) == 1 + len(reductions)
-    has_strided_loads = kernel.target.backend == "rvv"
-    if not (has_strided_loads and reductions and is_whole and all(map(_means_the_same, users))):
+    if not (reductions and is_whole and all(map(_means_the_same, users))):
         return 0
     loads = [each for each in users if each.name == "tt.load"]
     if not (_are_short_rows(blocks, kernel) and _lie_in_turn(loads, kernel)):
