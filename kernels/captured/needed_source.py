@@ -27,6 +27,7 @@ from kernels.captured.statements import (
     globals_of,
     names_of,
     read_at_once,
+    triton_chosen,
 )
 
 __all__ = ["NotFoundError", "needed_part"]
@@ -219,6 +220,9 @@ class _Part:
 
     def _run(self, number: int, name: str) -> None:
         statement = self._statements[number]
+        if triton := triton_chosen(statement, name):  # the kernel ran, so it was there
+            setattr(self.module, name, importlib.import_module(triton))
+            return
         key = (number, name if self._is_import(number) else "")
         if key in self._begun:
             return

@@ -17,7 +17,10 @@ __all__ = [
     "globals_of",
     "names_of",
     "read_at_once",
+    "triton_chosen",
 ]
+
+_TRITON = ("triton", "triton.language")
 
 
 def catches(statement: ast.stmt) -> bool:
@@ -69,6 +72,24 @@ def _outside_functions(statement: ast.AST) -> Iterator[ast.AST]:
         return
     for inner in ast.iter_child_nodes(statement):
         yield from _outside_functions(inner)
+
+
+def triton_chosen(statement: ast.stmt, name: str) -> str:
+    """Triton or its language, if a name is that in a branch of a choice; "" if it is not.
+
+    What the other branches make of the name stands in where Triton is missing.
+    """
+    for node in _outside_functions(statement) if isinstance(statement, ast.If | ast.Try) else ():
+        if isinstance(node, ast.Import):
+            modules = {alias.asname or alias.name: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            inner = {alias.asname or alias.name: alias.name for alias in node.names}
+            modules = {key: f"{node.module}.{one}" for key, one in inner.items()}
+        else:
+            continue
+        if modules.get(name) in _TRITON:
+            return modules[name]
+    return ""
 
 
 def future_flags(statements: list[ast.stmt]) -> int:

@@ -149,6 +149,19 @@ def test_values_are_those_of_the_whole_module(tmp_path):
         assert made(tmp_path, text) == whole["LAST"], text
 
 
+def test_of_what_a_package_has_for_a_missing_triton_the_kernel_needs_nothing(tmp_path):
+    kept = {
+        "kept": "import framework\n"
+        "if framework.has_triton():\n    import triton\n    from triton import language as tl\n"
+        "    shim = framework.shim()\n"
+        "else:\n    triton = tl = shim = None",
+    }
+    text = "from kept import tl, triton\nLAST = tl, triton.__name__"
+    assert made(tmp_path, text, **kept) == (language, "triton")
+    with pytest.raises(NameError, match="framework"):
+        made(tmp_path, "from kept import shim as LAST", **kept)
+
+
 def test_names_come_through_stars_that_lead_in_a_circle(tmp_path):
     stars = {"left": "from right import *\nLEFT = 1", "right": "from left import *\nRIGHT = 2"}
     assert made(tmp_path, "from left import *\nLAST = LEFT + RIGHT", **stars) == 3
