@@ -24,7 +24,8 @@ from triton_rvv.launches.source import captured_variables, global_values
 __all__ = ["InductorLaunch", "Launch"]
 
 _MOST_SAMPLES = 256
-_FACTORS = (0.25, 0.5, 2, 4)
+# As small as blocks are tried: larger ones may cover what a smaller one does not.
+_FACTORS = (0.125, 0.25, 0.5, 2, 4)
 
 
 class Launch:
