@@ -92,8 +92,9 @@ def configurations(problem: Problem) -> list[Config]:
     return [default, *random.Random(SEED).sample(others, min(OTHERS, len(others)))]
 
 
-def verdicts(problem: Problem, store: ArtifactStore) -> Iterator[tuple[Config, str, str]]:
-    """Of each configuration, its status and the reason."""
+def verdicts(problem: Problem, store: ArtifactStore) -> Iterator[tuple[Config, str, str, float]]:
+    """Of each configuration, its status, the reason and the share of its tolerance that it takes,
+    the default first."""
     request = BuildRequest(
         problem.spec.load_name, problem.shape, problem.dtype, host_target(), store
     )
@@ -101,11 +102,11 @@ def verdicts(problem: Problem, store: ArtifactStore) -> Iterator[tuple[Config, s
     for config in configurations(problem):
         built = builder.build(config)
         if isinstance(built, BuildFailure):
-            yield config, built.status, built.reason
+            yield config, built.status, built.reason, 0.0
             continue
         ending = run_once(built, _REPEATS, _LIMIT_S)
         verdict = judge(ending, _LIMIT_S, _REPEATS)
-        yield config, verdict.status, verdict.reason
+        yield config, verdict.status, verdict.reason, verdict.launcher.max_share or 0.0
 
 
 def checked(kernel: _Kernel) -> list[tuple[str, str]]:
@@ -118,9 +119,13 @@ def checked(kernel: _Kernel) -> list[tuple[str, str]]:
             problem = make_problem(load_kernel(kernel.name), kernel.shape)
             for note in problem.spec.check(problem) if problem.spec.check else ():
                 print(f"  note: {note}", flush=True)
+            found = list(verdicts(problem, ArtifactStore(folder)))
+            usual, most = found[0][3], max(share for *_, share in found)
+            if usual:
+                print(f"  errors up to {most / usual:.2f} times the default's", flush=True)
             return [
                 (status, f"{dict(config)}: {reason}" if reason else "")
-                for config, status, reason in verdicts(problem, ArtifactStore(folder))
+                for config, status, reason, _ in found
             ]
         except UserError as error:
             return [("not checked", str(error))]
