@@ -309,8 +309,16 @@ class _Part:
                 return any(alias.name.split(".")[0] == "triton" for alias in statement.names)
             if isinstance(statement, ast.ImportFrom):
                 names = {alias.asname or alias.name: alias.name for alias in statement.names}
+                if names.get(words[0]) == "triton":
+                    return self._leads_to_triton(words[0])
                 is_autotune = names.get(words[0]) == "autotune"
                 return self._origin(statement).split(".")[0] == "triton" and not is_autotune
+        return False
+
+    def _leads_to_triton(self, name: str) -> bool:
+        """Whether a name that a package has for Triton is Triton."""
+        with contextlib.suppress(Exception):  # whatever a statement of the package raises
+            return getattr(self.provide(name), "__name__", "") == "triton"
         return False
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from triton import language
+from triton.runtime.jit import JITFunction
 
 from foundation.errors import UserError
 from kernels.captured.kernel_source import loaded_kernel
@@ -158,6 +159,11 @@ def test_of_what_a_package_has_for_a_missing_triton_the_kernel_needs_nothing(tmp
     }
     text = "from kept import tl, triton\nLAST = tl, triton.__name__"
     assert made(tmp_path, text, **kept) == (language, "triton")
+    kept["listed"] = (
+        "from kept import triton\n@triton.autotune(configs=framework.list(), key=[])\n@triton.jit\n"
+        "def doubled(x):\n    pass"
+    )
+    assert isinstance(made(tmp_path, "from listed import doubled as LAST", **kept), JITFunction)
     with pytest.raises(NameError, match="framework"):
         made(tmp_path, "from kept import shim as LAST", **kept)
 
