@@ -107,19 +107,24 @@ class OwnKernel:
         and the code was found right for such sizes."""
         runs = [compared(1, "<=", size) for size in sizes.values()]
         runs += [compared(1, "<=", count) for count in self.grid(variant, sizes)]
+        runs += self._fitting(variant, sizes)
         return [*runs, *self._decided(variant, sizes), *self._found_right(variant, sizes)]
 
     def _decided(self, variant: Variant, sizes: Sizes) -> list[Operand]:
-        """What the code of the variant takes for granted, and the types of its numbers."""
+        """What the code of the variant takes for granted."""
         launch = self._launch(variant.config, variant.shape)
         conditions = self._at(launch.conditions, sizes)
         for value in launch.constants.values():
             if isinstance(value, Formula):
                 decided = value.at(variant.shape)
                 conditions.append(compared(self._at_sizes(value.at, sizes), "==", decided))
-        numbers = [v for v in launch.integers.values() if isinstance(v, Formula)]
-        computed = [number for number in numbers if not number.is_size]
-        return [*conditions, *(compared(n, "<=", _LARGEST_I32) for n in self._at(computed, sizes))]
+        return conditions
+
+    def _fitting(self, variant: Variant, sizes: Sizes) -> list[Operand]:
+        """The kernel takes its integers in 32 bits, as they were at the tuned sizes."""
+        integers = self._launch(variant.config, variant.shape).integers.values()
+        computed = [v for v in integers if isinstance(v, Formula) and not v.is_size]
+        return [compared(number, "<=", _LARGEST_I32) for number in self._at(computed, sizes)]
 
     def _found_right(self, variant: Variant, sizes: Sizes) -> list[Operand]:
         limits = self._limits(variant)
@@ -144,23 +149,37 @@ class OwnKernel:
             return []
         return ["There is code where", *(f"- {one}" for one in dict.fromkeys(every))]
 
-    def _others(self, tuned: Variant) -> Iterator[Variant]:
-        seen = {_key(self.constants(tuned))}
+    def _others(self, tuned: Variant) -> list[Variant]:
+        """For each thing that the file decides otherwise at other sizes, a variant."""
+        tuned_decisions, found = self._decisions(tuned), dict[str, Variant]()
         for shape in self._deciding_shapes(tuned):
             other = replace(tuned, shape=shape)
-            key = _key(self.constants(other))
-            if key not in seen:
-                seen.add(key)
-                yield other
+            try:
+                decisions = self._decisions(other)
+            except UserError:  # the file refuses such sizes
+                continue
+            if decisions != tuned_decisions:
+                found[decisions] = other  # the last is the largest
+        return list(found.values())
+
+    def _decisions(self, variant: Variant) -> str:
+        """What the file decides by a variant's sizes: they are the same where this is."""
+        launch = self._launch(variant.config, variant.shape)
+        conditions = sorted(str(condition.in_words()) for condition in launch.conditions)
+        return _key(self.constants(variant)) + str(conditions)
 
     def _deciding_shapes(self, tuned: Variant) -> Iterator[Shape]:
-        """Shapes at which the file may give other constants than at the tuned one."""
-        constants = self._launch(tuned.config, tuned.shape).constants.values()
-        for formula in (value for value in constants if isinstance(value, Formula)):
+        """Shapes at which the file may decide otherwise than at the tuned one."""
+        launch = self._launch(tuned.config, tuned.shape)
+        constants = [value for value in launch.constants.values() if isinstance(value, Formula)]
+        # Sizes that the file needs as plain numbers would each be code of their own.
+        compared_sizes = [one for one in launch.conditions if not one.fixes_size]
+        for formula in (*constants, *compared_sizes):
+            by_powers = formula.has_powers or formula in compared_sizes
             for size in sorted(formula.symbols):
                 yield {**tuned.shape, size: tuned.shape[size] | 1}
                 power = 1
-                while formula.has_powers and power < 2 * max(_MOST_COVERED, tuned.shape[size]):
+                while by_powers and power < 2 * max(_MOST_COVERED, tuned.shape[size]):
                     yield {**tuned.shape, size: power}
                     yield {**tuned.shape, size: max(power - 1, 1)}
                     power *= 2

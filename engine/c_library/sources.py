@@ -72,24 +72,18 @@ def _library(functions: Sequence[Function]) -> str:
 
 def _function_source(function: Function) -> str:
     call, names = function.call, list(function.call.sizes)
-    entries = {variant.entry: variant for variant in function.variants}
     return _render(
         "function.c.j2",
         function=_described(function),
         size_names=names,
-        entries=[
-            {
-                "name": entry,
-                "grid": _grid(function, variant),
-                "rooms": _room_elements(function, variant),
-            }
-            for entry, variant in entries.items()
-        ],
+        entries=list(dict.fromkeys(variant.entry for variant in function.variants)),
         variants=[
             {
                 "entry": variant.entry,
                 "vlen_bits": variant.target.vlen_bits,
                 "number": number,
+                "grid": _grid(function, variant),
+                "rooms": _room_elements(function, variant),
                 "conditions": _conditions(function, variant),
                 "shape": [variant.shape[name] for name in names],
                 "cores": variant.winner.cores,

@@ -68,6 +68,12 @@ class Formula:
         return self.expression in self.sizes
 
     @property
+    def fixes_size(self) -> bool:
+        """Whether it holds for one value of a size alone."""
+        sides = set(self.expression.args)
+        return isinstance(self.expression, sympy.Eq) and bool(sides & self.sizes.keys())
+
+    @property
     def is_condition(self) -> bool:
         """Whether it holds or not."""
         return isinstance(self.expression, Boolean) and not self.expression.is_Symbol

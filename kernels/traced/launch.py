@@ -11,9 +11,13 @@ import sympy
 import torch
 import triton
 from torch._dynamo.source import ConstantSource
-from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 from torch.fx.experimental import _config as symbolic_shapes_config
-from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+from torch.fx.experimental.symbolic_shapes import (
+    DimDynamic,
+    GuardOnDataDependentSymNode,
+    ShapeEnv,
+)
 
 from foundation.config import Config
 from foundation.errors import UserError
@@ -86,11 +90,30 @@ def traced_launch(
     with symbolic_shapes_config.patch(backed_size_oblivious=True):  # type: ignore[attr-defined]
         tracer = _Tracer(file, shape)
         launch = Launch(file, tracer.sizes, dtype, config)
-        with FakeTensorMode(shape_env=tracer.environment), tracer.functions_replaced():
+        with (
+            FakeTensorMode(shape_env=tracer.environment),
+            tracer.functions_replaced(),
+            _contents_unknown(file),
+        ):
             values = {name: tensor_of(value) for name, value in launch.unhooked().items()}
             constants = {**launch.constants(values), **config}
             programs = launch.programs(values)
         return tracer.launch(values, constants, programs)
+
+
+@contextlib.contextmanager
+def _contents_unknown(file: KernelFile) -> Iterator[None]:
+    """Within the block, a decision by what a tensor holds is a mistake of one sentence."""
+    try:
+        yield
+    except UserError as error:
+        cause = error.__cause__
+        if not isinstance(cause, GuardOnDataDependentSymNode | DataDependentOutputException):
+            raise
+        raise UserError(
+            f"{file.path}: what {file.maker().__name__} passes, or how many programs run, depends "
+            "on what a tensor holds, and a C function has only the sizes: take it as a size"
+        ) from error
 
 
 class _Tracer:

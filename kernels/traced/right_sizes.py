@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import torch
 
-from foundation.c_expressions import Operand, compared, power_above, remainder
+from foundation.c_expressions import Operand, compared, remainder
 from foundation.errors import UserError
 from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.launch import Launch
@@ -79,7 +79,7 @@ def limits_of(
     runner = _Runner(launch_at, allowed)
     if launch_at(tuned).file.optional("reference") is None or not runner.fits(tuned):
         return exact
-    draws = _Draws(tuned, blocks, runner.fits)
+    draws = _Draws(tuned, blocks, runner.fits, allowed)
     drawn = draws.together(())
     if runner.is_right([tuned, *drawn]):
         return draws.reached(drawn)
@@ -147,13 +147,36 @@ class _Draws:
     Args:
         tuned, blocks: as of `limits_of`.
         fits: whether a shape may be run.
+        allowed: as of `limits_of`.
     """
 
-    def __init__(self, tuned: Shape, blocks: Sequence[int], fits: Callable[[Shape], bool]) -> None:
+    def __init__(
+        self,
+        tuned: Shape,
+        blocks: Sequence[int],
+        fits: Callable[[Shape], bool],
+        allowed: Callable[[Shape], bool],
+    ) -> None:
         self._tuned = tuned
         self._blocks = sorted({block for block in blocks if 1 < block <= _LARGEST})
         self._fits = fits
         self._random = random.Random(_SEED)
+        self._ends = {name: self._found_ends(name, allowed) for name in tuned}
+
+    def _found_ends(self, name: str, allowed: Callable[[Shape], bool]) -> tuple[int, int]:
+        """The least and the largest size around the tuned one for which the code is made, while the
+        other sizes are the tuned ones."""
+        ends = []
+        for outermost in (1, self._beyond()):
+            near, far = self._tuned[name], outermost
+            while abs(far - near) > 1:
+                middle = (near + far) // 2
+                if allowed({**self._tuned, name: middle}):
+                    near = middle
+                else:
+                    far = middle
+            ends.append(far if allowed({**self._tuned, name: far}) else near)
+        return ends[0], ends[1]
 
     def together(self, limits: Sequence[Limit]) -> list[Shape]:
         """Shapes in which all sizes differ from the tuned ones, within limits: each size beyond all
@@ -179,7 +202,8 @@ class _Draws:
 
     def _of_one(self, name: str, limit: Limit | None) -> list[Shape]:
         """Shapes in which one size differs from the tuned ones."""
-        drawn = (self._beyond(), self._middle(), self._small(), 1, *self._edges(name, up=True))
+        ends = (*self._edges(name, up=True), *self._edges(name, up=False))
+        drawn = (self._beyond(), self._middle(), self._small(), 1, *ends)
         sizes = dict.fromkeys(self._limited(size, limit) for size in drawn)
         # A size may have to be no larger than others, such as the distance of rows.
         larger = dict.fromkeys(self._tuned, self._beyond() + 2)
@@ -213,10 +237,9 @@ class _Draws:
         return None
 
     def _edges(self, name: str, *, up: bool) -> tuple[int, ...]:
-        """Sizes between the same powers of two as the tuned one, from above or from below."""
-        power = int(power_above(self._tuned[name]))
-        edges = (power, power - 1, power // 2 + 1, power // 2 + 2)
-        return tuple(edge for edge in (edges if up else reversed(edges)) if edge > 0)
+        """Sizes at the ends of those for which the code is made, from above or from below."""
+        least, largest = self._ends[name]
+        return (largest, max(largest - 1, 1)) if up else (least, least + 1)
 
     def _limited(self, size: int, limit: Limit | None) -> int:
         if limit is None:

@@ -61,7 +61,18 @@ static void rectified(int rows, int columns, int status) {
     expect("count", count, status == TUNED_OK ? 5 + positive : 5);
 }
 
+static void spread(void) {
+    for (int n = 1; n <= 8; n += 7) {
+        for (int i = 0; i < n; i++)
+            sums[i] = i;
+        expect("spread", tuned_spread_i32(n, sums, 2), TUNED_OK);
+        for (int i = 0; i < n; i++)
+            expect("spread", sums[i], -i);
+    }
+}
+
 int main(void) {
+    spread();
     scaled();
     summed();
     rectified(4, 20, TUNED_OK);

@@ -85,3 +85,47 @@ def relu_call(M=4, N=20, dtype=torch.float16):
 
 def relu_reference(x_ptr, count_ptr):
     return {"x_ptr": x_ptr.relu(), "count_ptr": count_ptr + (x_ptr > 0).sum().int()}
+
+
+# As many programs as there are, but no more than two.
+@triton.jit
+def spread_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    for block in range(tl.program_id(0), tl.cdiv(n, BLOCK), tl.num_programs(0)):
+        at = block * BLOCK + tl.arange(0, BLOCK)
+        tl.store(x_ptr + at, -tl.load(x_ptr + at, mask=at < n), mask=at < n)
+
+
+def get_spread_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 16})]
+
+
+def spread_arguments(N=50):
+    return {"x_ptr": torch.randint(-100, 100, (N,), dtype=torch.int32), "n": N}
+
+
+def spread_grid(meta):
+    return (min(2, triton.cdiv(meta["n"], meta["BLOCK"])),)
+
+
+def spread_reference(x_ptr):
+    return {"x_ptr": -x_ptr}
+
+
+# Without a reference, and with a number that depends on the contents of a tensor.
+@triton.jit
+def least_kernel(x_ptr, most, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, tl.minimum(tl.load(x_ptr + at, mask=at < n), most), mask=at < n)
+
+
+def get_least_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 16})]
+
+
+def least_arguments(N=50, READS=1):
+    x = torch.randint(0, 100, (N,), dtype=torch.int32)
+    return {"x_ptr": x, "most": int(x.max()) // 2 if READS > 1 else 7, "n": N}
+
+
+def least_grid(meta):
+    return (triton.cdiv(meta["n"], meta["BLOCK"]),)

@@ -8,7 +8,9 @@ import pytest
 from test_c_library import LANGUAGES, STRICT, export, infos, run, write_study
 
 from engine.c_library import own_kernel
+from engine.c_library.variant import Variant
 from engine.study.storage import KERNEL_FILE, read_studies
+from foundation.config import Config
 from foundation.errors import UserError
 from triton_rvv.codegen.zig import run_zig_cc
 
@@ -18,7 +20,7 @@ PROGRAM = FILE.with_suffix(".c")
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """Of three kernels of one file."""
+    """Of four kernels of one file."""
     folder = tmp_path_factory.mktemp("own")
     storage = str(folder / "study.journal")
     info = infos()[0]
@@ -29,6 +31,7 @@ def library(tmp_path_factory):
             storage, f"{FILE}:sums_kernel", {"M": 5, "N": 20, "STRIDE": 24}, info, "i8", BLOCK=32
         )
         write_study(storage, f"{FILE}:relu_kernel", {"M": 4, "N": 20}, info, ROWS=2)
+        write_study(storage, f"{FILE}:spread_kernel", {"N": 50}, info, BLOCK=16)
         assert export(storage, folder) == 0
     return folder / "c"
 
@@ -49,10 +52,26 @@ def test_the_header_says_what_is_passed_and_for_which_sizes_there_is_code(librar
         "x_ptr: as sums_arguments makes it; (M, N), rows STRIDE apart, read",
         "- N <= STRIDE and N <= 32",
         "count_ptr: as relu_call makes it; (1), read and written",
+        "- ((N + 15) / 16) < 2",
         "- next_power_of_2(N) == 32 and (tuned_floor_remainder(N, next_power_of_2(N)) == 0) == 0 "
         "and (M % 2) == 0",
     ):
         assert f"* {line}" in header
+
+
+def test_without_a_reference_there_is_code_for_the_tuned_sizes_alone():
+    config, sizes = Config({"BLOCK": 16}), {"N": 50, "READS": 1}
+    kernel = own_kernel.OwnKernel(f"{FILE}:least_kernel", "i32")
+    kernel.add(config, sizes)
+    variant = Variant(infos()[0].target, config, sizes, None)
+    assert all(kernel.conditions(variant, sizes))
+    assert not all(kernel.conditions(variant, {"N": 51, "READS": 1}))
+
+
+def test_what_depends_on_the_contents_of_a_tensor_is_refused():
+    kernel = own_kernel.OwnKernel(f"{FILE}:least_kernel", "i32")
+    with pytest.raises(UserError, match="depends on what a tensor holds, and a C function has"):
+        kernel.add(Config({"BLOCK": 16}), {"N": 50, "READS": 2})
 
 
 def test_a_file_that_others_may_write_to_is_not_run(tmp_path):
