@@ -1,11 +1,14 @@
 """Calls of a kernel that came before in another form: each has to compute its own result."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 import triton
 import triton.language as tl
 
 import triton_rvv
+from triton_rvv.launches.interception import intercept
 
 N = 40
 FACTOR = tl.constexpr(3)
@@ -54,6 +57,19 @@ def test_numbers_of_warps_and_stages_compile_nothing_anew():
 
     assert compiled(num_warps=8, num_stages=4) == compiled(num_warps=2) == compiled()
     assert compiled(disjoint_arguments=True) != compiled()
+
+
+def test_a_started_kernel_has_the_number_of_warps_that_it_was_asked_for():
+    """Its metadata has that of another one: what is kept was compiled once for all."""
+    seen, out = [], torch.zeros(N)
+    undo = intercept(SimpleNamespace(started=lambda launch, *_: seen.append(launch.kwargs)))
+    try:
+        for number in (8, 2):
+            kernel = scaled_kernel.warmup(out, out, N, 2, SHIFT=8, grid=(1,), num_warps=number)
+            kernel[(1,)](out, out, N, 2, 8, 64)
+    finally:
+        undo()
+    assert [options["num_warps"] for options in seen] == [8, 2]
 
 
 @triton.jit
