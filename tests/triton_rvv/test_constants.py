@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from ir_text import function
 from qemu_kernels import Expected
 
 from triton_rvv import pipeline
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.make_ttir import make_ttir
 
 
@@ -35,3 +38,13 @@ def test_constants_that_differ(run, monkeypatch, dtype):
     monkeypatch.setattr(pipeline, "make_ttir", changed)
     out, flipped = Expected(np.array(numbers, dtype)), Expected(flags)
     run(constant_kernel, x_ptr=np.zeros((4, 2), bool), out_ptr=out, flag_ptr=flipped)
+
+
+@pytest.mark.parametrize(
+    ("elements", "number"), [("2.5", 2.5), ("[0.0, -0.0]", None), ("[1.0, 2.0]", None)]
+)
+def test_one_number_fills_a_constant_or_none_does(elements, number):
+    body = f'%c = "arith.constant"() {{value = dense<{elements}> : tensor<2xf32>}} : () -> '
+    module = parse_module(function(body + "tensor<2xf32>"))
+    (constant,) = (each for each in module.walk() if each.name == "arith.constant")
+    assert one_number(constant) == number

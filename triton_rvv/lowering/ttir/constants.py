@@ -14,7 +14,7 @@ def one_number(maker: Operation | None) -> float | int | None:
         return None
     value = maker.attributes.get("value")
     if isinstance(value, DenseAttribute):
-        value = value.elements[0] if len(set(value.elements)) == 1 else None
+        value = value.elements[0] if len(value.elements) == 1 else None
     return value if isinstance(value, int | float) else None
 
 
