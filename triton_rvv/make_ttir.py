@@ -27,7 +27,8 @@ __all__ = ["make_ttir"]
 # What Triton says of a function that is used before it is complete, by its name in the IR.
 _INCOMPLETE_FUNCTION = re.compile(r"KeyError\('[\w.<>]+\.\w+__\w*'\)")
 
-# Triton, which changes no tree, parses a kernel and all that it calls each time that it compiles.
+# Triton parses a kernel and all that it calls each time that it compiles. All that it changes in a
+# tree is to mark calls whose results are unused, the same ones each time.
 _tree = functools.lru_cache(maxsize=64)(ast.parse)
 JITCallable.parse = lambda function: _tree(function.src)
 
