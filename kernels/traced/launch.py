@@ -22,7 +22,7 @@ from torch.fx.experimental.symbolic_shapes import (
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.kernel_file import KernelFile
-from kernels.own.launch import Launch, tensor_of
+from kernels.own.launch import Launch, descriptors_of, tensor_of
 from kernels.traced.formulas import Formula
 from kernels.values import TORCH_TYPES
 
@@ -95,10 +95,20 @@ def traced_launch(
             tracer.functions_replaced(),
             _contents_unknown(file),
         ):
-            values = {name: tensor_of(value) for name, value in launch.unhooked().items()}
+            given = launch.unhooked()
+            _refuse_descriptors(file, given)
+            values = {name: tensor_of(value) for name, value in given.items()}
             constants = {**launch.constants(values), **config}
             programs = launch.programs(values)
         return tracer.launch(values, constants, programs)
+
+
+def _refuse_descriptors(file: KernelFile, given: Mapping[str, Any]) -> None:
+    for name in descriptors_of(given):
+        raise UserError(
+            f"{file.path}: {name} is a tensor descriptor, and a C function passes pointers: give "
+            "the kernel the tensor and its sizes"
+        )
 
 
 @contextlib.contextmanager
@@ -182,13 +192,18 @@ class _Tracer:
             arrays,
             {n: self._number(v) for n, v in numbers.items() if not is_float[n]},
             {n: self._in_words(v) for n, v in numbers.items() if is_float[n]},
-            {
-                name: self._formula(value) if isinstance(value, _SYMBOLIC) else value
-                for name, value in constants.items()
-            },
+            {name: self._constant(name, value) for name, value in constants.items()},
             tuple(self._formula(size) for size in (*grid, 1, 1)[:3]),
             tuple(self._of_expression(guard) for guard in dict.fromkeys(guards)),
         )
+
+    def _constant(self, name: str, value: Any) -> Any:
+        if isinstance(value, torch.SymFloat):
+            raise UserError(
+                f"{self._file.path}: the constant {name} is {self._in_words(value)}, and a C "
+                "function has code for whole numbers only: pass it at run time"
+            )
+        return self._formula(value) if isinstance(value, _SYMBOLIC) else value
 
     def _number(self, value: Any) -> Formula | int:
         return self._formula(value) if isinstance(value, _SYMBOLIC) else int(value)
@@ -217,8 +232,17 @@ class _Tracer:
                     "tensors of their own"
                 )
             shape, stride = self._rows(name, tensor)
-            arrays[name] = TracedArray(_TYPES[tensor.dtype], shape, stride, *same[:1])
+            arrays[name] = TracedArray(self._type(name, tensor), shape, stride, *same[:1])
         return arrays
+
+    def _type(self, name: str, tensor: torch.Tensor) -> str:
+        found = _TYPES.get(tensor.dtype, "i1")
+        if found == "i1":
+            raise UserError(
+                f"{self._file.path}: {name} is a tensor of {tensor.dtype}, which C functions have "
+                "no type for: pass it as another one, such as torch.uint8"
+            )
+        return found
 
     def _rows(self, name: str, tensor: torch.Tensor) -> tuple[tuple[Formula, ...], Formula]:
         """The sizes of a tensor in the order of memory, and how far its rows are apart."""

@@ -3,6 +3,7 @@
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 
 @triton.jit
@@ -111,7 +112,7 @@ def spread_reference(x_ptr):
     return {"x_ptr": -x_ptr}
 
 
-# Without a reference, and with a number that depends on the contents of a tensor.
+# Without a reference; and, for other sizes, with what no C function can be given.
 @triton.jit
 def least_kernel(x_ptr, most, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -124,7 +125,11 @@ def get_least_kernel_autotune_config():
 
 def least_arguments(N=50, READS=1):
     x = torch.randint(0, 100, (N,), dtype=torch.int32)
-    return {"x_ptr": x, "most": int(x.max()) // 2 if READS > 1 else 7, "n": N}
+    if READS == 3:
+        x = x > 7
+    if READS == 4:
+        x = TensorDescriptor(x, [N], [1], [16])
+    return {"x_ptr": x, "most": int(x.max()) // 2 if READS == 2 else 7, "n": N}
 
 
 def least_grid(meta):

@@ -68,10 +68,18 @@ def test_without_a_reference_there_is_code_for_the_tuned_sizes_alone():
     assert not all(kernel.conditions(variant, {"N": 51, "READS": 1}))
 
 
-def test_what_depends_on_the_contents_of_a_tensor_is_refused():
+@pytest.mark.parametrize(
+    ("reads", "sentence"),
+    [
+        (2, "depends on what a tensor holds, and a C function has only the sizes"),
+        (3, "x_ptr is a tensor of torch.bool, which C functions have no type for"),
+        (4, "x_ptr is a tensor descriptor, and a C function passes pointers"),
+    ],
+)
+def test_what_no_c_function_can_be_given_is_refused(reads, sentence):
     kernel = own_kernel.OwnKernel(f"{FILE}:least_kernel", "i32")
-    with pytest.raises(UserError, match="depends on what a tensor holds, and a C function has"):
-        kernel.add(Config({"BLOCK": 16}), {"N": 50, "READS": 2})
+    with pytest.raises(UserError, match=sentence):
+        kernel.add(Config({"BLOCK": 16}), {"N": 50, "READS": reads})
 
 
 def test_a_file_that_others_may_write_to_is_not_run(tmp_path):
