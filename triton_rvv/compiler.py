@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 from dataclasses import asdict, dataclass
@@ -17,8 +18,6 @@ from triton_rvv.targets.target_names import called_target
 from triton_rvv.version import backend_version
 
 __all__ = ["RVVBackend", "RVVOptions"]
-
-_OF_GPUS = ("num_warps", "num_stages")
 
 
 @dataclass(frozen=True)
@@ -74,12 +73,8 @@ class RVVOptions:
             raise ValueError(f"PREFETCH is {self.PREFETCH}: make it {', '.join(PREFETCHES)}")
 
     def hash(self) -> str:
-        """A digest of every option that changes code, for Triton's cache.
-
-        Lists of autotuners differ in the others, and each compiled the same code anew.
-        """
-        changing = {name: value for name, value in asdict(self).items() if name not in _OF_GPUS}
-        return hashlib.sha256(repr(sorted(changing.items())).encode()).hexdigest()
+        """A digest of every option, for Triton's cache."""
+        return hashlib.sha256(repr(sorted(asdict(self).items())).encode()).hexdigest()
 
 
 class RVVBackend(BaseBackend):  # type: ignore[misc] # Triton ships no types
@@ -215,7 +210,13 @@ def _make_llir(
     return lowered.llir
 
 
+@functools.lru_cache(maxsize=64)
 def _make_object(llir: str, target: Target) -> bytes:
+    """LLVM takes most of the time, and lists of autotuners differ in numbers of warps and stages.
+
+    These are in a kernel's metadata, and one that asks for them computes with them, so they are in
+    `RVVOptions.hash`; but hardly any code differs.
+    """
     from triton_rvv.codegen.llvm import generate
 
     return generate(llir, target).object

@@ -1,14 +1,12 @@
 """Calls of a kernel that came before in another form: each has to compute its own result."""
 
-from types import SimpleNamespace
-
 import pytest
 import torch
 import triton
 import triton.language as tl
 
 import triton_rvv
-from triton_rvv.launches.interception import intercept
+from triton_rvv.codegen import llvm
 
 N = 40
 FACTOR = tl.constexpr(3)
@@ -48,28 +46,28 @@ def test_a_call_may_differ_from_those_before_in_anything():
         check(base, N, 2, 5, BLOCK=128, num_warps=2)
 
 
-def test_numbers_of_warps_and_stages_compile_nothing_anew():
-    """Autotuners of packages list dozens of them, which change no code for a processor."""
-
-    def compiled(**options):
-        out = torch.zeros(N)
-        return scaled_kernel.warmup(out, out, N, 2, SHIFT=9, grid=(1,), **options).hash
-
-    assert compiled(num_warps=8, num_stages=4) == compiled(num_warps=2) == compiled()
-    assert compiled(disjoint_arguments=True) != compiled()
+@triton.jit
+def warps_kernel(out_ptr, IS_ASKED: tl.constexpr):
+    tl.store(out_ptr, tl.extra.cuda.num_warps() if IS_ASKED else 1)
 
 
-def test_a_started_kernel_has_the_number_of_warps_that_it_was_asked_for():
-    """Its metadata has that of another one: what is kept was compiled once for all."""
-    seen, out = [], torch.zeros(N)
-    undo = intercept(SimpleNamespace(started=lambda launch, *_: seen.append(launch.kwargs)))
-    try:
+def test_what_differs_in_numbers_of_warps_and_stages_is_translated_once(monkeypatch):
+    """Autotuners of packages list dozens of them, which hardly ever change code for a processor."""
+    translated, generate = [], llvm.generate
+
+    def counted(llir, target):
+        translated.append(llir)
+        return generate(llir, target)
+
+    monkeypatch.setattr(llvm, "generate", counted)
+    out = torch.zeros(1)
+    for is_asked, count in ((False, 1), (True, 3)):
         for number in (8, 2):
-            kernel = scaled_kernel.warmup(out, out, N, 2, SHIFT=8, grid=(1,), num_warps=number)
-            kernel[(1,)](out, out, N, 2, 8, 64)
-    finally:
-        undo()
-    assert [options["num_warps"] for options in seen] == [8, 2]
+            options = {"num_warps": number, "num_stages": number}
+            kernel = warps_kernel[(1,)](out, is_asked, **options)
+            assert out.item() == (number if is_asked else 1)
+            assert kernel.metadata.num_warps == kernel.metadata.num_stages == number
+        assert len(translated) == count
 
 
 @triton.jit

@@ -50,10 +50,6 @@ _thread = _Thread()
 
 # Functions of triton.testing by which packages' own autotuners measure.
 _BENCHMARKS = ("do_bench", "do_bench_cudagraph")
-# The attribute of a compiled kernel that holds these options, with which it was asked for. Its
-# metadata may have those of another launch, since one compilation serves all (`RVVOptions.hash`).
-_COMPILED_WITH = "triton_rvv_options"
-_OPTIONS = ("num_warps", "num_stages")
 # Its autotuner is told apart: see `_when_inductor_is_there`.
 _INDUCTOR = "torch._inductor"
 
@@ -71,7 +67,6 @@ def intercept(watcher: Watcher) -> Callable[[], None]:
 
     changes = _Changes()
     changes.replace(JITFunction, "run", _launching(watcher, JITFunction.run))
-    changes.replace(JITFunction, "_do_compile", _compiling(JITFunction._do_compile))
     changes.replace(CompiledKernel, "__getitem__", _starting(watcher, CompiledKernel.__getitem__))
     changes.replace(Autotuner, "__init__", _making(watcher, changes, Autotuner.__init__))
     changes.tuner(watcher, Autotuner)
@@ -155,19 +150,6 @@ def _launching(watcher: Watcher, run: Callable[..., Any]) -> Callable[..., Any]:
     return launching
 
 
-def _compiling(compile_: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(compile_)
-    def compiling(
-        self: Any, key: Any, signature: Any, device: Any, constexprs: Any, options: Any, *rest: Any
-    ) -> Any:
-        compiled = compile_(self, key, signature, device, constexprs, options, *rest)
-        if compiled is not None:  # a hook may forbid it
-            setattr(compiled, _COMPILED_WITH, {n: getattr(options, n, None) for n in _OPTIONS})
-        return compiled
-
-    return compiling
-
-
 def _starting(watcher: Watcher, getitem: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(getitem)
     def starting(self: Any, grid: Any) -> Any:
@@ -177,8 +159,7 @@ def _starting(watcher: Watcher, getitem: Callable[..., Any]) -> Callable[..., An
 
         def started(*args: Any, **kwargs: Any) -> Any:
             values = with_constants(self.src, args)
-            own = {name: getattr(self.metadata, name, None) for name in _OPTIONS}
-            options = vars(self).get(_COMPILED_WITH, own)
+            options = {n: getattr(self.metadata, n, None) for n in ("num_warps", "num_stages")}
             given = {name: value for name, value in options.items() if value is not None}
             launch = Launch(self.src.fn, values, given, grid, _thread.tuner)
             return watcher.started(launch, self, lambda: runner(*args, **kwargs))
