@@ -19,6 +19,12 @@ def read(x, place):
 
 
 @triton.jit
+def load(x, at, gap):
+    """No function of Triton's, in spite of its name."""
+    return tl.load(x + at * gap)
+
+
+@triton.jit
 def values(x, out, n, seed, step, rate, start, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     held = tl.load(x + at, mask=at < n, other=start)
@@ -29,12 +35,12 @@ def values(x, out, n, seed, step, rate, start, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def places(x, out, turns, stride, limit, flag, seed, late, BLOCK: tl.constexpr):
+def places(x, out, turns, stride, limit, flag, seed, late, gap, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     total = tl.zeros((BLOCK,), tl.float32)
     offset = 0
     for _ in range(turns):
-        total += read(x, at * stride) + tl.load(x + offset)
+        total += read(x, at * stride) + tl.load(x + offset) + load(x, at, gap)
         offset += late
     if flag > 2:
         total += 1

@@ -140,10 +140,10 @@ class _Reach:
         reached = [place for place, value in given if self._follows(value)]
         if not reached:
             return False
-        if name in _DATA and set(reached) <= set(_DATA[name]):
-            return name != "store"
         called = self._called(function)
         if called is None:
+            if name in _DATA and set(reached) <= set(_DATA[name]):
+                return name != "store"
             if name not in _VALUES:
                 raise _ReachedError
             return True
