@@ -86,7 +86,9 @@ def _whole(x: Lanes, parts: _Parts, bits: int, signed: bool, is_never_negative: 
     if is_never_negative:
         return _clipped(fma(x, 2.0, -0.5), bits, signed, 1)
     if parts.how == DOWN:
-        if abs(_summand(parts.source)) < 0.5:  # such a sum is 0, or no nearer to it than 2^-25
+        # A larger summand leaves 0, or nothing nearer to it than 2^-25. Fused with a product, a sum
+        # may come nearer, and becomes 0, as it would with the product rounded.
+        if abs(_summand(parts.source)) < 0.5:
             x = _below_zero(x, parts.source)
         return _clipped(fma(x, 2.0, -0.5), bits, signed, 1)
     return _cut_off(x, copysign(x.constant(0.5), x), bits)
