@@ -117,10 +117,10 @@ def smallest(one: Operand, other: Operand) -> Operand:
 
 
 def power_above(size: Operand) -> Operand:
-    """The least power of two that is no less, for sizes from 1 up."""
+    """The least power of two that is no less; 0 for sizes below 1, as Triton has it."""
     if isinstance(size, Expression):
         return Expression(f"tuned_power_above({size.text})")
-    return 1 << (size - 1).bit_length()
+    return 1 << (size - 1).bit_length() if size > 0 else 0
 
 
 def compared(one: Operand, sign: str, other: Operand) -> Operand:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -62,16 +63,22 @@ class OwnKernel:
         Raises:
             UserError: if it cannot be called from C.
         """
+        if not self._is_called_alike(config, shape):
+            raise UserError(
+                f"{self._file.path}: {self._file.maker().__name__} makes other arguments at "
+                f"{dict(shape)} than at another tuned shape, and a C function has one list of them"
+            )
+
+    def _is_called_alike(self, config: Config, shape: Shape) -> bool:
+        """Whether it is called there as elsewhere; then what it reads and writes there counts."""
         launch = self._launch(config, shape)
         accesses = accesses_of(Launch(self._file, shape, self._dtype, config))
         call = traced_call(self._file, launch, accesses)
         text = self._text(call)
         if any(self._text(other) != text for other in self._calls):
-            raise UserError(
-                f"{self._file.path}: {self._file.maker().__name__} makes other arguments at "
-                f"{dict(shape)} than at another tuned shape, and a C function has one list of them"
-            )
+            return False
         self._calls.append(call)
+        return True
 
     @property
     def call(self) -> PlainCall:
@@ -123,7 +130,8 @@ class OwnKernel:
     def _fitting(self, variant: Variant, sizes: Sizes) -> list[Operand]:
         """The kernel takes its integers in 32 bits, as they were at the tuned sizes."""
         integers = self._launch(variant.config, variant.shape).integers.values()
-        computed = [v for v in integers if isinstance(v, Formula) and not v.is_size]
+        formulas = [value for value in integers if isinstance(value, Formula)]
+        computed = [f for f in formulas if not (f.is_size or f.is_condition)]
         return [compared(number, "<=", _LARGEST_I32) for number in self._at(computed, sizes)]
 
     def _found_right(self, variant: Variant, sizes: Sizes) -> list[Operand]:
@@ -150,7 +158,8 @@ class OwnKernel:
         return ["There is code where", *(f"- {one}" for one in dict.fromkeys(every))]
 
     def _others(self, tuned: Variant) -> list[Variant]:
-        """For each thing that the file decides otherwise at other sizes, a variant."""
+        """For each thing that the file decides otherwise at other sizes, a variant, where it passes
+        the same arguments."""
         tuned_decisions, found = self._decisions(tuned), dict[str, Variant]()
         for shape in self._deciding_shapes(tuned):
             other = replace(tuned, shape=shape)
@@ -160,7 +169,12 @@ class OwnKernel:
                 continue
             if decisions != tuned_decisions:
                 found[decisions] = other  # the last is the largest
-        return list(found.values())
+        alike = []
+        for other in found.values():
+            with contextlib.suppress(UserError):
+                if self._is_called_alike(other.config, other.shape):
+                    alike.append(other)
+        return alike
 
     def _decisions(self, variant: Variant) -> str:
         """What the file decides by a variant's sizes: they are the same where this is."""

@@ -21,7 +21,7 @@ static _Thread_local struct {
 } scratch;
 
 /* As launchers/kernel_abi.h has it. A kernel asks for the same size in each program. */
-HIDDEN void *triton_rvv_scratch(uint64_t size_bytes) {
+TUNED_HIDDEN void *triton_rvv_scratch(uint64_t size_bytes) {
     if (scratch.memory == NULL)
         scratch.memory = aligned_alloc(64, (size_bytes + 63) / 64 * 64);
     if (scratch.memory == NULL)

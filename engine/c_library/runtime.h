@@ -9,7 +9,7 @@
 
 #define TUNED_MOST_SIZES 4 /* of a call, and of an array */
 #define TUNED_MOST_ROOMS 4
-#define HIDDEN __attribute__((visibility("hidden")))
+#define TUNED_HIDDEN __attribute__((visibility("hidden")))
 
 /* Runs one program of a grid, as triton_rvv_kernel of launchers/kernel_abi.h. */
 typedef void tuned_kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z,
@@ -65,17 +65,17 @@ enum tuned_extension { TUNED_ZBA, TUNED_ZBB, TUNED_ZBS, TUNED_ZFH, TUNED_ZICOND,
 
 /* In the generated library.c: the vector lengths in bits, ending in 0, and for each extension its
  * name if the code uses it. */
-HIDDEN extern const uint32_t tuned_vlens[];
-HIDDEN extern const char *const tuned_extensions[TUNED_EXTENSIONS];
+TUNED_HIDDEN extern const uint32_t tuned_vlens[];
+TUNED_HIDDEN extern const char *const tuned_extensions[TUNED_EXTENSIONS];
 
 /* Checks a call, chooses the variant, and runs its grid; returns the status for the caller. */
-HIDDEN int tuned_run(const struct tuned_function *function, const struct tuned_call *call);
+TUNED_HIDDEN int tuned_run(const struct tuned_function *function, const struct tuned_call *call);
 
 /* The machine's vector length in bits; 0 where it cannot run the library's code. */
-HIDDEN extern uint32_t tuned_machine_vlen;
+TUNED_HIDDEN extern uint32_t tuned_machine_vlen;
 
 /* Why it cannot. */
-HIDDEN extern char tuned_machine_fault[];
+TUNED_HIDDEN extern char tuned_machine_fault[];
 
 /* Whether a size may be one: TUNED_OK or a status. Kernels take sizes in 32 bits. */
 static inline int tuned_check_size(int64_t size, int64_t multiple_of) {
@@ -102,8 +102,10 @@ static inline int64_t tuned_floor_remainder(int64_t dividend, int64_t divisor) {
     return dividend - tuned_floor_quotient(dividend, divisor) * divisor;
 }
 
-/* The least power of two that is no less than a size. */
+/* The least power of two that is no less than a size; 0 for sizes below 1. */
 static inline int64_t tuned_power_above(int64_t size) {
+    if (size < 1)
+        return 0;
     int64_t power = 1;
     while (power < size)
         power *= 2;

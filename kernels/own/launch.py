@@ -88,6 +88,12 @@ class Launch:
         given = self._hooked(self.unhooked(), entry_of(self.file, self._known(), self.config))
         return descriptors_of(given)
 
+    @property
+    def is_hooked(self) -> bool:
+        """Whether a `pre_hook` of its `triton.Config` runs before the kernel."""
+        entry = entry_of(self.file, self._known(), self.config)
+        return entry is not None and entry.pre_hook is not None
+
     def _hooked(self, given: dict[str, Any], entry: Any) -> dict[str, Any]:
         """The values after the pre_hook of a `triton.Config`, which may set descriptors' blocks."""
         if entry is not None and entry.pre_hook is not None:

@@ -47,11 +47,11 @@ def traced_call(file: KernelFile, launch: TracedLaunch, accesses: Accesses) -> P
     )
     return PlainCall(
         meaning=_meaning(file),
-        sizes=dict.fromkeys(launch.sizes, f"a size of {file.maker().__name__}"),
+        sizes=dict.fromkeys(launch.sizes, f"a size of {file.maker().__name__}, 1 or more"),
         arrays=tuple(_arrays(file, launch, accesses)),
         integers=lambda sizes: {n: _at(value, sizes) for n, value in launch.integers.items()},
         numbers=tuple(numbers),
-        integer_types={n: "i64" for n, value in launch.integers.items() if _is_long(value)},
+        integer_types={n: t for n, value in launch.integers.items() if (t := _type(value))},
         unused={},
     )
 
@@ -82,11 +82,16 @@ def _each(formulas: Sequence[Formula]) -> Callable[[Sizes], list[Any]]:
 
 
 def _at(value: Formula | int, sizes: Mapping[str, Any]) -> Any:
-    return value.at(sizes) if isinstance(value, Formula) else value
+    return value.at(sizes) if isinstance(value, Formula) else int(value)
 
 
-def _is_long(value: Formula | int) -> bool:
-    return isinstance(value, int) and not -(2**31) <= value < 2**31
+def _type(value: Formula | int) -> str:
+    """Triton's name of an integer's type where that is not "i32", or ""."""
+    if isinstance(value, Formula):
+        return "i1" if value.is_condition else ""
+    if isinstance(value, bool):
+        return "i1"
+    return "" if -(2**31) <= value < 2**31 else "i64"
 
 
 def _access(names: set[str], accesses: Accesses) -> Literal["in", "out", "inout"]:
@@ -98,6 +103,7 @@ def _access(names: set[str], accesses: Accesses) -> Literal["in", "out", "inout"
 def _meaning(file: KernelFile) -> str:
     said = inspect.getdoc(file.function.fn)
     first = said.partition("\n\n")[0].replace("\n", " ") if said else ""
+    first = first.replace("*/", "* /").replace("/*", "/ *")  # it stands in a comment of C
     return first or f"The kernel {file.function.__name__} of {file.path.name}."
 
 
@@ -106,7 +112,7 @@ def _check_names(file: KernelFile, launch: TracedLaunch) -> None:
     for number, name in enumerate(names):
         if name in names[:number]:
             why = "names a size and another argument of the C function"
-        elif name in _WORDS.split() or name.startswith("tuned_") or not name.isascii():
+        elif name in _WORDS.split() or name.lower().startswith("tuned_") or not name.isascii():
             why = "cannot be the name of an argument in C"
         else:
             continue

@@ -19,6 +19,7 @@ from torch.fx.experimental.symbolic_shapes import (
     ShapeEnv,
 )
 
+from foundation.c_expressions import power_above
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.kernel_file import KernelFile
@@ -56,7 +57,8 @@ class TracedLaunch:
     Args:
         sizes: names of the sizes that the file's function takes.
         arrays: by parameter, in the kernel's order.
-        integers: by parameter; formulas, or what the file gives whatever the sizes.
+        integers: by parameter; formulas, or what the file gives whatever the sizes, True and
+            False among it.
         floats: by parameter, what the file gives, in words.
         constants: of parameters that are compiled in: formulas, or any other value.
         grid: programs along x, y and z.
@@ -86,12 +88,18 @@ def traced_launch(
     Raises:
         UserError: if a function of the file fails, or what it does has no equal in C.
     """
+    if Launch(file, shape, dtype, config).is_hooked:
+        raise UserError(
+            f"{file.path}: a pre_hook runs before {file.function.__name__}, and a C function has "
+            "the kernel alone: let the kernel do what it does"
+        )
     # Sizes that stand for any are compared only where the file's functions compare them.
     with symbolic_shapes_config.patch(backed_size_oblivious=True):  # type: ignore[attr-defined]
         tracer = _Tracer(file, shape)
         launch = Launch(file, tracer.sizes, dtype, config)
         with (
-            FakeTensorMode(shape_env=tracer.environment),
+            # Tensors that the file made when it was imported are as good as others.
+            FakeTensorMode(shape_env=tracer.environment, allow_non_fake_inputs=True),
             tracer.functions_replaced(),
             _contents_unknown(file),
         ):
@@ -166,12 +174,12 @@ class _Tracer:
 
     def _power_above(self, size: Any) -> Any:
         if not isinstance(size, torch.SymInt):
-            return 1 << (int(size) - 1).bit_length()
+            return power_above(int(size))
         inner = self._formula(size)
         for symbol, known in self._powers.items():
             if known.expression == inner.expression:
                 return self._nodes[symbol]
-        hint = 1 << (size.node.hint - 1).bit_length()
+        hint = max(1, int(power_above(size.node.hint)))
         symbol, node = self._symbol(f"next_power_of_2_{len(self._powers)}", hint)
         self._powers[symbol], self._nodes[symbol] = inner, node
         return node
@@ -206,7 +214,7 @@ class _Tracer:
         return self._formula(value) if isinstance(value, _SYMBOLIC) else value
 
     def _number(self, value: Any) -> Formula | int:
-        return self._formula(value) if isinstance(value, _SYMBOLIC) else int(value)
+        return self._formula(value) if isinstance(value, _SYMBOLIC) else value
 
     def _in_words(self, value: Any) -> str:
         if not isinstance(value, torch.SymFloat):

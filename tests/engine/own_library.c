@@ -14,6 +14,7 @@ static void expect(const char *what, long found, long expected) {
 static float x[1001], y[1001], out[1001];
 static int8_t bytes[7 * 40];
 static int32_t sums[8], count;
+static const float factors[2] = {3, 2};
 static tuned_fp16 halves[6 * 64];
 
 static void scaled(void) {
@@ -71,8 +72,22 @@ static void spread(void) {
     }
 }
 
+/* With a part of a block behind, in a grid of one dimension and of two. */
+static void chosen(int n) {
+    for (int i = 0; i < n; i++)
+        x[i] = (float)i;
+    out[n] = -1;
+    expect("chosen", tuned_chosen_fp32(n, x, factors, out, 2), TUNED_OK);
+    for (int i = 0; i < n; i++)
+        expect("chosen", (long)out[i], (n < 50 ? 3 : 2) * i);
+    expect("behind chosen", (long)out[n], -1);
+}
+
 int main(void) {
     spread();
+    chosen(45);
+    chosen(101);
+    chosen(131);
     scaled();
     summed();
     rectified(4, 20, TUNED_OK);

@@ -134,3 +134,73 @@ def least_arguments(N=50, READS=1):
 
 def least_grid(meta):
     return (triton.cdiv(meta["n"], meta["BLOCK"]),)
+
+
+# For large sizes, its grid is none for others. Its file made a tensor when it was imported.
+FACTORS = torch.tensor([3.0, 2.0])
+
+
+@triton.jit
+def chosen_kernel(x_ptr, factors_ptr, out_ptr, n, is_small, BLOCK: tl.constexpr):
+    """out = x */factors[0] for small sizes, x */* factors[1] for others."""
+    at = (tl.program_id(0) + tl.program_id(1) * 2) * BLOCK + tl.arange(0, BLOCK)
+    factor = tl.load(factors_ptr)
+    if ~is_small:
+        factor = tl.load(factors_ptr + 1)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n) * factor, mask=at < n)
+
+
+def get_chosen_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 16})]
+
+
+def chosen_arguments(HIDDEN=100):
+    x = torch.randn(HIDDEN)
+    tensors = {"x_ptr": x, "factors_ptr": FACTORS * 1, "out_ptr": torch.empty_like(x)}
+    return {**tensors, "n": HIDDEN, "is_small": HIDDEN < 50}
+
+
+def chosen_grid(meta):
+    n = meta["n"]
+    return (triton.cdiv(n, 16),) if n < 128 else (2, n // 32 + n // 128)
+
+
+def chosen_reference(x_ptr, factors_ptr, HIDDEN):
+    return {"out_ptr": x_ptr * factors_ptr[int(HIDDEN >= 50)]}
+
+
+# It passes other arguments for odd sizes than for even ones.
+@triton.jit
+def parity_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x_ptr + at, 0.0, mask=at < n)
+
+
+def get_parity_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 16})]
+
+
+def parity_arguments(N=10):
+    return {"x_ptr": torch.randn(N), "n": N if N % 2 == 0 else N // 2}
+
+
+def parity_grid(meta):
+    return (1 if meta["N"] < 5 else 2,)
+
+
+# It starts from zeros, which something else than the kernel makes.
+@triton.jit
+def cleared_kernel(x_ptr, BLOCK: tl.constexpr):
+    tl.atomic_add(x_ptr, tl.program_id(0))
+
+
+def get_cleared_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 16}, pre_hook=lambda given: given["x_ptr"].zero_())]
+
+
+def cleared_arguments(N=10):
+    return {"x_ptr": torch.empty(N, dtype=torch.int32)}
+
+
+def cleared_grid(meta):
+    return (meta["N"],)

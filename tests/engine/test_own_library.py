@@ -8,6 +8,7 @@ import pytest
 from test_c_library import LANGUAGES, STRICT, export, infos, run, write_study
 
 from engine.c_library import own_kernel
+from engine.c_library.library_winner import LibraryWinner
 from engine.c_library.variant import Variant
 from engine.study.storage import KERNEL_FILE, read_studies
 from foundation.config import Config
@@ -20,7 +21,7 @@ PROGRAM = FILE.with_suffix(".c")
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    """Of four kernels of one file."""
+    """Of five kernels of one file."""
     folder = tmp_path_factory.mktemp("own")
     storage = str(folder / "study.journal")
     info = infos()[0]
@@ -32,6 +33,7 @@ def library(tmp_path_factory):
         )
         write_study(storage, f"{FILE}:relu_kernel", {"M": 4, "N": 20}, info, ROWS=2)
         write_study(storage, f"{FILE}:spread_kernel", {"N": 50}, info, BLOCK=16)
+        write_study(storage, f"{FILE}:chosen_kernel", {"HIDDEN": 100}, info, BLOCK=16)
         assert export(storage, folder) == 0
     return folder / "c"
 
@@ -48,6 +50,8 @@ def test_the_header_says_what_is_passed_and_for_which_sizes_there_is_code(librar
     header = (library / "include/tuned.h").read_text()
     for line in (
         "out = x + alpha * y.",
+        "out = x * /factors[0] for small sizes, x * / * factors[1] for others.",
+        "HIDDEN: a size of chosen_arguments, 1 or more",
         "alpha: own_library.py passes 0.5",
         "x_ptr: as sums_arguments makes it; (M, N), rows STRIDE apart, read",
         "- N <= STRIDE and N <= 32",
@@ -80,6 +84,23 @@ def test_what_no_c_function_can_be_given_is_refused(reads, sentence):
     kernel = own_kernel.OwnKernel(f"{FILE}:least_kernel", "i32")
     with pytest.raises(UserError, match=sentence):
         kernel.add(Config({"BLOCK": 16}), {"N": 50, "READS": reads})
+
+
+def test_what_runs_before_a_kernel_is_refused():
+    kernel = own_kernel.OwnKernel(f"{FILE}:cleared_kernel", "i32")
+    with pytest.raises(UserError, match="a pre_hook runs before cleared_kernel"):
+        kernel.add(Config({"BLOCK": 16}), {"N": 10})
+
+
+def test_sizes_at_which_a_file_passes_other_arguments_get_no_code():
+    config, sizes = Config({"BLOCK": 16}), {"N": 10}
+    kernel = own_kernel.OwnKernel(f"{FILE}:parity_kernel", "fp32")
+    kernel.add(config, sizes)
+    winner = LibraryWinner("parity", "fp32", sizes, config, infos()[0].target, "", "", 1, True, "")
+    variants = kernel.variants([Variant(winner.target, config, sizes, winner)])
+    found = [variant.shape["N"] for variant in variants]
+    assert len(found) == 2  # on either side of 5
+    assert not any(size % 2 for size in found)
 
 
 def test_a_file_that_others_may_write_to_is_not_run(tmp_path):
