@@ -54,7 +54,7 @@ def _named(function: str, code: LibraryKernel, variants: Sequence[Variant]) -> t
     entries: dict[object, str] = {}
     named = []
     for variant in variants:
-        key = tuple(sorted(code.constants(variant).items(), key=str)), variant.target
+        key = repr(sorted(code.constants(variant).items(), key=str)), variant.target
         entry = f"{function}_vlen{variant.target.vlen_bits}_{len(entries)}"
         named.append(replace(variant, entry=entries.setdefault(key, entry)))
     return tuple(named)

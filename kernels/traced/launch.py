@@ -211,6 +211,11 @@ class _Tracer:
                 f"{self._file.path}: the constant {name} is {self._in_words(value)}, and a C "
                 "function has code for whole numbers only: pass it at run time"
             )
+        if isinstance(value, tuple | list) and any(isinstance(one, _SYMBOLIC) for one in value):
+            raise UserError(
+                f"{self._file.path}: the constant {name} is several numbers that follow from "
+                "sizes: give the kernel one parameter for each"
+            )
         return self._formula(value) if isinstance(value, _SYMBOLIC) else value
 
     def _number(self, value: Any) -> Formula | int:

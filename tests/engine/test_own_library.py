@@ -78,6 +78,7 @@ def test_without_a_reference_there_is_code_for_the_tuned_sizes_alone():
         (2, "depends on what a tensor holds, and a C function has only the sizes"),
         (3, "x_ptr is a tensor of torch.bool, which C functions have no type for"),
         (4, "x_ptr is a tensor descriptor, and a C function passes pointers"),
+        (5, "ENDS is several numbers that follow from sizes"),
     ],
 )
 def test_what_no_c_function_can_be_given_is_refused(reads, sentence):
