@@ -12,7 +12,7 @@ from foundation.c_expressions import Expression, Operand, c_text, compared
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from foundation.shapes import Shape
-from kernels.own.accesses import accesses_of
+from kernels.own.accesses import Accesses, accesses_of
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.kernel_path import split_path
 from kernels.own.launch import Launch
@@ -71,14 +71,16 @@ class OwnKernel:
 
     def _is_called_alike(self, config: Config, shape: Shape) -> bool:
         """Whether it is called there as elsewhere; then what it reads and writes there counts."""
-        launch = self._launch(config, shape)
-        accesses = accesses_of(Launch(self._file, shape, self._dtype, config))
-        call = traced_call(self._file, launch, accesses)
+        accesses = self._accesses(config, shape)
+        call = traced_call(self._file, self._launch(config, shape), accesses)
         text = self._text(call)
         if any(self._text(other) != text for other in self._calls):
             return False
         self._calls.append(call)
         return True
+
+    def _accesses(self, config: Config, shape: Shape) -> Accesses:
+        return accesses_of(Launch(self._file, shape, self._dtype, config))
 
     @property
     def call(self) -> PlainCall:
@@ -169,9 +171,13 @@ class OwnKernel:
                 continue
             if decisions != tuned_decisions:
                 found[decisions] = other  # the last is the largest
-        alike = []
+        alike, unknown = [], Accesses()
+        is_known = self._accesses(tuned.config, tuned.shape) != unknown
         for other in found.values():
             with contextlib.suppress(UserError):
+                # Nothing is known of what does not compile, such as a block of no elements.
+                if is_known and self._accesses(other.config, other.shape) == unknown:
+                    continue
                 if self._is_called_alike(other.config, other.shape):
                     alike.append(other)
         return alike

@@ -105,8 +105,8 @@ class Formula:
     def in_words(self, part: sympy.Basic | None = None) -> sympy.Basic:
         """The formula, or a part of it, in the names of the sizes."""
         named = {symbol: sympy.Symbol(name) for symbol, name in self.sizes.items()}
-        for symbol, inner in self.powers.items():
-            named[symbol] = sympy.Symbol(f"next_power_of_2({inner.in_words()})")
+        for symbol in self.expression.free_symbols & self.powers.keys():
+            named[symbol] = sympy.Symbol(f"next_power_of_2({self.powers[symbol].in_words()})")
         return (self.expression if part is None else part).xreplace(named)
 
 

@@ -170,11 +170,11 @@ def chosen_reference(x_ptr, factors_ptr, HIDDEN):
     return {"out_ptr": x_ptr * factors_ptr[int(HIDDEN >= 50)]}
 
 
-# It passes other arguments for odd sizes than for even ones.
+# It passes other arguments for odd sizes than for even ones. For 2, its block has no elements.
 @triton.jit
-def parity_kernel(x_ptr, n, BLOCK: tl.constexpr):
-    at = tl.arange(0, BLOCK)
-    tl.store(x_ptr + at, 0.0, mask=at < n)
+def parity_kernel(x_ptr, out_ptr, n, BLOCK: tl.constexpr, PART: tl.constexpr):
+    at = tl.arange(0, PART)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at < n)
 
 
 def get_parity_kernel_autotune_config():
@@ -182,7 +182,9 @@ def get_parity_kernel_autotune_config():
 
 
 def parity_arguments(N=10):
-    return {"x_ptr": torch.randn(N), "n": N if N % 2 == 0 else N // 2}
+    x, part = torch.randn(N), triton.next_power_of_2(N // 4)
+    n = N if N % 2 == 0 else N // 2
+    return {"x_ptr": x, "out_ptr": torch.empty_like(x), "n": n, "PART": part}
 
 
 def parity_grid(meta):
