@@ -9,8 +9,8 @@ __all__ = ["on_endless", "on_refused"]
 
 # Of a change of integers, by what is tried last of it.
 _WORDS = {
-    "place": "with the last place of another tensor among its elements",
     "marker": "with negative elements",
+    "place": "with the last place of another tensor among its elements",
     "backwards": "with its elements in reverse order",
     "uneven": "with its elements in other steps",
     "negative": "with negative elements",

@@ -81,7 +81,8 @@ def test_the_kernel_gets_the_memory_that_strides_count_in(
     assert [np.size(passed[name].value) for name in ("x", "w", "bias")] == [20 * 80 + 40, 400, 1]
     assert passed["out"].expected.shape == (20 * 17 + 10,)
     between = passed["out"].expected[10:17]
-    assert np.isinf(between).all()
+    assert (between == between[0]).all()  # what the file left there, and stays
+    assert np.isfinite(between[0])
     assert (passed["out"].slack[10:17] == 0).all()
     run_kernel(problem, {"BM": 32}, tmp_path, *([target] if target else []))
 
