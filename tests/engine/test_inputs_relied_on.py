@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from command_here import run_here
 
 from engine.run.request import SearchOptions, TuningRequest, WorkOptions
@@ -13,12 +14,16 @@ FILE = Path(__file__).parents[1] / "kernels" / "written_for_whole_blocks.py"
 NOTE = "WHOLE=1,BLOCK=16 is right with length_ptr as arguments makes it, and wrong as the check "
 
 
-def test_a_run_and_a_measurement_name_them(tmp_path, monkeypatch, ray_for_tests):
+def test_a_run_names_them(tmp_path, monkeypatch, ray_for_tests):
     monkeypatch.chdir(tmp_path)
     search, work = SearchOptions(trials=2), WorkOptions(jobs=1)
     result = tune(TuningRequest(str(FILE), devices=("host",), search=search, work=work), [])
     assert result.summary.statuses == {"correct": 1, "wrong": 1}
     assert [note for note in result.notes if note.startswith(NOTE)]
+
+
+@pytest.mark.long
+def test_a_measurement_names_them(tmp_path, ray_for_tests):
     one = ("--config", "WHOLE=1,BLOCK=16", "--device", "host")
     measured = run_here(tmp_path, "measure", str(FILE), *one)
     assert measured.returncode == 1

@@ -38,7 +38,7 @@ def library(tmp_path_factory):
     return folder / "c"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", ["c", pytest.param("c++", marks=pytest.mark.long)])
 def test_functions_of_own_kernels_are_right_at_any_size_or_refuse_it(library, tmp_path, language):
     link = ["-x", "none", f"-L{library / 'lib'}", "-ltuned", "-static"]
     command = [*LANGUAGES[language], *STRICT, f"-I{library / 'include'}", str(PROGRAM), *link]
