@@ -63,6 +63,37 @@ def test_errors_are_within_their_limits(run, vlen_bits):
 
 
 @triton.jit
+def circles_kernel(x_ptr, y_ptr, out_ptr, same_ptr, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x, y = tl.load(x_ptr + at, mask=at < n), tl.load(y_ptr + at, mask=at < n)
+    sin, cos = tl.sin(x), tl.cos(y)
+    tl.store(out_ptr + at, sin, mask=at < n)
+    tl.store(out_ptr + n + at, cos, mask=at < n)
+    same = (x != y) | ((sin == tl.sin(y)) & (cos == tl.cos(x)))
+    tl.store(same_ptr + at, same, mask=at < n)
+
+
+def test_circles_near_and_far(run):
+    """Numbers below 2^17 are reduced in another way, and give the same whatever is beside them."""
+    x = np.random.default_rng(4).uniform(-(2.0**17), 2.0**17, 300).astype(np.float32)
+    x[:32] = np.pi / 2 * np.arange(1, 80001, 2500)  # the nearest floats, whose rest is small
+    x[32:36] = 0.0, -0.0, 2.0**17, np.nextafter(np.float32(2.0**17), np.float32(0))
+    y = x.copy()
+    y[::9] = np.resize([1e6, -3e38, 2.0**24, np.nan, -np.inf], len(y[::9]))
+    with np.errstate(invalid="ignore"):
+        exact = np.stack([np.sin(x.astype(np.float64)), np.cos(y.astype(np.float64))])
+    run(
+        circles_kernel,
+        x_ptr=x,
+        y_ptr=y,
+        out_ptr=Expected(exact.astype(np.float32), rtol=1.9e-7),
+        same_ptr=Expected(np.ones(x.size, np.int8)),
+        n=x.size,
+        BLOCK=512,
+    )
+
+
+@triton.jit
 def store_signed(result, out_ptr, sign_ptr, offsets):
     """A result, and whether its sign bit is set, which tells 0 from -0."""
     tl.store(out_ptr + offsets, result)

@@ -6,6 +6,8 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from triton_rvv.lowering.llvm.helpers import INLINED
+
 __all__ = ["run_passes"]
 
 
@@ -16,6 +18,10 @@ def run_passes(module: Any, machine: Any) -> None:
     three times as long and gives slower code: what it hoists out of loops has to be spilled.
     """
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options())
+    if any(INLINED.encode() in marks for f in module.functions for marks in f.attributes):
+        inliner = llvm.create_new_module_pass_manager()
+        inliner.add_always_inliner_pass()
+        inliner.run(module, builder)
     passes = llvm.create_new_function_pass_manager()
     passes.add_sroa_pass()
     passes.add_instruction_combine_pass()

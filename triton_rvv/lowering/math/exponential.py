@@ -20,6 +20,7 @@ from triton_rvv.lowering.math.lanes import (
 
 __all__ = [
     "DOUBLE_ROUNDER",
+    "ROUNDER",
     "bounded_exp",
     "bounded_exp2",
     "exp",
@@ -48,16 +49,16 @@ _EXP2 = (
 )
 # Adding 1.5 * 2^23 to a float, or 1.5 * 2^52 to a double, leaves the nearest integer in the low
 # bits of the significand.
-_ROUNDER = 1.5 * 2**23
+ROUNDER = 1.5 * 2**23
 # The same for a number n that becomes the exponents of two factors, of which the second is one
 # power of two larger. Beyond the limits, the result is infinite or 0.
-_SCALE_ROUNDER = _ROUNDER + 126
+_SCALE_ROUNDER = ROUNDER + 126
 _LARGEST_SHIFTED = _SCALE_ROUNDER + 128
 _SMALLEST_SHIFTED = _SCALE_ROUNDER - 151
 # The same where n is not large: it is added to the exponent with so much more, which a factor takes
 # back.
 _BOUNDED_SHIFT = 64
-_BOUNDED_ROUNDER = _ROUNDER + _BOUNDED_SHIFT
+_BOUNDED_ROUNDER = ROUNDER + _BOUNDED_SHIFT
 DOUBLE_ROUNDER = 1.5 * 2**52
 _ARITHMETIC = ("fadd", "fsub", "fmul")
 
@@ -145,11 +146,9 @@ def _with_plain_nan(x: Lanes) -> Lanes | None:
 
 def exp_in_range(x: Lanes) -> Lanes:
     """e^x for float32 where the result is a normal number: |x| <= 87."""
-    if x.builder.abilities.has_one_nan:
-        shifted = x * _LOG2_E + _ROUNDER
-    else:
-        shifted = fma(x, _LOG2_E, _ROUNDER)
-    return _defined(_with_exponent(_exp_of_rest(x, shifted - _ROUNDER), shifted), x)
+    has_one_nan = x.builder.abilities.has_one_nan
+    shifted = x * _LOG2_E + ROUNDER if has_one_nan else fma(x, _LOG2_E, ROUNDER)
+    return _defined(_with_exponent(_exp_of_rest(x, shifted - ROUNDER), shifted), x)
 
 
 def _exp_of_rest(x: Lanes, n: Lanes, limited: bool = False) -> Lanes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from triton_rvv.lowering.llvm.values import integer
-from triton_rvv.lowering.math.exponential import DOUBLE_ROUNDER
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.helpers import call_helper
+from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
+from triton_rvv.lowering.math.exponential import DOUBLE_ROUNDER, ROUNDER
 from triton_rvv.lowering.math.lanes import (
     Lanes,
     absolute,
@@ -28,6 +30,9 @@ _TWO_OVER_PI = 0xA2F9836E4E441529FC2757D1F534DDC0DB6295993C439041
 # Its words of 32 bits from every eighth bit on; the upper bits of an exponent choose among them.
 _WORDS = tuple(_TWO_OVER_PI >> 312 - 8 * i & 0xFFFFFFFF for i in range(40))
 _HALF_PI = 1.5707963267948966
+# Its first three parts of 24 bits, and up to where they leave float32 exact.
+_HALF_PI_PARTS = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)
+_NEAR = 2.0**17
 _QUARTER_PI = 0.7853981633974483
 # (sin(r) / r - 1) / r^2 and (cos(r) - 1 + r^2 / 2) / r^4 in r^2, for |r| <= pi / 4.
 _SIN = (-1.9518790941e-4, 8.3321919665e-3, -1.6666655242e-1)
@@ -51,29 +56,69 @@ _SIGN, _SIGN_OF_DOUBLE = 1 << 31, 1 << 63
 
 def sin(x: Lanes) -> Lanes:
     """sin(x) for float32. Largest error: 1.536 ulp."""
-    quadrant, r = _reduced(x)
-    r = r.to("float")
-    result = where((quadrant & 1).equals(0), _sin(r), _cos(r))
-    return (result.bits() ^ (quadrant << 30 & _SIGN) ^ (x.bits() & _SIGN)).as_float()
+    return _by_size("sin", _sin_of_reduced, x)
 
 
 def cos(x: Lanes) -> Lanes:
     """cos(x) for float32. Largest error: 1.540 ulp."""
-    quadrant, r = _reduced(x)
-    r = r.to("float")
-    result = where((quadrant & 1).equals(0), _cos(r), _sin(r))
-    return (result.bits() ^ ((quadrant + 1) << 30 & _SIGN)).as_float()
+    return _by_size("cos", _cos_of_reduced, x)
 
 
 def tan(x: Lanes) -> Lanes:
     """tan(x) for float32. Largest error found: 0.501 ulp."""
-    quadrant, r = _reduced(x)
+    quadrant, r = _reduced(x, _two_over_pi(x.builder))
     odd = (quadrant & 1).equals(1)
     # The tangent of r, or minus its reciprocal in odd quadrants.
     sine, cosine = _sin_double(r), _cos_double(r)
     result = (where(odd, cosine, sine) / where(odd, sine, cosine)).to("float")
     sign = quadrant << 31
     return (result.bits() ^ sign ^ (x.bits() & _SIGN)).as_float()
+
+
+# Gives the function of a float from its quadrant, its rest as a float, and itself for its sign.
+_OfReduced = Callable[[Lanes, Lanes, Lanes], Lanes]
+
+
+def _sin_of_reduced(quadrant: Lanes, r: Lanes, x: Lanes) -> Lanes:
+    result = where((quadrant & 1).equals(0), _sin(r), _cos(r))
+    return (result.bits() ^ (quadrant << 30 & _SIGN) ^ (x.bits() & _SIGN)).as_float()
+
+
+def _cos_of_reduced(quadrant: Lanes, r: Lanes, _: Lanes) -> Lanes:
+    result = where((quadrant & 1).equals(0), _cos(r), _sin(r))
+    return (result.bits() ^ ((quadrant + 1) << 30 & _SIGN)).as_float()
+
+
+def _by_size(name: str, of_reduced: _OfReduced, x: Lanes) -> Lanes:
+    """The function; the long way is left out where no lane is as large as `_NEAR`.
+
+    A smaller one gets the same result in either case. What is beyond the end of a row is reduced,
+    too: any number is right there, but LLVM has to choose one (`freeze`).
+    """
+
+    def write(builder: Builder, operands: Sequence[Val]) -> Val:
+        lanes, words = Lanes(builder, operands[0]), operands[1]
+        result = builder.alloca(lanes.value.type, 1)
+        is_near = absolute(lanes) < _NEAR
+
+        def keep(quadrant: Lanes, r: Lanes) -> None:
+            builder.store(of_reduced(quadrant, r, lanes).value, result, 4)
+
+        def keep_any() -> None:
+            near, of_any = _reduced_near(lanes), _reduced(lanes, words)
+            keep(where(is_near, near[0], of_any[0]), where(is_near, near[1], of_any[1].to("float")))
+
+        are_near = is_near.value
+        if are_near.width > 1:
+            reduction = f"llvm.vector.reduce.and.{type_suffix(are_near)}"
+            are_near = builder.call("i1", reduction, [are_near])
+        are_near = builder.emit("i1", f"freeze {are_near}")
+        builder.branches(are_near, lambda: keep(*_reduced_near(lanes)), keep_any, likely=True)
+        return builder.load(lanes.value.type, result, 4)
+
+    operands = [x.value, _two_over_pi(x.builder)]
+    name = f"{name}_of_{type_suffix(x.value)}"
+    return x.of(call_helper(x.builder, name, operands, write, inlined=True))
 
 
 def _sin(r: Lanes) -> Lanes:
@@ -96,15 +141,37 @@ def _cos_double(r: Lanes) -> Lanes:
     return fma(polynomial(z, _COS_DOUBLE), z, 1.0)
 
 
-def _reduced(x: Lanes) -> tuple[Lanes, Lanes]:
+def _reduced_near(x: Lanes) -> tuple[Lanes, Lanes]:
+    """n (its low two bits are right) and r with |x| = n * pi/2 + r, |r| <= pi/4, for |x| < _NEAR.
+
+    pi/2 is subtracted in three parts (Cody and Waite, "Software Manual for the Elementary
+    Functions", 1980). The first multiply-add is exact; the last one changes r where the second one
+    leaves less than 2^-8 of it, and r is within an ulp.
+    """
+    size = absolute(x)
+    shifted = fma(size, 1 / _HALF_PI, ROUNDER)
+    n = shifted - ROUNDER
+    r = size
+    for part in _HALF_PI_PARTS:
+        r = fma(n, -part, r)
+    return shifted.bits(), r
+
+
+def _two_over_pi(builder: Builder) -> Val:
+    """The address of `_WORDS`."""
+    return builder.constant_array([integer(word, "i32") for word in _WORDS])
+
+
+def _reduced(x: Lanes, words: Val) -> tuple[Lanes, Lanes]:
     """n (its low two bits are right) and r as a double with |x| = n * pi/2 + r, |r| <= pi/4.
 
-    r is NaN where x is NaN or infinite. The product of |x| and 2/pi is formed in fixed point, from
-    those 96 bits of 2/pi whose products are neither whole circles nor too small to matter (Payne
-    and Hanek, "Radian reduction for trigonometric functions", 1983). Numbers that close to a
-    multiple of pi/2 leave at least 30 good bits of r: no float32 comes nearer than 2^-30.
+    r is NaN where x is NaN or infinite; `words` is the address of `_WORDS`. The product of |x| and
+    2/pi is formed in fixed point, from those 96 bits of 2/pi whose products are neither whole
+    circles nor too small to matter (Payne and Hanek, "Radian reduction for trigonometric
+    functions", 1983). Numbers that close to a multiple of pi/2 leave at least 30 good bits of r: no
+    float32 comes nearer than 2^-30.
     """
-    high, low = _times_two_over_pi(x.bits() & ~_SIGN)
+    high, low = _times_two_over_pi(x.bits() & ~_SIGN, words)
     # The two top bits count quarters of a circle. The nearest quarter leaves a signed rest.
     quadrant = (high + (1 << 29)).shift_in_zeros(30)
     rest = (high - (quadrant << 30)).to("double")
@@ -115,11 +182,10 @@ def _reduced(x: Lanes) -> tuple[Lanes, Lanes]:
     return where(direct, 0, quadrant), where(direct, wide, r + (wide - wide))
 
 
-def _times_two_over_pi(bits: Lanes) -> tuple[Lanes, Lanes]:
+def _times_two_over_pi(bits: Lanes, array: Val) -> tuple[Lanes, Lanes]:
     """Two words of x * 2/pi, modulo 4 and with 62 bits of fraction, from the bits of x."""
     place, shift = bits >> 24 & ~3, bits >> 23 & 7
     significand = (bits & 0x7FFFFF | 0x800000) << shift
-    array = bits.builder.constant_array([integer(word, "i32") for word in _WORDS])
     words = [looked_up(array, place + 4 * word, "i32") for word in (8, 4, 0)]
     carried = high_product(significand, words[0])
     low = significand * words[1] + carried
