@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,18 @@ def _linked(compiled: CompiledKernel, folder: Path, *, with_lines: bool) -> Path
     return folder / "k.elf"
 
 
+def _addresses(elf: Path) -> dict[str, int]:
+    """Of the functions and variables that are in one place alone, by name."""
+    from elftools.elf.elffile import ELFFile
+
+    with elf.open("rb") as file:
+        symbols = [*ELFFile(file).get_section_by_name(".symtab").iter_symbols()]
+    kinds = ("STT_FUNC", "STT_OBJECT")
+    named = [s for s in symbols if s["st_info"]["type"] in kinds and "triton_rvv" not in s.name]
+    count = Counter(s.name for s in named)
+    return {s.name: s["st_value"] for s in named if count[s.name] == 1}
+
+
 def _code(compiled: CompiledKernel) -> bytes:
     """The instructions, before a linker fills in the distances to constants."""
     from elftools.elf.elffile import ELFFile
@@ -59,6 +72,10 @@ def test_lines_change_no_code(name, shape, tmp_path):
     lined = _compiled(name, shape, source_lines=True)
     elf = _linked(lined, tmp_path / "lined", with_lines=True)
     assert _code(lined) == _code(plain)
+    # So caches count the same: the launcher and its memory lie where they do without lines.
+    addresses = _addresses(_linked(plain, tmp_path / "plain", with_lines=False))
+    assert {name: at for name, at in _addresses(elf).items() if name in addresses} == addresses
+    assert len(addresses) > 100
     assert len(_code(lined)) > 50
     code = read_code_map(elf, lined.commented_assembly)
     start, size = next((s, z) for s, z, n in code.functions if n == "triton_rvv_kernel")
