@@ -51,8 +51,9 @@ def warps_kernel(out_ptr, IS_ASKED: tl.constexpr):
     tl.store(out_ptr, tl.extra.cuda.num_warps() if IS_ASKED else 1)
 
 
-def test_what_differs_in_numbers_of_warps_and_stages_is_translated_once(monkeypatch):
+def test_what_differs_in_numbers_of_warps_and_stages_is_translated_once(monkeypatch, tmp_path):
     """Autotuners of packages list dozens of them, which hardly ever change code for a processor."""
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))  # an earlier run's has them
     translated, generate = [], llvm.generate
 
     def counted(llir, target):
