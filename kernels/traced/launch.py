@@ -94,7 +94,7 @@ def traced_launch(
             "the kernel alone: let the kernel do what it does"
         )
     # Sizes that stand for any are compared only where the file's functions compare them.
-    with symbolic_shapes_config.patch(backed_size_oblivious=True):  # type: ignore[attr-defined]
+    with symbolic_shapes_config.patch(backed_size_oblivious=True):  # type: ignore[attr-defined] # torch adds it
         tracer = _Tracer(file, shape)
         launch = Launch(file, tracer.sizes, dtype, config)
         with (

@@ -39,7 +39,7 @@ class Limit:
     Args:
         size: its name.
         kind: "at most", "a multiple of" or "equal to".
-        value: of which.
+        value: the largest size, its divisor, or the size itself.
     """
 
     size: str

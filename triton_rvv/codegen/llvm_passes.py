@@ -12,7 +12,8 @@ __all__ = ["run_passes"]
 
 
 def run_passes(module: Any, machine: Any) -> None:
-    """Put stack slots into registers, and fold what the lowering wrote down plainly.
+    """Inline what has to be, put stack slots into registers, and fold what the lowering wrote down
+    plainly.
 
     The lowering has vectorised, unrolled and ordered the code. LLVM's own pipeline for -O3 takes
     three times as long and gives slower code: what it hoists out of loops has to be spilled.
