@@ -52,6 +52,7 @@ _NAMES = (
     "hand_ninth_held_out",
     "hand_tenth_draw",
     "hand_tenth_held_out",
+    "hand_eleventh_draw",
 )
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))

@@ -1,0 +1,244 @@
+/* The kernels of hand_eleventh_draw.py in RVV intrinsics, for bench_hand.py: some minutes each, by
+ * somebody who knows the instructions and not what the compiler makes. One program does all the
+ * work. With -DAHEAD, the data of a later step is prefetched. */
+#include "hand_kernels.h"
+#include "hand_math.h"
+
+#define READ(from) __riscv_vle32_v_f32m4(from, vl)
+
+/* The sum of four registers, which is stored and not waited for. */
+static inline void store_sum(float *to, vfloat32m4_t values) {
+    size_t all = __riscv_vsetvlmax_e32m2(), one = __riscv_vsetvlmax_e32m1();
+    vfloat32m2_t half = __riscv_vfadd_vv_f32m2(__riscv_vget_v_f32m4_f32m2(values, 0),
+                                               __riscv_vget_v_f32m4_f32m2(values, 1), all);
+    vfloat32m1_t quarter = __riscv_vfadd_vv_f32m1(__riscv_vget_v_f32m2_f32m1(half, 0),
+                                                  __riscv_vget_v_f32m2_f32m1(half, 1), one);
+    vfloat32m1_t zero = __riscv_vfmv_s_f_f32m1(0, 1);
+    __riscv_vse32_v_f32m1(to, __riscv_vfredusum_vs_f32m1_f32m1(quarter, zero, one), 1);
+}
+
+/* Roots of 64 rows are taken at once. */
+static inline void triplet_margin(const uint64_t *args) {
+    static float nears[64], fars[64];
+    long rows = sizes[0], d = INT(4);
+    float margin = as_float(args[5]), eps = as_float(args[6]);
+    size_t all = __riscv_vsetvlmax_e32m4();
+    for (long first = 0; first < rows; first += 64) {
+        long end = first + 64 < rows ? first + 64 : rows;
+        for (long row = first; row < end; row++) {
+            vfloat32m4_t near = __riscv_vfmv_v_f_f32m4(0, all), far = near;
+            for (long i = 0; i < d;) {
+                size_t vl = __riscv_vsetvl_e32m4(d - i);
+                long at = row * d + i;
+                vfloat32m4_t anchor = READ(IN(float, 0) + at);
+                vfloat32m4_t positive = READ(IN(float, 1) + at);
+                vfloat32m4_t negative = READ(IN(float, 2) + at);
+                for (long k = 0; k < 3; k++)
+                    ahead(IN(float, k) + at + 256, 4 * (long)vl);
+                positive = __riscv_vfsub_vv_f32m4(anchor, positive, vl);
+                negative = __riscv_vfsub_vv_f32m4(anchor, negative, vl);
+                positive = __riscv_vfadd_vf_f32m4(positive, eps, vl);
+                negative = __riscv_vfadd_vf_f32m4(negative, eps, vl);
+                near = __riscv_vfmacc_vv_f32m4_tu(near, positive, positive, vl);
+                far = __riscv_vfmacc_vv_f32m4_tu(far, negative, negative, vl);
+                i += (long)vl;
+            }
+            store_sum(nears + row - first, near), store_sum(fars + row - first, far);
+        }
+        for (long i = 0; i < end - first;) {
+            size_t vl = __riscv_vsetvl_e32m4(end - first - i);
+            vfloat32m4_t near = __riscv_vfsqrt_v_f32m4(READ(nears + i), vl);
+            vfloat32m4_t far = __riscv_vfsqrt_v_f32m4(READ(fars + i), vl);
+            near = __riscv_vfadd_vf_f32m4(__riscv_vfsub_vv_f32m4(near, far, vl), margin, vl);
+            near = __riscv_vfmax_vf_f32m4(near, 0, vl);
+            __riscv_vse32_v_f32m4(OUT(float, 3) + first + i, near, vl);
+            i += (long)vl;
+        }
+    }
+}
+
+/* The 16 weights of a group are computed once and split in bytes, since bytes are gathered four
+ * times as fast as floats; four bytes come together in a store. Groups of up to 64 weights. */
+static inline void nf4_dequantise(const uint64_t *args) {
+    long n = INT(4), group = sizes[1];
+    vfloat32m2_t code = __riscv_vle32_v_f32m2(IN(float, 1), 16);
+    for (long i = 0; i < n; i += group) {
+        long size = n - i < group ? n - i : group;
+        const uint8_t *packed = IN(uint8_t, 0) + i / 2;
+        uint8_t *out = OUT(uint8_t, 3) + 4 * i;
+        vfloat32m2_t weights = __riscv_vfmul_vf_f32m2(code, IN(float, 2)[i / group], 16);
+        vuint32m2_t bits = __riscv_vreinterpret_v_f32m2_u32m2(weights);
+        ahead(packed + 512, size / 2);
+        size_t vl = __riscv_vsetvl_e8m1(size / 2);
+        vuint8m1_t pair = __riscv_vle8_v_u8m1(packed, vl);
+        vuint8m1_t second = __riscv_vand_vx_u8m1(pair, 15, vl);
+        pair = __riscv_vsrl_vx_u8m1(pair, 4, vl);
+        vuint16m1_t low = __riscv_vnsrl_wx_u16m1(bits, 0, 16);
+        vuint16m1_t high = __riscv_vnsrl_wx_u16m1(bits, 16, 16);
+#define BYTES(from, shift)                                                                         \
+    __riscv_vlmul_ext_v_u8mf2_u8m1(__riscv_vnsrl_wx_u8mf2(from, shift, 16))
+        vuint8m1_t b0 = BYTES(low, 0), b1 = BYTES(low, 8), b2 = BYTES(high, 0), b3 = BYTES(high, 8);
+        vuint16m2_t both = __riscv_vwaddu_vv_u16m2(pair, second, vl);
+        both = __riscv_vwmaccu_vx_u16m2(both, 255, second, vl);
+        vuint8m2_t places = __riscv_vreinterpret_v_u16m2_u8m2(both);
+        for (long part = 0; 32 * part < size; part++) {
+            vl = __riscv_vsetvl_e8m1(size - 32 * part);
+            vuint8m1_t at = part ? __riscv_vget_v_u8m2_u8m1(places, 1)
+                                 : __riscv_vget_v_u8m2_u8m1(places, 0);
+#define GATHER(from) __riscv_vrgather_vv_u8m1(from, at, vl)
+            vuint8m1x4_t four =
+                __riscv_vcreate_v_u8m1x4(GATHER(b0), GATHER(b1), GATHER(b2), GATHER(b3));
+            __riscv_vsseg4e8_v_u8m1x4(out + 128 * part, four, vl);
+        }
+    }
+}
+
+/* Four numbers that lie side by side go to the four quarters of a row. Offsets of each fourth
+ * number are in a list, that doubles bit by bit. From 8 to 8,192 complex numbers of eight bytes. */
+static inline void bit_reverse_permute(const uint64_t *args) {
+    static uint16_t offsets[2048];
+    long rows = sizes[0], n = INT(2), quarter = n / 4;
+    for (long known = 1, more = 4 * n; known < quarter; known *= 2, more /= 2) {
+        for (long i = 0; i < known;) {
+            size_t vl = __riscv_vsetvl_e16m4(known - i);
+            vuint16m4_t offset = __riscv_vle16_v_u16m4(offsets + i, vl);
+            offset = __riscv_vadd_vx_u16m4(offset, (uint16_t)more, vl);
+            __riscv_vse16_v_u16m4(offsets + known + i, offset, vl);
+            i += (long)vl;
+        }
+    }
+    for (long row = 0; row < rows; row++) {
+        const uint64_t *x = IN(uint64_t, 0) + row * n;
+        uint64_t *y = OUT(uint64_t, 1) + row * n;
+        for (long i = 0; i < quarter;) {
+            size_t vl = __riscv_vsetvl_e64m2(quarter - i);
+            vuint16mf2_t offset = __riscv_vle16_v_u16mf2(offsets + i, vl);
+            vuint64m2x4_t four = __riscv_vluxseg4ei16_v_u64m2x4(x, offset, vl);
+            ahead(x + n + 4 * i, 32 * (long)vl);
+            __riscv_vse64_v_u64m2(y + i, __riscv_vget_v_u64m2x4_u64m2(four, 0), vl);
+            __riscv_vse64_v_u64m2(y + i + 2 * quarter, __riscv_vget_v_u64m2x4_u64m2(four, 1), vl);
+            __riscv_vse64_v_u64m2(y + i + quarter, __riscv_vget_v_u64m2x4_u64m2(four, 2), vl);
+            __riscv_vse64_v_u64m2(y + i + 3 * quarter, __riscv_vget_v_u64m2x4_u64m2(four, 3), vl);
+            i += (long)vl;
+        }
+    }
+}
+
+/* A product that widens, and the sum with itself, take half the time of an extension and a shift by
+ * 16. */
+static inline void ema_of_weights(const uint64_t *args) {
+    long n = INT(4);
+    float step = (float)IN(int32_t, 2)[0], decay = (1 + step) / (10 + step);
+    decay = decay < as_float(args[5]) ? decay : as_float(args[5]);
+    for (long i = 0; i < n;) {
+        size_t vl = __riscv_vsetvl_e32m4(n - i);
+        vuint16m2_t high = __riscv_vle16_v_u16m2(IN(uint16_t, 1) + i, vl);
+        vfloat32m4_t ema = READ(IN(float, 0) + i);
+        ahead(IN(float, 0) + i + 256, 4 * (long)vl), ahead(IN(uint16_t, 1) + i + 256, 2 * (long)vl);
+        vuint32m4_t bits = __riscv_vwmulu_vx_u32m4(high, 1 << 15, vl);
+        ema = __riscv_vfmul_vf_f32m4(ema, decay, vl);
+        bits = __riscv_vadd_vv_u32m4(bits, bits, vl);
+        vfloat32m4_t weight = __riscv_vreinterpret_v_u32m4_f32m4(bits);
+        ema = __riscv_vfmacc_vf_f32m4(ema, 1 - decay, weight, vl);
+        __riscv_vse32_v_f32m4(OUT(float, 3) + i, ema, vl);
+        i += (long)vl;
+    }
+}
+
+/* 1 / x, whose steps of Newton need no copies of constants. */
+static inline vfloat32m4_t inverse(vfloat32m4_t x, size_t vl) {
+    vfloat32m4_t y = __riscv_vfrec7_v_f32m4(x, vl);
+    for (int step = 0; step < 2; step++) {
+        vfloat32m4_t product = __riscv_vfmul_vv_f32m4(x, y, vl);
+        y = __riscv_vfmul_vv_f32m4(y, __riscv_vfrsub_vf_f32m4(product, 2, vl), vl);
+    }
+    return y;
+}
+
+/* The root of x from 1e-30 on, by its reciprocal of 7 bits and two steps of Goldschmidt. */
+static inline vfloat32m4_t root(vfloat32m4_t x, size_t vl) {
+    vfloat32m4_t half = __riscv_vfrsqrt7_v_f32m4(x, vl);
+    vfloat32m4_t y = __riscv_vfmul_vv_f32m4(x, half, vl);
+    half = __riscv_vfmul_vf_f32m4(half, 0.5f, vl);
+    vfloat32m4_t rest = __riscv_vfmul_vv_f32m4(y, half, vl);
+    rest = __riscv_vfrsub_vf_f32m4(rest, 0.5f, vl);
+    y = __riscv_vfmacc_vv_f32m4(y, y, rest, vl);
+    half = __riscv_vfmacc_vv_f32m4(half, half, rest, vl);
+    x = __riscv_vfnmsac_vv_f32m4(x, y, y, vl);
+    return __riscv_vfmacc_vv_f32m4(y, half, x, vl);
+}
+
+static inline void lamb_trust_ratio(const uint64_t *args) {
+    long layers = sizes[0];
+    float scale_m = as_float(args[6]), scale_v = as_float(args[7]);
+    float decay = as_float(args[8]), eps = as_float(args[9]);
+    size_t all = __riscv_vsetvlmax_e32m4();
+    for (long layer = 0; layer < layers; layer++) {
+        long i = IN(int32_t, 3)[layer], end = IN(int32_t, 3)[layer + 1];
+        vfloat32m4_t weights = __riscv_vfmv_v_f_f32m4(0, all), updates = weights;
+        while (i < end) {
+            size_t vl = __riscv_vsetvl_e32m4(end - i);
+            vfloat32m4_t v = __riscv_vfmul_vf_f32m4(READ(IN(float, 2) + i), scale_v, vl);
+            for (long k = 0; k < 3; k++)
+                ahead(IN(float, k) + i + 128, 4 * (long)vl);
+            v = root(__riscv_vfmax_vf_f32m4(v, 1e-30f, vl), vl);
+            v = inverse(__riscv_vfadd_vf_f32m4(v, eps, vl), vl);
+            vfloat32m4_t m = __riscv_vfmul_vf_f32m4(READ(IN(float, 1) + i), scale_m, vl);
+            vfloat32m4_t weight = READ(IN(float, 0) + i);
+            v = __riscv_vfmul_vv_f32m4(v, m, vl);
+            weights = __riscv_vfmacc_vv_f32m4_tu(weights, weight, weight, vl);
+            v = __riscv_vfmacc_vf_f32m4(v, decay, weight, vl);
+            __riscv_vse32_v_f32m4(OUT(float, 4) + i, v, vl);
+            updates = __riscv_vfmacc_vv_f32m4_tu(updates, v, v, vl);
+            i += (long)vl;
+        }
+        float weight_norm = __builtin_sqrtf(sum_m4(weights, all));
+        float update_norm = __builtin_sqrtf(sum_m4(updates, all));
+        int is_usual = weight_norm > 0 && update_norm > 0;
+        OUT(float, 5)[layer] = is_usual ? weight_norm / update_norm : 1;
+    }
+}
+
+/* 2^x for x from -126 to 126. Adding 1.5 * 2^23 rounds, and its bits times 2^23 are the
+ * exponent's. */
+static inline vfloat32m4_t power_of_two(vfloat32m4_t x, size_t vl) {
+    x = __riscv_vfmin_vf_f32m4(__riscv_vfmax_vf_f32m4(x, -126, vl), 126, vl);
+    vfloat32m4_t moved = __riscv_vfadd_vf_f32m4(x, 0x1.8p23f, vl);
+    x = __riscv_vfsub_vv_f32m4(x, __riscv_vfsub_vf_f32m4(moved, 0x1.8p23f, vl), vl);
+#define TERM(c) p = __riscv_vfadd_vf_f32m4(__riscv_vfmul_vv_f32m4(p, x, vl), c, vl);
+    vfloat32m4_t p = __riscv_vfmul_vf_f32m4(x, 1.326697039e-3f, vl);
+    p = __riscv_vfadd_vf_f32m4(p, 9.675459746e-3f, vl);
+    TERM(5.550742616e-2f) TERM(2.402212175e-1f) TERM(6.931469492e-1f) TERM(1)
+    vint32m4_t bits = __riscv_vreinterpret_v_f32m4_i32m4(p);
+    bits = __riscv_vmacc_vx_i32m4(bits, 1 << 23, __riscv_vreinterpret_v_f32m4_i32m4(moved), vl);
+    return __riscv_vreinterpret_v_i32m4_f32m4(bits);
+}
+
+/* Pixels of a class are counted by their mask. */
+static inline void dice_loss(const uint64_t *args) {
+    long images = sizes[0], classes = INT(3), pixels = INT(4);
+    float smooth = as_float(args[5]);
+    size_t all = __riscv_vsetvlmax_e32m4();
+    for (long plane = 0; plane < images * classes; plane++) {
+        const float *logits = IN(float, 0) + plane * pixels;
+        const uint8_t *labels = IN(uint8_t, 1) + plane / classes * pixels;
+        vfloat32m4_t overlap = __riscv_vfmv_v_f_f32m4(0, all), sum = overlap;
+        long count = 0;
+        for (long i = 0; i < pixels;) {
+            size_t vl = __riscv_vsetvl_e32m4(pixels - i);
+            vfloat32m4_t x = __riscv_vfmul_vf_f32m4(READ(logits + i), -1.44269504f, vl);
+            ahead(logits + i + 128, 4 * (long)vl), ahead(labels + i + 256, (long)vl);
+            x = __riscv_vfadd_vf_f32m4(power_of_two(x, vl), 1, vl);
+            vuint8m1_t label = __riscv_vle8_v_u8m1(labels + i, vl);
+            vbool8_t is_one = __riscv_vmseq_vx_u8m1_b8(label, (uint8_t)(plane % classes), vl);
+            x = inverse(x, vl);
+            count += (long)__riscv_vcpop_m_b8(is_one, vl);
+            sum = __riscv_vfadd_vv_f32m4_tu(sum, sum, x, vl);
+            overlap = __riscv_vfadd_vv_f32m4_tumu(is_one, overlap, overlap, x, vl);
+            i += (long)vl;
+        }
+        float share = (2 * sum_m4(overlap, all) + smooth) /
+                      (sum_m4(sum, all) + (float)count + smooth);
+        OUT(float, 2)[plane] = 1 - share;
+    }
+}
