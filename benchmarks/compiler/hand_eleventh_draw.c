@@ -34,7 +34,7 @@ static inline void triplet_margin(const uint64_t *args) {
                 vfloat32m4_t positive = READ(IN(float, 1) + at);
                 vfloat32m4_t negative = READ(IN(float, 2) + at);
                 for (long k = 0; k < 3; k++)
-                    ahead(IN(float, k) + at + 256, 4 * (long)vl);
+                    ahead(IN(float, k) + at + 128, VLEN / 2);
                 positive = __riscv_vfsub_vv_f32m4(anchor, positive, vl);
                 negative = __riscv_vfsub_vv_f32m4(anchor, negative, vl);
                 positive = __riscv_vfadd_vf_f32m4(positive, eps, vl);
@@ -58,37 +58,47 @@ static inline void triplet_margin(const uint64_t *args) {
 }
 
 /* The 16 weights of a group are computed once and split in bytes, since bytes are gathered four
- * times as fast as floats; four bytes come together in a store. Groups of up to 64 weights. */
+ * times as fast as floats; four bytes come together in a store. Up to two registers of bytes. */
+static inline void dequantise(const uint8_t *packed, vfloat32m2_t code, float absmax, uint8_t *out,
+                              size_t pairs, size_t vl, size_t vl2) {
+    vfloat32m2_t weights = __riscv_vfmul_vf_f32m2(code, absmax, 16);
+    vuint32m2_t bits = __riscv_vreinterpret_v_f32m2_u32m2(weights);
+    ahead(packed + 512, VLEN / 8);
+    vuint8m1_t pair = __riscv_vle8_v_u8m1(packed, pairs);
+    vuint8m1_t second = __riscv_vand_vx_u8m1(pair, 15, pairs);
+    pair = __riscv_vsrl_vx_u8m1(pair, 4, pairs);
+    vuint16m1_t low = __riscv_vnsrl_wx_u16m1(bits, 0, 16);
+    vuint16m1_t high = __riscv_vnsrl_wx_u16m1(bits, 16, 16);
+#define BYTES(from, shift) __riscv_vlmul_ext_v_u8mf2_u8m1(__riscv_vnsrl_wx_u8mf2(from, shift, 16))
+    vuint8m1_t b0 = BYTES(low, 0), b1 = BYTES(low, 8), b2 = BYTES(high, 0), b3 = BYTES(high, 8);
+    vuint16m2_t both = __riscv_vwaddu_vv_u16m2(pair, second, pairs);
+    both = __riscv_vwmaccu_vx_u16m2(both, 255, second, pairs);
+    vuint8m2_t places = __riscv_vreinterpret_v_u16m2_u8m2(both);
+    vuint8m1_t at = __riscv_vget_v_u8m2_u8m1(places, 0), at2 = __riscv_vget_v_u8m2_u8m1(places, 1);
+#define FOUR(at, vl)                                                                               \
+    __riscv_vcreate_v_u8m1x4(                                                                      \
+        __riscv_vrgather_vv_u8m1(b0, at, vl), __riscv_vrgather_vv_u8m1(b1, at, vl),                \
+        __riscv_vrgather_vv_u8m1(b2, at, vl), __riscv_vrgather_vv_u8m1(b3, at, vl))
+    __riscv_vsseg4e8_v_u8m1x4(out, FOUR(at, vl), vl);
+    __riscv_vsseg4e8_v_u8m1x4(out + 4 * vl, FOUR(at2, vl2), vl2);
+}
+
 static inline void nf4_dequantise(const uint64_t *args) {
-    long n = INT(4), group = sizes[1];
+    long n = INT(4), group = sizes[1], whole = (long)__riscv_vsetvlmax_e8m1();
     vfloat32m2_t code = __riscv_vle32_v_f32m2(IN(float, 1), 16);
-    for (long i = 0; i < n; i += group) {
-        long size = n - i < group ? n - i : group;
-        const uint8_t *packed = IN(uint8_t, 0) + i / 2;
-        uint8_t *out = OUT(uint8_t, 3) + 4 * i;
-        vfloat32m2_t weights = __riscv_vfmul_vf_f32m2(code, IN(float, 2)[i / group], 16);
-        vuint32m2_t bits = __riscv_vreinterpret_v_f32m2_u32m2(weights);
-        ahead(packed + 512, size / 2);
-        size_t vl = __riscv_vsetvl_e8m1(size / 2);
-        vuint8m1_t pair = __riscv_vle8_v_u8m1(packed, vl);
-        vuint8m1_t second = __riscv_vand_vx_u8m1(pair, 15, vl);
-        pair = __riscv_vsrl_vx_u8m1(pair, 4, vl);
-        vuint16m1_t low = __riscv_vnsrl_wx_u16m1(bits, 0, 16);
-        vuint16m1_t high = __riscv_vnsrl_wx_u16m1(bits, 16, 16);
-#define BYTES(from, shift)                                                                         \
-    __riscv_vlmul_ext_v_u8mf2_u8m1(__riscv_vnsrl_wx_u8mf2(from, shift, 16))
-        vuint8m1_t b0 = BYTES(low, 0), b1 = BYTES(low, 8), b2 = BYTES(high, 0), b3 = BYTES(high, 8);
-        vuint16m2_t both = __riscv_vwaddu_vv_u16m2(pair, second, vl);
-        both = __riscv_vwmaccu_vx_u16m2(both, 255, second, vl);
-        vuint8m2_t places = __riscv_vreinterpret_v_u16m2_u8m2(both);
-        for (long part = 0; 32 * part < size; part++) {
-            vl = __riscv_vsetvl_e8m1(size - 32 * part);
-            vuint8m1_t at = part ? __riscv_vget_v_u8m2_u8m1(places, 1)
-                                 : __riscv_vget_v_u8m2_u8m1(places, 0);
-#define GATHER(from) __riscv_vrgather_vv_u8m1(from, at, vl)
-            vuint8m1x4_t four =
-                __riscv_vcreate_v_u8m1x4(GATHER(b0), GATHER(b1), GATHER(b2), GATHER(b3));
-            __riscv_vsseg4e8_v_u8m1x4(out + 128 * part, four, vl);
+    for (long first = 0, of = 0; first < n; first += group, of++) {
+        long end = first + group < n ? first + group : n;
+        float absmax = IN(float, 2)[of];
+        for (long i = first; i < end; i += 2 * whole) {
+            const uint8_t *packed = IN(uint8_t, 0) + i / 2;
+            uint8_t *out = OUT(uint8_t, 3) + 4 * i;
+            if (i + 2 * whole <= end) {
+                dequantise(packed, code, absmax, out, (size_t)whole, (size_t)whole, (size_t)whole);
+            } else {
+                long vl = end - i < whole ? end - i : whole, rest = end - i - vl;
+                dequantise(packed, code, absmax, out, (size_t)(end - i) / 2, (size_t)vl,
+                           (size_t)rest);
+            }
         }
     }
 }
@@ -107,6 +117,7 @@ static inline void bit_reverse_permute(const uint64_t *args) {
             i += (long)vl;
         }
     }
+    ahead(IN(uint64_t, 0), 8 * n);
     for (long row = 0; row < rows; row++) {
         const uint64_t *x = IN(uint64_t, 0) + row * n;
         uint64_t *y = OUT(uint64_t, 1) + row * n;
@@ -114,7 +125,7 @@ static inline void bit_reverse_permute(const uint64_t *args) {
             size_t vl = __riscv_vsetvl_e64m2(quarter - i);
             vuint16mf2_t offset = __riscv_vle16_v_u16mf2(offsets + i, vl);
             vuint64m2x4_t four = __riscv_vluxseg4ei16_v_u64m2x4(x, offset, vl);
-            ahead(x + n + 4 * i, 32 * (long)vl);
+            ahead(x + n + 4 * i, VLEN);
             __riscv_vse64_v_u64m2(y + i, __riscv_vget_v_u64m2x4_u64m2(four, 0), vl);
             __riscv_vse64_v_u64m2(y + i + 2 * quarter, __riscv_vget_v_u64m2x4_u64m2(four, 1), vl);
             __riscv_vse64_v_u64m2(y + i + quarter, __riscv_vget_v_u64m2x4_u64m2(four, 2), vl);
@@ -125,24 +136,39 @@ static inline void bit_reverse_permute(const uint64_t *args) {
 }
 
 /* A product that widens, and the sum with itself, take half the time of an extension and a shift by
- * 16. */
+ * 16. Two strips at a time hide each other's latency. */
+static inline void average(const float *ema, const uint16_t *weight, float *out, float decay,
+                           size_t vl, size_t vl2) {
+    vuint16m2_t high1 = __riscv_vle16_v_u16m2(weight, vl);
+    vuint16m2_t high2 = __riscv_vle16_v_u16m2(weight + vl, vl2);
+    ahead(weight + 512, VLEN / 2);
+    vuint32m4_t bits1 = __riscv_vwmulu_vx_u32m4(high1, 1 << 15, vl);
+    vfloat32m4_t ema1 = __riscv_vle32_v_f32m4(ema, vl);
+    vuint32m4_t bits2 = __riscv_vwmulu_vx_u32m4(high2, 1 << 15, vl2);
+    vfloat32m4_t ema2 = __riscv_vle32_v_f32m4(ema + vl, vl2);
+    ahead(ema + 512, VLEN);
+    bits1 = __riscv_vadd_vv_u32m4(bits1, bits1, vl);
+    ema1 = __riscv_vfmul_vf_f32m4(ema1, decay, vl);
+    bits2 = __riscv_vadd_vv_u32m4(bits2, bits2, vl2);
+    ema2 = __riscv_vfmul_vf_f32m4(ema2, decay, vl2);
+    vfloat32m4_t weight1 = __riscv_vreinterpret_v_u32m4_f32m4(bits1);
+    vfloat32m4_t weight2 = __riscv_vreinterpret_v_u32m4_f32m4(bits2);
+    ema1 = __riscv_vfmacc_vf_f32m4(ema1, 1 - decay, weight1, vl);
+    ema2 = __riscv_vfmacc_vf_f32m4(ema2, 1 - decay, weight2, vl2);
+    __riscv_vse32_v_f32m4(out, ema1, vl), __riscv_vse32_v_f32m4(out + vl, ema2, vl2);
+}
+
 static inline void ema_of_weights(const uint64_t *args) {
-    long n = INT(4);
+    const float *ema = IN(float, 0);
+    const uint16_t *weight = IN(uint16_t, 1);
+    float *out = OUT(float, 3);
+    long n = INT(4), i = 0, all = (long)__riscv_vsetvlmax_e32m4();
     float step = (float)IN(int32_t, 2)[0], decay = (1 + step) / (10 + step);
     decay = decay < as_float(args[5]) ? decay : as_float(args[5]);
-    for (long i = 0; i < n;) {
-        size_t vl = __riscv_vsetvl_e32m4(n - i);
-        vuint16m2_t high = __riscv_vle16_v_u16m2(IN(uint16_t, 1) + i, vl);
-        vfloat32m4_t ema = READ(IN(float, 0) + i);
-        ahead(IN(float, 0) + i + 256, 4 * (long)vl), ahead(IN(uint16_t, 1) + i + 256, 2 * (long)vl);
-        vuint32m4_t bits = __riscv_vwmulu_vx_u32m4(high, 1 << 15, vl);
-        ema = __riscv_vfmul_vf_f32m4(ema, decay, vl);
-        bits = __riscv_vadd_vv_u32m4(bits, bits, vl);
-        vfloat32m4_t weight = __riscv_vreinterpret_v_u32m4_f32m4(bits);
-        ema = __riscv_vfmacc_vf_f32m4(ema, 1 - decay, weight, vl);
-        __riscv_vse32_v_f32m4(OUT(float, 3) + i, ema, vl);
-        i += (long)vl;
-    }
+    for (; i + 2 * all <= n; i += 2 * all)
+        average(ema + i, weight + i, out + i, decay, (size_t)all, (size_t)all);
+    size_t vl = __riscv_vsetvl_e32m4(n - i);
+    average(ema + i, weight + i, out + i, decay, vl, __riscv_vsetvl_e32m4(n - i - (long)vl));
 }
 
 /* 1 / x, whose steps of Newton need no copies of constants. */
@@ -180,7 +206,7 @@ static inline void lamb_trust_ratio(const uint64_t *args) {
             size_t vl = __riscv_vsetvl_e32m4(end - i);
             vfloat32m4_t v = __riscv_vfmul_vf_f32m4(READ(IN(float, 2) + i), scale_v, vl);
             for (long k = 0; k < 3; k++)
-                ahead(IN(float, k) + i + 128, 4 * (long)vl);
+                ahead(IN(float, k) + i + 128, VLEN / 2);
             v = root(__riscv_vfmax_vf_f32m4(v, 1e-30f, vl), vl);
             v = inverse(__riscv_vfadd_vf_f32m4(v, eps, vl), vl);
             vfloat32m4_t m = __riscv_vfmul_vf_f32m4(READ(IN(float, 1) + i), scale_m, vl);
@@ -227,7 +253,7 @@ static inline void dice_loss(const uint64_t *args) {
         for (long i = 0; i < pixels;) {
             size_t vl = __riscv_vsetvl_e32m4(pixels - i);
             vfloat32m4_t x = __riscv_vfmul_vf_f32m4(READ(logits + i), -1.44269504f, vl);
-            ahead(logits + i + 128, 4 * (long)vl), ahead(labels + i + 256, (long)vl);
+            ahead(logits + i + 128, VLEN / 2), ahead(labels + i + 256, VLEN / 8);
             x = __riscv_vfadd_vf_f32m4(power_of_two(x, vl), 1, vl);
             vuint8m1_t label = __riscv_vle8_v_u8m1(labels + i, vl);
             vbool8_t is_one = __riscv_vmseq_vx_u8m1_b8(label, (uint8_t)(plane % classes), vl);
