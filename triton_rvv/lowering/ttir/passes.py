@@ -14,6 +14,7 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
 from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.ttir.carried_offsets import mark_carried_offsets
+from triton_rvv.lowering.ttir.chosen_numbers import choose_results
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
@@ -80,6 +81,11 @@ PASSES: Sequence[Pass] = (
         "multiply-shifts",
         multiply_shifts,
         "Multiplies by powers of two in place of shifts, as passes and code follow products.",
+    ),
+    Pass(
+        "choose-results",
+        choose_results,
+        "Computes once what a block's elements can be that a condition chooses from two numbers.",
     ),
     Pass(
         "choose-schedule",

@@ -1,0 +1,44 @@
+"""Kernels as programs have them that compute with numbers from which a mask chooses."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.autotune([triton.Config({"BLOCK": block}) for block in (1024, 256)], key=[])
+@triton.jit
+def penalize_seen(
+    logits_ptr, seen_ptr, penalty_ptr, out_ptr, VOCABULARY, stride, BLOCK: tl.constexpr
+):
+    """Logits of tokens that a sequence has, by a byte for each, come nearer to being unlikely."""
+    row = tl.program_id(0)
+    penalty = tl.load(penalty_ptr + row)
+    for start in range(tl.program_id(1) * BLOCK, VOCABULARY, tl.num_programs(1) * BLOCK):
+        token = start + tl.arange(0, BLOCK)
+        mask = token < VOCABULARY
+        seen = tl.load(seen_ptr + row * VOCABULARY + token, mask=mask, other=0).to(tl.int1)
+        logits = tl.load(logits_ptr + row * stride + token, mask=mask, other=0.0).to(tl.float32)
+        scale = tl.where(seen, penalty, 1.0)
+        logits *= tl.where(logits > 0, 1.0 / scale, scale)
+        tl.store(out_ptr + row * stride + token, logits, mask=mask)
+
+
+def penalize_seen_arguments(ROWS=4, VOCABULARY=8000):
+    return {
+        "logits_ptr": (3 * torch.randn(ROWS, VOCABULARY)).to(torch.bfloat16),
+        "seen_ptr": torch.randint(0, 2, (ROWS, VOCABULARY), dtype=torch.uint8),
+        "penalty_ptr": 1 + 0.5 * torch.rand(ROWS),
+        "out_ptr": torch.empty(ROWS, VOCABULARY),
+        "VOCABULARY": VOCABULARY,
+        "stride": VOCABULARY,
+    }
+
+
+def penalize_seen_grid(meta):
+    return (meta["ROWS"], 2)
+
+
+def penalize_seen_reference(logits_ptr, seen_ptr, penalty_ptr):
+    logits, penalty = logits_ptr.double(), penalty_ptr.double()[:, None]
+    changed = torch.where(logits > 0, logits / penalty, logits * penalty)
+    return {"out_ptr": torch.where(seen_ptr.bool(), changed, logits)}

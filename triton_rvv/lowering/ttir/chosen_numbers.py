@@ -1,0 +1,103 @@
+"""Computes numbers once from which a condition chooses, in place of every element.
+
+    penalty = where(seen, p, 1.0)           penalty = where(seen, p, 1.0)
+    x *= where(x > 0, 1 / penalty, penalty) x *= where(x > 0, where(seen, 1 / p, 1.0), penalty)
+
+All that `1 / penalty` can be are two numbers: a division for each element becomes one of scalars.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.frontend.ttir import Block, Operation, Value
+from triton_rvv.frontend.types import TensorType, element_type
+from triton_rvv.lowering.ttir.constants import one_number
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+
+__all__ = ["choose_results"]
+
+# What takes many instructions for each register, and is the same for numbers as for elements.
+_FUNCTIONS = frozenset(["arith.divf", "tt.precise_divf", "tt.precise_sqrt"])
+_MATHEMATICS = "math."
+# What takes one: the choice takes its place where it is for nothing else.
+_ARITHMETIC = frozenset(["arith.addf", "arith.mulf", "arith.negf", "arith.subf"])
+# Two numbers by themselves take about as long as so many elements in registers.
+_MIN_ELEMENTS = 64
+
+
+def choose_results(kernel: Kernel) -> int:
+    """Rewrite a kernel in place; how many operations became ones of numbers."""
+    if not any(each.name == "arith.select" for each in kernel.module.walk()):
+        return 0
+    rewriter, fired = Rewriter(kernel.module), 0
+    for block in blocks_inside(kernel.module):
+        for operation in [*block.operations]:
+            if _is_large(operation) and (choice := _choice(operation, rewriter)) is not None:
+                _choose(block, operation, choice, rewriter)
+                fired += 1
+    return fired
+
+
+def _is_large(operation: Operation) -> bool:
+    """Whether it computes floats for more elements than two numbers are worth."""
+    if operation.name not in _FUNCTIONS | _ARITHMETIC and not operation.name.startswith(
+        _MATHEMATICS
+    ):
+        return False
+    type_ = operation.result.type
+    return isinstance(type_, TensorType) and type_.elements >= _MIN_ELEMENTS
+
+
+def _choice(operation: Operation, rewriter: Rewriter) -> Operation | None:
+    """The one selection among the operands, of two numbers; the others are numbers, too."""
+    varying = {each for each in operation.operands if not _is_number(each, rewriter)}
+    choice = rewriter.makers.get(varying.pop()) if len(varying) == 1 else None
+    if choice is None or choice.name != "arith.select":
+        return None
+    if operation.name in _ARITHMETIC and choice.result.uses > 1:
+        return None
+    return choice if all(_is_number(each, rewriter) for each in choice.operands[1:]) else None
+
+
+def _is_number(value: Value, rewriter: Rewriter) -> bool:
+    """Whether all elements of a block are one number."""
+    maker = rewriter.makers.get(value)
+    return maker is not None and (maker.name == "tt.splat" or one_number(maker) is not None)
+
+
+def _choose(block: Block, operation: Operation, choice: Operation, rewriter: Rewriter) -> None:
+    """Have the operation itself choose from its results for both numbers."""
+    made, results = list[Operation](), list[Value]()
+    for chosen in choice.operands[1:]:
+        operands = [chosen if each is choice.result else each for each in operation.operands]
+        made += _of_numbers(operation, operands, rewriter)
+        results.append(made[-1].result)
+    rewriter.set_operands(operation, [choice.operands[0], *results])
+    operation.name, operation.attributes = "arith.select", {}
+    at = block.operations.index(operation)
+    block.operations[at:at] = made
+
+
+def _of_numbers(
+    operation: Operation, operands: Sequence[Value], rewriter: Rewriter
+) -> Iterator[Operation]:
+    """What computes an operation for one number each; the last one fills a block with it."""
+    type_, line = operation.result.type, operation.line
+    assert isinstance(type_, TensorType)
+    scalars = list[Value]()
+    for operand in operands:
+        maker = rewriter.makers[operand]
+        if maker.name == "tt.splat":
+            scalars.append(maker.operands[0])
+            continue
+        number, element = one_number(maker), element_type(operand.type)
+        assert number is not None
+        scalars.append(rewriter.value(operand, element))
+        attributes: dict[str, Attribute] = {"value": number}
+        yield rewriter.operation("arith.constant", [], scalars[-1:], attributes, line)
+    result = rewriter.value(operation.result, type_.element)
+    yield rewriter.operation(operation.name, scalars, [result], dict(operation.attributes), line)
+    yield rewriter.operation("tt.splat", [result], [rewriter.value(operation.result)], {}, line)
