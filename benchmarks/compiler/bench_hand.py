@@ -53,6 +53,7 @@ _NAMES = (
     "hand_tenth_draw",
     "hand_tenth_held_out",
     "hand_eleventh_draw",
+    "hand_eleventh_held_out",
 )
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
