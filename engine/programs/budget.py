@@ -6,7 +6,7 @@ import math
 import time
 from dataclasses import dataclass, field
 
-__all__ = ["ProgramBudget"]
+__all__ = ["ProgramBudget", "part_way_s"]
 
 
 @dataclass(frozen=True)
@@ -33,3 +33,9 @@ class ProgramBudget:
         """What is left of a part of the time, in seconds; None for no limit."""
         end_s = self.end_s(part)
         return None if math.isinf(end_s) else max(0.0, end_s - time.monotonic())
+
+
+def part_way_s(end_s: float, part: float) -> float:
+    """When a part of the time from now to `end_s` is over; both as `time.monotonic` gives it."""
+    now_s = time.monotonic()
+    return now_s + part * (end_s - now_s)

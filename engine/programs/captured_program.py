@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,12 +43,13 @@ def program_tasks(capture: Path) -> list[ProgramTask]:
     ]
 
 
-def unexamined(capture: Path, *, widens: bool = False) -> list[str]:
+def unexamined(capture: Path, *, widens: bool = False, given_s: float = math.inf) -> list[str]:
     """The keys of tasks of which nothing is kept, or something that no longer holds.
 
     Args:
         capture: the file.
         widens: whether more may vary from now on than the kernels' autotuners list.
+        given_s: seconds for examining; what was cut off in half as many is begun anew.
 
     Returns:
         Those of the tasks that took the longest first.
@@ -60,7 +62,11 @@ def unexamined(capture: Path, *, widens: bool = False) -> list[str]:
         except UserError:
             continue  # refused again when it is tuned
         is_current = key in kept and kept[key].digest == digest_of(task)
-        if not is_current or (widens and task.listed and not kept[key].is_wide):
+        if (
+            not is_current
+            or (widens and task.listed and not kept[key].is_wide)
+            or ((cut_off_s := kept[key].within_s) is not None and 2 * cut_off_s <= given_s)
+        ):
             new.append(key)
     return new
 

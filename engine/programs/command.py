@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +13,7 @@ from engine.programs.budget import ProgramBudget
 from engine.programs.captured_program import keep_winner, program_tasks, unexamined
 from engine.programs.printed import print_change, print_program, program_record
 from engine.programs.standing import TaskStanding
-from engine.programs.tuning import tune_program
+from engine.programs.tuning import EXAMINED_PART, tune_program
 from engine.results.json import json_text
 from engine.results.progress import LineProgress
 from engine.run.events import Event, Listener
@@ -67,7 +68,8 @@ def tune_capture(
     with Examiner(capture, examined, widens=widens) as examiner:
         if not labels.keys() <= read_examined(capture).keys():
             examiner.prepare()
-        new = set(unexamined(capture, widens=widens))
+        given_s = EXAMINED_PART * (budget.time_s or math.inf)
+        new = set(unexamined(capture, widens=widens, given_s=given_s))
         tasks = [replace(task, is_examined=task.key not in new) for task in tasks]
         info = board_info(request.devices[0], request.work.ray_address)
         begun("starting Ray" if request.work.ray_address is None else "joining the Ray cluster")

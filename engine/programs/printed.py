@@ -167,8 +167,9 @@ def _not_reached(standing: TaskStanding) -> str:
         return ""
     if standing.size == 1 and not standing.waits:
         return "nothing varies in it, and the run ended before it was measured"
-    what = "it was examined" if standing.waits else "its first trial"
-    return f"the run ended before {what}: run the command again"
+    if standing.waits:
+        return "the run ended before it was examined: run the command again, or give it more time"
+    return "the run ended before its first trial: run the command again"
 
 
 def _times(standing: TaskStanding) -> str:

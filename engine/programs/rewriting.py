@@ -6,7 +6,7 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernels.captured.probe import COVERS_ALL, GRID_STAYS, Freedom
+from kernels.captured.probe import Freedom, Obstacle
 from kernels.captured.task import Task
 
 __all__ = ["rewriting"]
@@ -15,12 +15,16 @@ __all__ = ["rewriting"]
 def rewriting(task: Task, freedoms: Sequence[Freedom]) -> str:
     """What to rewrite so that there is something to try, and the line that launches the kernel.
 
+    "" where something may be found to vary yet.
+
     Args:
         task: none of whose constants varies.
         freedoms: of its constants.
     """
-    covering = _named(freedoms, f"and {COVERS_ALL}")
-    staying = _named(freedoms, GRID_STAYS)
+    if any(freedom.obstacle == "untried" for freedom in freedoms):
+        return ""  # what is not tried yet may vary as it is
+    covering = _named(freedoms, "covers its axis")
+    staying = _named(freedoms, "fixed grid")
     if covering:
         advice = (
             f"{covering} covers an axis: let a program take several rows, or go over the axis in a "
@@ -38,9 +42,9 @@ def rewriting(task: Task, freedoms: Sequence[Freedom]) -> str:
     return advice + (f" ({_shown(task.launched_at)} launches it)" if task.launched_at else "")
 
 
-def _named(freedoms: Sequence[Freedom], ending: str) -> str:
-    """The constants that stay for a reason that ends so, with their values."""
-    return ", ".join(f"{f.name}={f.deployed}" for f in freedoms if f.why.endswith(ending))
+def _named(freedoms: Sequence[Freedom], obstacle: Obstacle) -> str:
+    """The constants that stay for a reason, with their values."""
+    return ", ".join(f"{f.name}={f.deployed}" for f in freedoms if f.obstacle == obstacle)
 
 
 def _shown(line: str) -> str:

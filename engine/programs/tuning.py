@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from engine.programs.budget import ProgramBudget
+from engine.programs.budget import ProgramBudget, part_way_s
 from engine.programs.comparing import COMPARED_PART, has_ties, heaviest_first, rounds_of
 from engine.programs.scheduler import next_task, slice_trials, worth_examining
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
@@ -32,11 +32,12 @@ from kernels.spec import Problem
 from rvv_runner.board import BoardError
 from search_spaces.enumeration import take_census
 
-__all__ = ["ProgramListener", "tune_program"]
+__all__ = ["EXAMINED_PART", "ProgramListener", "tune_program"]
 
-# Of what is left of a budget, for examinations while other tasks can be tuned. What is found out is
-# kept, so the same command finds out about the rest.
-_EXAMINED_PART = 0.5
+# Of what is left of a budget, for examinations while other tasks can be tuned, and for trying other
+# values of a task's constexprs where there is none. What is found out is kept, so the same command
+# finds out about the rest.
+EXAMINED_PART = 0.5
 _USUAL_EXAMINATION_S = 10.0  # of a kernel of a package, before one was timed
 _AT_ONCE = 2 * cores()  # examinations between slices of trials
 _LEAST_S = 1.0  # for the first trials of a command to begin
@@ -136,7 +137,7 @@ class _ProgramRun:
         if self._budget.time_s is None or not all(one.waits for one in self.standings):
             return []
         worth = worth_examining(states_of(self.standings), _USUAL_EXAMINATION_S, has_begun=False)
-        return self._examined(worth[:1], self._budget.end_s(self._trials_part()))
+        return self._examined_alone(worth[:1], self._budget.end_s(self._trials_part()))
 
     def resume(self, examined: Sequence[int]) -> None:
         """Read what earlier runs have stored; starts no trial.
@@ -196,7 +197,7 @@ class _ProgramRun:
             self._examiner.close()
             return False
         if self._budget.time_s is None:
-            return self._examine(waiting, math.inf)
+            return self._taken_up(self._examined(waiting))
         end_s = self._budget.end_s(part)
         examined_s = self._examinations_s or [_USUAL_EXAMINATION_S]
         has_begun = any(standing.tried for standing in self.standings)
@@ -204,30 +205,36 @@ class _ProgramRun:
             states_of(self.standings), statistics.fmean(examined_s), has_begun=has_begun
         )
         if not any(not one.is_done and one.size > 1 for one in self.standings):
-            return self._examine(worth[:1], end_s)
+            return self._taken_up(self._examined_alone(worth[:1], end_s))
         if not worth or self._is_cut_off:
             return False
-        now_s = time.monotonic()
-        if self._examine(worth[:_AT_ONCE], now_s + _EXAMINED_PART * (end_s - now_s)):
+        if self._taken_up(self._examined(worth[:_AT_ONCE], part_way_s(end_s, EXAMINED_PART))):
             return True
         self._is_cut_off = True  # what it began would be begun anew
         self._examiner.close()
         return False
 
-    def _examine(self, numbers: Sequence[int], end_s: float) -> bool:
-        """Examine tasks until a time on the monotonic clock; return whether any was examined."""
-        examined = self._examined(numbers, end_s)
+    def _taken_up(self, examined: Sequence[int]) -> bool:
+        """Take up tasks that were examined; return whether there are any."""
         self._take_up(examined)
         if examined and self._request.work.ray_address is not None:
             self._close_bench()  # its machines get what is kept of the tasks when it opens
         return bool(examined)
 
-    def _examined(self, numbers: Sequence[int], end_s: float) -> list[int]:
+    def _examined_alone(self, numbers: Sequence[int], end_s: float) -> list[int]:
+        """Find out about tasks where nothing else is to do, and return those that were examined.
+
+        What part of the time left has not shown to vary stays, so that there are trials.
+        """
+        return self._examined(numbers, end_s, part_way_s(end_s, EXAMINED_PART))
+
+    def _examined(
+        self, numbers: Sequence[int], end_s: float = math.inf, tries_end_s: float = math.inf
+    ) -> list[int]:
         """Find out about tasks, and return those that were examined."""
         began_s = time.monotonic()
         keys = [self.standings[number].task.key for number in numbers]
-        # Else a command with a short budget would examine the same task anew each time.
-        examined = self._examiner.examine(keys, end_s, finishes=not self._measured)
+        examined = self._examiner.examine(keys, end_s, tries_end_s)
         if examined:
             self._examinations_s.append((time.monotonic() - began_s) / len(examined))
         return [n for n in numbers if self.standings[n].task.key in examined]

@@ -130,14 +130,14 @@ class Examiner:
         self._idle.append(self._started())
 
     def examine(
-        self, keys: Sequence[str], end_s: float = math.inf, *, finishes: bool = False
+        self, keys: Sequence[str], end_s: float = math.inf, tries_end_s: float = math.inf
     ) -> list[str]:
         """Find out about tasks, and keep it beside the capture.
 
         Args:
             keys: of the tasks, which are begun in this order, on every core.
             end_s: when to leave the rest, as `time.monotonic` gives it; of those, nothing is kept.
-            finishes: whether those that were begun by then come to their end.
+            tries_end_s: when to try no more constexprs of a task; what is known by then is kept.
 
         Returns:
             The keys of those that were examined.
@@ -151,7 +151,7 @@ class Examiner:
         processes = max(1, min(cores(), len(keys) // 2))
         with ThreadPoolExecutor(processes) as pool:
             running = [
-                pool.submit(self._examine_in_turn, waiting, end_s, finishes=finishes)
+                pool.submit(self._examine_in_turn, waiting, end_s, tries_end_s)
                 for _ in range(processes)
             ]
             for ended in running:
@@ -160,7 +160,7 @@ class Examiner:
         return [key for key in keys if key in found]
 
     def _examine_in_turn(
-        self, waiting: collections.deque[str], end_s: float, *, finishes: bool
+        self, waiting: collections.deque[str], end_s: float, tries_end_s: float
     ) -> None:
         """Take tasks that wait, one after another; a process that one of them ends is replaced."""
         while time.monotonic() < end_s:
@@ -170,15 +170,15 @@ class Examiner:
                 return
             self._begun(key)
             try:
-                self._examine_in_child(key, math.inf if finishes else end_s)
+                self._examine_in_child(key, end_s, tries_end_s)
             except _StoppedError:
                 return
             except _EndedError as error:
-                is_cut_off = time.monotonic() >= end_s and not finishes
+                is_cut_off = time.monotonic() >= end_s
                 if not is_cut_off and key not in read_examined(self._capture):
                     _note_end(self._capture, key, str(error))
 
-    def _examine_in_child(self, key: str, end_s: float) -> None:
+    def _examine_in_child(self, key: str, end_s: float, tries_end_s: float) -> None:
         """Examine one task.
 
         Raises:
@@ -199,7 +199,7 @@ class Examiner:
         timer.start()
         try:
             with contextlib.suppress(BrokenPipeError):  # it has ended; its status says how
-                child.stdin.write(f"{key}\n")
+                child.stdin.write(f"{key} {tries_end_s}\n")
                 child.stdin.flush()
             # A kernel may print, too.
             is_done = any(line.strip() == key for line in child.stdout)
@@ -255,13 +255,20 @@ def _keep_unexamined(capture: Path, task: RecordedTask, why: str) -> None:
     )
 
 
-def examine_here(capture: Path, key: str, *, widens: bool) -> None:
+def examine_here(capture: Path, key: str, *, widens: bool, tries_end_s: float = math.inf) -> None:
     """Find out about a task in this process, and keep what was found.
+
+    Args:
+        capture: the file.
+        key: of the task.
+        widens: as `Examiner` has it.
+        tries_end_s: as `Examiner.examine` has it.
 
     Raises:
         UserError: if it cannot be kept.
     """
     digest, task = "", None
+    within_s = tries_end_s - time.monotonic()
     try:
         task = load_task(capture, key)
         digest = digest_of(task)
@@ -272,8 +279,13 @@ def examine_here(capture: Path, key: str, *, widens: bool) -> None:
             listed=listed,
             derived=task.derived,
             widens=widens,
+            end_s=tries_end_s,
         )
-        keep_examined(capture, {key: Examined(digest, found, is_wide=widens)})
+        is_cut_off = any(freedom.obstacle == "untried" for freedom in found.freedoms)
+        examined = Examined(
+            digest, found, is_wide=widens, within_s=within_s if is_cut_off else None
+        )
+        keep_examined(capture, {key: examined})
     except UserError as error:
         keep_examined(capture, {key: Examined(digest, None, f"{error}{_advice(task, error)}")})
     except Exception as error:  # whatever a kernel's launch raises

@@ -24,7 +24,7 @@ from kernels.own.changed_inputs import Change
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 15  # raise it if tasks are examined otherwise
+_FORMAT = 16  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,12 +36,14 @@ class Examined:
         probed: what may vary; None if the task cannot be tuned.
         refusal: why it cannot, in one sentence; "" if it can.
         is_wide: whether more may vary than the kernel's autotuner lists.
+        within_s: the seconds that were too few to try every constexpr; None if each was tried.
     """
 
     digest: str
     probed: Probed | None
     refusal: str = ""
     is_wide: bool = False
+    within_s: float | None = None
 
     def required(self) -> Probed:
         """What may vary.
@@ -130,6 +132,7 @@ def _examined(entry: Mapping[str, Any]) -> Examined:
         None if probed is None else _probed(probed),
         entry["refusal"],
         entry["is_wide"],
+        entry["within_s"],
     )
 
 

@@ -1,4 +1,5 @@
-"""The process that examines tasks, whose keys it reads, and prints when it is done, line by line.
+"""The process that examines tasks, line by line: it reads a key, and when to try no more constants,
+by the monotonic clock, which all processes share; it prints the key when it is done.
 
 `python -m kernels.captured.examining [--widen] FILE`
 """
@@ -25,9 +26,9 @@ def main(words: list[str]) -> None:
     is_wide = words[0] == WIDE
     for line in iter(sys.stdin.readline, ""):
         _limit_processor_time(EXAMINATION_LIMIT_S)
-        key = line.strip()
+        key, tries_end_s = line.split()
         try:
-            examine_here(Path(words[is_wide]), key, widens=is_wide)
+            examine_here(Path(words[is_wide]), key, widens=is_wide, tries_end_s=float(tries_end_s))
         except UserError:  # what was found cannot be kept, which the process that asked says, too
             sys.exit(2)
         say(key, flush=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
@@ -27,11 +28,14 @@ from kernels.captured.sharing import agrees_in_shared_memory
 from kernels.captured.tail import needed_surroundings
 from kernels.own.changed_inputs import Change
 
-__all__ = ["COVERS_ALL", "GRID_STAYS", "Freedom", "Probed", "probed"]
+__all__ = ["Freedom", "Obstacle", "Probed", "probed"]
 
-# Ends of reasons for which a block stays: it covers an axis, or the grid is as the program has it.
-COVERS_ALL = "larger ones cover no more"
-GRID_STAYS = "the grid does not follow it"
+# Why a block stays, where a user can change that: it covers an axis, the program's grid does not
+# follow it, or no time was left to try other values.
+Obstacle = Literal["", "covers its axis", "fixed grid", "untried"]
+
+_COVERS_ALL = "larger ones cover no more"
+_UNTRIED = "there was no time to try others: a longer --budget tries them"
 
 # Powers of two up to this many doublings below and above the deployed value.
 _DOUBLINGS = 3
@@ -46,12 +50,14 @@ class Freedom:
         deployed: its value in the program.
         values: those to try, the deployed one among them; one value if it stays.
         why: why it varies or stays, for the user.
+        obstacle: the same, for programs, where the user can change it.
     """
 
     name: str
     deployed: ParameterValue | None
     values: tuple[ParameterValue, ...]
     why: str
+    obstacle: Obstacle = ""
 
     @property
     def varies(self) -> bool:
@@ -96,6 +102,7 @@ def probed(
     listed: Mapping[str, Sequence[ParameterValue]] | None,
     derived: Callable[[Constants], Constants],
     widens: bool = False,
+    end_s: float = math.inf,
 ) -> Probed:
     """Run a captured kernel with other values of its constexprs, on this machine's processor.
 
@@ -108,6 +115,7 @@ def probed(
             `@triton.heuristics`.
         widens: whether blocks that the autotuner lists may have other values besides, and those
             that it leaves to the program may vary.
+        end_s: when to try no more constexprs, as `time.monotonic` gives it; one is tried always.
 
     Raises:
         UserError: as `checked_outputs`, if the launch has no programs, if it reaches outside of its
@@ -131,7 +139,9 @@ def probed(
     parted = frozenset(name for names in given.shared for name in names)
     changes, telling = telling_changes(deployed, checked.given, checked, parted)
     probe = _Probe(
-        deployed, telling, listed, derived, (shared, checked) if shared else None, widens=widens
+        *(deployed, telling, listed, derived, (shared, checked) if shared else None),
+        widens=widens,
+        end_s=end_s,
     )
     return replace(probe.run(), tail=tail, fronts=fronts, changes=changes)
 
@@ -148,8 +158,11 @@ class _Probe:
         shared: tuple[Memory, CheckedOutputs] | None,
         *,
         widens: bool,
+        end_s: float,
     ) -> None:
         self._widens = widens
+        self._end_s = end_s
+        self._has_tried = False
         self._shared = shared
         self._deployed = deployed
         self._checked = checked
@@ -184,6 +197,9 @@ class _Probe:
             shown = value if isinstance(value, int | float | str) else str(value)
             return Freedom(name, shown, (shown,), reason)
         assert isinstance(value, int)  # others are fixed
+        if self._has_tried and time.monotonic() >= self._end_s:
+            return Freedom(name, value, (value,), _UNTRIED, "untried")
+        self._has_tried = True
         return self._block_freedom(name, value)
 
     def _fixed_by(self, name: str, value: object) -> str:
@@ -254,8 +270,8 @@ class _Probe:
         count = int(math.log2(highest // lowest)) + 1
         values = tuple(lowest << place for place in range(count))
         if count == 1:
-            why = f"other outputs with {value // 2}, and {COVERS_ALL}"
-            return Freedom(name, value, values, why)
+            why = f"other outputs with {value // 2}, and {_COVERS_ALL}"
+            return Freedom(name, value, values, why, "covers its axis")
         what = "" if below else f"other outputs with {value // 2}; "
         return Freedom(name, value, values, what + self._grid_text(name))
 
@@ -263,11 +279,12 @@ class _Probe:
         """What a block of one element may be besides: more elements, if there are fewer blocks."""
         most = min(self._most(name, 1), 1 << _DOUBLINGS)
         if most == 1:
-            return Freedom(name, 1, (1,), COVERS_ALL)
+            return Freedom(name, 1, (1,), _COVERS_ALL)
         if not self._follow(name, 2):
             return Freedom(name, 1, (1,), "other outputs with 2")
         if not self._rule.text(name):
-            return Freedom(name, 1, (1,), f"is 1, and {GRID_STAYS}")
+            why = "is 1, and the grid does not follow it"
+            return Freedom(name, 1, (1,), why, "fixed grid")
         most = min(self._most(name, 1), most)
         values = tuple(1 << place for place in range(int(math.log2(most)) + 1))
         return Freedom(name, 1, values, self._grid_text(name))

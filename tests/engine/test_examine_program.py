@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from types import SimpleNamespace
 
 import captured_kernels as kernels
@@ -23,16 +24,18 @@ from small_captures import add_to, normal, tune
 import engine.tune as tune_command
 from engine.programs import command as tune_program_command
 from engine.programs import tuning
-from engine.programs.captured_program import examine_new
+from engine.programs.captured_program import examine_new, unexamined
 from engine.study.storage import read_studies
 from engine.workers.ray_session import ray_session
 from foundation.errors import UserError
-from kernels.captured.examination import Examiner
-from kernels.captured.examined import read_examined
+from kernels.captured.examination import Examiner, examine_here
+from kernels.captured.examined import keep_examined, read_examined
 from kernels.captured.names import task_name
 from kernels.registry import load_kernel
 
 pytestmark = pytest.mark.timeout(400)
+
+UNEXAMINED = "the run ended before it was examined: run the command again, or give it more time"
 
 
 def test_a_kernel_that_crashes_is_refused(
@@ -92,7 +95,8 @@ def test_a_process_that_was_begun_early_is_the_first_to_examine(
 
     def start(_: Examiner) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
-        begun.append(subprocess.Popen(["cat"], stdin=pipe, stdout=pipe, text=True))
+        examining = ["sh", "-c", "while read key end; do echo $key; done"]
+        begun.append(subprocess.Popen(examining, stdin=pipe, stdout=pipe, text=True))
         return begun[-1]
 
     monkeypatch.setattr(Examiner, "_started", start)
@@ -111,24 +115,37 @@ def test_the_budget_covers_the_examination(
     assert tune_command.main(command) == 1
     (task,) = json.loads(capsys.readouterr().out)["tasks"]
     assert task["tried"] == 0
-    assert task["not_reached"] == "the run ended before it was examined: run the command again"
+    assert task["not_reached"] == UNEXAMINED
     assert not read_examined(capture.path)
     assert not read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
 
 
-@pytest.mark.parametrize("finishes", [False, True])
-def test_the_first_examination_is_not_cut_off(
-    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch, finishes: bool
+def test_an_examination_ends_with_the_budget(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or a command with a budget that is too short would begin it anew each time."""
+    """The first one, too: nothing is kept of it."""
     times_s = itertools.chain([0.0], itertools.repeat(2.0))
     clock = SimpleNamespace(monotonic=lambda: next(times_s))
     monkeypatch.setattr("kernels.captured.examination.time", clock)
-    keys = [add_to(capture), add_to(capture, n=8192)]
     with Examiner(capture.path) as examiner:
-        examined = examiner.examine(keys, end_s=1.0, finishes=finishes)
-    assert examined == (keys[:1] if finishes else [])
-    assert [*read_examined(capture.path)] == examined
+        assert examiner.examine([add_to(capture), add_to(capture, n=8192)], end_s=1.0) == []
+    assert not read_examined(capture.path)
+
+
+def test_constants_for_which_no_time_is_left_are_tried_with_twice_as_much(
+    capture: CaptureFile,
+) -> None:
+    values = {"x": normal(40), "out": torch.zeros(40), "n": 40, "BLOCK": 4, "TURNS": 2}
+    key = capture.launch(kernels.turns_kernel, [5], values)
+    examine_here(capture.path, key, widens=False, tries_end_s=time.monotonic())
+    found = read_examined(capture.path)[key]
+    assert [f.obstacle for f in found.required().freedoms].count("untried") == 1
+    assert [f.varies for f in found.required().freedoms].count(True) == 1
+    keep_examined(capture.path, {key: replace(found, within_s=30.0)})
+    assert unexamined(capture.path, given_s=59.0) == []
+    assert unexamined(capture.path, given_s=60.0) == unexamined(capture.path) == [key]
+    keep_examined(capture.path, {key: replace(found, within_s=None)})
+    assert unexamined(capture.path) == []
 
 
 def ray_after_an_examination(capture: CaptureFile) -> Callable[..., AbstractContextManager[None]]:
@@ -153,15 +170,15 @@ def test_the_heaviest_task_gets_trials_before_others_are_examined(
     """However little of the budget is left for examinations, as on a busy machine."""
     light = add_to(capture, launches=900, time_s=1e-3)
     heavy = add_to(capture, n=8192, launches=1000, time_s=1e-3)
-    monkeypatch.setattr(tuning, "_EXAMINED_PART", 0.0)
+    monkeypatch.setattr(tuning, "EXAMINED_PART", 0.0)
     monkeypatch.setattr(tuning, "ray_session", ray_after_an_examination(capture))
     record, (left, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "2")
     assert [task["key"] for task in record["tasks"]] == [heavy, light]
     assert tuned["tried"] == 2
-    assert left["not_reached"] == "the run ended before it was examined: run the command again"
+    assert left["not_reached"] == UNEXAMINED
     assert read_examined(capture.path).keys() == {heavy}
     # The same command examines the other one, from which more is to be expected by now.
-    monkeypatch.setattr(tuning, "_EXAMINED_PART", 0.5)
+    monkeypatch.setattr(tuning, "EXAMINED_PART", 0.5)
     tune(capture, capsys, "--budget", "300s", "--trials", "3")
     assert read_examined(capture.path).keys() == {heavy, light}
 
@@ -170,10 +187,10 @@ class CutOffAtHalf(Examiner):
     """One whose tasks take longer than the half of a budget that examinations get."""
 
     def examine(
-        self, keys: Sequence[str], end_s: float = math.inf, *, finishes: bool = False
+        self, keys: Sequence[str], end_s: float = math.inf, tries_end_s: float = math.inf
     ) -> list[str]:
         is_half = end_s - time.monotonic() < 0.6 * 300.0
-        return [] if is_half and not finishes else super().examine(keys, end_s, finishes=finishes)
+        return [] if is_half else super().examine(keys, end_s, tries_end_s)
 
 
 @pytest.mark.usefixtures("ray_for_tests")

@@ -47,7 +47,7 @@ def test_the_process_that_examines_leaves_the_sentence_to_the_one_that_asked(
     monkeypatch.setattr("kernels.captured.examination.examine_here", fail)
     monkeypatch.setattr(signal, "signal", lambda *_: None)
     monkeypatch.setattr(examining, "_limit_processor_time", lambda _: None)
-    monkeypatch.setattr("sys.stdin", io.StringIO("a\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("a inf\n"))
     with pytest.raises(SystemExit) as ended:
         examining.main([str(capture)])
     assert ended.value.code == 2
