@@ -45,8 +45,14 @@ def _why_foreign(folder: Path) -> str | None:
     if not (own / "__init__.py").is_file():
         return f"{own} lacks files that were installed there: {again}"
     found = importlib.util.find_spec("kernels")
-    if found is None or found.origin is None:
+    if found is None:
         return f"Python does not find {own}: {again}"
+    if found.origin is None:  # no package, so it hides what an editable install has
+        first = Path(next(iter(found.submodule_search_locations or ["kernels"]))).absolute()
+        return (
+            f"the folder {first} hides this program's own kernels: run `rvv-tune`, which "
+            "does not look there, or run this in another folder"
+        )
     first = Path(found.origin).parent
     if first.samefile(own):
         return None

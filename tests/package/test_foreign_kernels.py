@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
+
+from foundation.foreign_kernels import check_kernels
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PACKAGES = ("engine", "foundation", "kernels", "rvv_runner", "search_spaces", "triton_rvv")
@@ -98,3 +102,19 @@ def test_files_that_went_with_the_foreign_package(installed: Path, tmp_path: Pat
 def test_ours_is_taken_where_it_comes_first(installed: Path, foreign: Path, tmp_path: Path) -> None:
     for words in commands(tmp_path):
         assert run(tmp_path, *words, path=(installed, foreign)).returncode == 0
+
+
+def test_a_plain_folder_in_front_of_an_editable_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python's own finder takes the folder before the install's finder is asked."""
+    (tmp_path / "kernels").mkdir()
+    found = ModuleSpec("kernels", None, is_package=True)
+    found.submodule_search_locations = [str(tmp_path / "kernels")]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
+    with pytest.raises(ImportError) as raised:
+        check_kernels(REPOSITORY)
+    assert str(raised.value) == (
+        f"the folder {tmp_path / 'kernels'} hides this program's own kernels: run `rvv-tune`, "
+        "which does not look there, or run this in another folder"
+    )

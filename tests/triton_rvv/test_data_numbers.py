@@ -47,6 +47,23 @@ def places(x, out, turns, stride, limit, flag, seed, late, gap, BLOCK: tl.conste
     tl.store(out + at, total, mask=(at < limit) & (tl.rand(seed, at) > 0.5))
 
 
+@triton.jit
+def through_memory(x, out, turn, place, limit, seed):
+    tl.store(out, turn)
+    tl.store(out + 1, place)
+    tl.atomic_max(out + 2, limit)
+    held = tl.load(x + tl.load(out + 1))
+    if tl.load(out + 2) > 2:
+        held += 1.0
+    tl.store(out + 3, held * seed)
+
+
+@triton.jit
+def in_place(x, step):
+    """What is loaded only goes into values."""
+    tl.store(x, tl.load(x) * step)
+
+
 def test_seeds_steps_and_rates_only_go_into_values() -> None:
     assert data_numbers(values) == {"seed", "step", "rate", "start"}
 
@@ -54,3 +71,5 @@ def test_seeds_steps_and_rates_only_go_into_values() -> None:
 def test_what_reaches_more_than_values_is_none() -> None:
     assert data_numbers(places) == frozenset()
     assert data_numbers(read) == frozenset()
+    assert data_numbers(through_memory) == frozenset()
+    assert data_numbers(in_place) == {"step"}

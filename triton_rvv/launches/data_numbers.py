@@ -86,6 +86,7 @@ class _Reach:
     ) -> None:
         self._kernel, self._function, self._callers = kernel, function, callers
         self._reached = {name}
+        self._is_stored = False  # so what is loaded may follow from it
 
     def check(self) -> None:
         """Look at each statement, until no more names hold what follows from the parameter.
@@ -93,11 +94,12 @@ class _Reach:
         Raises:
             _ReachedError: if it reaches more than values.
         """
-        before = 0
-        while before != len(self._reached):
-            before = len(self._reached)
+        while True:
+            before = len(self._reached), self._is_stored
             for statement in self._function.body:
                 self._statement(statement)
+            if before == (len(self._reached), self._is_stored):
+                return
 
     def _statement(self, node: ast.stmt) -> None:
         if isinstance(node, _BLOCKS):
@@ -139,10 +141,11 @@ class _Reach:
             given.append((-1, function.value))
         reached = [place for place, value in given if self._follows(value)]
         if not reached:
-            return False
+            return self._is_stored and (name == "load" or self._called(function) is not None)
         called = self._called(function)
         if called is None:
             if name in _DATA and set(reached) <= set(_DATA[name]):
+                self._store(name)
                 return name != "store"
             if name not in _VALUES:
                 raise _ReachedError
@@ -152,6 +155,18 @@ class _Reach:
             if place == -1 or not _is_data(called, str(parameter), self._callers):
                 raise _ReachedError
         return True
+
+    def _store(self, name: str) -> None:
+        """Note that memory holds what follows from the parameter.
+
+        Raises:
+            _ReachedError: in a function that a kernel calls, whose own loads are not looked at.
+        """
+        if name in ("load", "full"):
+            return
+        if len(self._callers) > 1:
+            raise _ReachedError
+        self._is_stored = True
 
     def _called(self, function: ast.expr) -> Any:
         """The kernel that a call is of; None for Triton's own functions, and what is unknown."""
@@ -174,8 +189,11 @@ class _Reach:
         Raises:
             _ReachedError: if it has.
         """
-        if any(isinstance(p, ast.Name) and p.id in self._reached for p in ast.walk(node)):
-            raise _ReachedError
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id in self._reached:
+                raise _ReachedError
+            if isinstance(part, ast.Call) and self._follows(part):
+                raise _ReachedError
 
 
 def _targets(node: ast.stmt) -> Iterator[str]:

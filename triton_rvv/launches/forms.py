@@ -24,6 +24,8 @@ _TRAITS = {
     "integer": "{0}",
     "float": "",
     "constant": "{0}",
+    # 0.0 equals -0.0, which makes another kernel.
+    "float constant": "float({0}).hex()",
     "other": "describe({0})",
 }
 _PLAIN = (int, float, bool, str, type(None))
@@ -104,10 +106,16 @@ def _role(value: Any, is_constant: bool) -> str:
     if isinstance(value, np.generic):
         value = value.item()
     if is_constant or isinstance(value, bool | str | None):
-        return "constant" if isinstance(value, _PLAIN) else "other"
+        return _constant_role(value)
     if isinstance(value, int):
         return "integer"
     return "float" if isinstance(value, float) else "other"
+
+
+def _constant_role(value: Any) -> str:
+    if type(value) is float:
+        return "float constant"
+    return "constant" if isinstance(value, _PLAIN) else "other"
 
 
 def _written(types: Sequence[type], roles: Sequence[str]) -> Callable[..., Any]:
@@ -138,5 +146,7 @@ def _description(value: Any) -> Any:
         return (*sizes, _description(value.base))
     if hasattr(value, "__array_interface__") and hasattr(value, "ctypes"):
         return (value.shape, value.strides, value.dtype.str, value.ctypes.data & 15)
+    if type(value) is float:
+        return (float, value.hex())
     # With its type: 1, 1.0 and True are equal, and make other kernels.
     return (type(value), value) if isinstance(value, _PLAIN) else str(value)
