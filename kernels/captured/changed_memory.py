@@ -8,6 +8,7 @@ runs, which are checked as well, have the captured inputs.
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -31,6 +32,12 @@ _CHANGES = (
     Change(row_scale=1.5, heavy=1.25, shift=0.25),
 )
 _KINDS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+# Quantised numbers, whose sums and signs take more bits than small ones show.
+_NARROW_KINDS = (torch.int8, torch.uint8, torch.int16)
+_NARROW_CHANGES = (
+    Change(zeros=True, extremes=True, full_rows=True),
+    Change(zeros=True, extremes=True),
+)
 # Fewer elements may be lengths, positions or scales.
 _FEWEST_ELEMENTS = 16
 # Nothing more is tried after so much processor time, and nothing at all with so much memory.
@@ -73,7 +80,9 @@ def telling_changes(
     end_s = time.process_time() + _TOTAL_S
     found: dict[str, Change] = {}
     best = plain
-    for tried in _tries(names, found):
+    floats = [name for name in names if given.views[name].dtype in _KINDS]
+    narrow = [name for name in names if name not in floats]
+    for tried in itertools.chain(_tries(floats, found), _narrow_tries(narrow, found)):
         if time.process_time() > end_s:
             break
         outputs = _defined(deployed, changed_memory(given, tried), plain)
@@ -100,10 +109,19 @@ def _tries(names: list[str], found: dict[str, Change]) -> Iterator[dict[str, Cha
         yield {**found, name: zeros[name]}
 
 
+def _narrow_tries(names: list[str], found: dict[str, Change]) -> Iterator[dict[str, Change]]:
+    """Changes to try of tensors of narrow integers, one after another, until `found` has them."""
+    for name in names:
+        for change in _NARROW_CHANGES:
+            if name not in found:
+                yield {**found, name: change}
+
+
 def _changeable(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> list[str]:
     """Tensors of ordinary numbers that the kernel reads, and writes nothing to.
 
     Whole numbers stay as they are unless all are the same: they may be positions, counts or masks.
+    Narrow integers do if they have two values at most, as flags have.
     """
     reached = deployed.reached(given)
     size_bytes = sum(storage.nbytes for storage in given.storages.values())
@@ -112,7 +130,7 @@ def _changeable(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> lis
     return [
         name
         for name, view in given.views.items()
-        if view.dtype in _KINDS
+        if view.dtype in (*_KINDS, *_NARROW_KINDS)
         and name in reached.loaded - reached.stored
         and name not in plain.outputs
         and view.span >= _FEWEST_ELEMENTS
@@ -121,6 +139,8 @@ def _changeable(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> lis
 
 
 def _is_ordinary(span: torch.Tensor) -> bool:
+    if not span.is_floating_point():
+        return bool(((span != span.min()) & (span != span.max())).any())  # flags have two values
     if not bool(span.isfinite().all()):
         return False
     return bool((span == span[0]).all()) or not bool((span == span.round()).all())

@@ -32,6 +32,8 @@ class Accesses:
         constant: those that no store reaches.
         only_stored: those that some store reaches, and neither a load nor an atomic operation: what
             is there after a run is for whoever launched the kernel.
+        counted: those of integers that some store reaches, and a load or an atomic operation:
+            counters, locks and flags of its own, mostly.
         makes_pointers: whether it takes numbers for addresses, which lead nowhere in a process
             other than the one that made them.
         rounded_to: the coarsest type, of fp16 and bf16, that it converts to or computes in; None if
@@ -40,6 +42,7 @@ class Accesses:
 
     constant: frozenset[str] = frozenset()
     only_stored: frozenset[str] = frozenset()
+    counted: frozenset[str] = frozenset()
     makes_pointers: bool = False
     rounded_to: torch.dtype | None = None
 
@@ -66,7 +69,9 @@ def accesses_of(launch: Launch) -> Accesses:
     tensors = {name for name in passed if isinstance(values.get(name), torch.Tensor)}
     loaded, stored = ({passed[n] for n in places} for places in (found.loaded, found.stored))
     constant, only_stored = frozenset(tensors - stored), frozenset(tensors & (stored - loaded))
-    return Accesses(constant, only_stored, makes_pointers, narrow)
+    both = tensors & stored & loaded
+    counted = frozenset(n for n in both if not values[n].is_floating_point())
+    return Accesses(constant, only_stored, counted, makes_pointers, narrow)
 
 
 def interpreter_lacks(launch: Launch, values: Mapping[str, Any]) -> bool:

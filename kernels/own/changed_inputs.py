@@ -42,7 +42,7 @@ class Change:
         ties: whether the heavy element of half of the rows stands there twice, and zeros become
             other numbers.
         zero_rows: whether one row of eight is all zeros, one by `row_scale` smaller, and every
-            second one has a zero.
+            second one has a zero, half of these at its start.
         far: whether one row of eight lies further above zero than any other, and is no wider than
             it was: what it sums cancels, and its heavy element stays as it was.
         halfway: whether, of one row of eight, every fourth element lies halfway between two
@@ -229,7 +229,9 @@ def _change_rows(rows: torch.Tensor, size: float, change: Change, drawn: _Drawn)
         rows[which == 3] -= change.shift * size
     if change.zero_rows:  # no zero in a row whose elements are all on one side of it
         some = every[which % 2 == 0]
-        rows[some, _places(len(some), rows, drawn)] = 0
+        places = _places(len(some), rows, drawn)
+        places[some % 4 == 0] = 0  # where a kernel looks that skips what begins with a zero
+        rows[some, places] = 0
         rows[which == 5] /= change.row_scale
 
 

@@ -22,10 +22,13 @@ from foundation.printing import others_print_aside
 from foundation.programs import python_command
 from foundation.user_folders import cache_folder
 from kernels.own.other_kernels import asked_for_device
+from kernels.own.time_limit import time_limit
 
 __all__ = ["call_by_name", "capture_advice", "import_file", "mistakes_of"]
 
 _MODULE_PREFIX = "own_kernel_"
+# A function that gives inputs or outputs runs several times, and takes seconds.
+_LIMIT_S = 300.0
 # What Triton, torch and its wheels for other devices say if there is no GPU.
 _ASKS_FOR_GPU = re.compile(r"\b(CUDA|cuda|NVIDIA|HIP)\b|active drivers")
 _NO_GPU = (
@@ -87,7 +90,7 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
     """Call a function of the file with the known values of its parameters.
 
     Raises:
-        UserError: if a parameter has no value, or if the function raises.
+        UserError: if a parameter has no value, or if the function raises or does not end.
     """
     parameters = inspect.signature(function).parameters.values()
     takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
@@ -107,6 +110,7 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
         _tolerant_config(),
         asked_for_device(),
         others_print_aside(),
+        time_limit(_LIMIT_S),
     ):
         return function(**wanted)
 

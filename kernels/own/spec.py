@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
@@ -15,6 +15,7 @@ from foundation.config import Config
 from foundation.errors import UserError
 from foundation.scratch import scratch_folder
 from kernels.own.accesses import accesses_of
+from kernels.own.argument_of import argument_of
 from kernels.own.callable_file import is_callable_file, load_callable
 from kernels.own.check_notes import check_notes
 from kernels.own.configurations import Listed, first_values, listed_configs
@@ -25,15 +26,12 @@ from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
 from kernels.own.relied_on import relied_on
-from kernels.own.strides import has_shared_elements, memory_of, view_of
+from kernels.own.restored import restored
 from kernels.own.telling import Telling, telling_changes
-from kernels.own.tolerance import tolerance
 from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
     current_data_set,
-    input_array,
-    output_array,
     want_types_alone,
 )
 from launchers.arguments import Argument, Described
@@ -41,8 +39,6 @@ from rvv_runner.board import BoardInfo
 from search_spaces.space import SearchSpace
 
 __all__ = ["load_own_kernel"]
-
-_SMALLEST_I64 = 2**31
 
 
 def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
@@ -167,7 +163,7 @@ class _OwnKernel:
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
         return tuple(
             replace(
-                self._argument(name, value, expected.get(name)),
+                argument_of(self._file.path, name, value, expected.get(name)),
                 described=described.get(name),
                 constant=name in unchanged and name not in expected,
             )
@@ -194,16 +190,8 @@ class _OwnKernel:
     def on_inputs(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_inputs`; the configuration runs on this machine."""
         changes = self._telling(problem).changes
-        own = self._launch(problem, config)
         plain = self._launch(problem, self.default_config(problem))
-        with scratch_folder("relied-on-") as folder:
-            run = HostRun(
-                folder,
-                self._file.function,
-                problem.constants(config),
-                self.blocks(problem, config),
-                own.grid(own.values()),
-            )
+        with self._host_run(problem, config) as run:
             names = relied_on(
                 run,
                 lambda some: self._given(problem, replace(plain, changes=some)),
@@ -217,6 +205,13 @@ class _OwnKernel:
             f"{them}, and wrong as the check changes {them}: if the kernel gets nothing else, "
             f"write {self._file.spelt('kept_inputs')} = {list(names)} into the file"
         )
+
+    @contextlib.contextmanager
+    def _host_run(self, problem: Problem, config: Config) -> Iterator[HostRun]:
+        with scratch_folder("host-run-") as folder:
+            constants, grid = problem.constants(config), self.grid(problem, config)
+            blocks = self.blocks(problem, config)
+            yield HostRun(folder, self._file.function, constants, blocks, grid)
 
     def _given(self, problem: Problem, launch: Launch) -> tuple[Argument, ...]:
         """The arguments, with what `reference` expects."""
@@ -266,54 +261,38 @@ class _OwnKernel:
         return self._expected[key]
 
     def _unchanged(self, problem: Problem) -> frozenset[str]:
-        """The inputs to which the default configuration stores nothing."""
+        """The inputs to which the default configuration stores nothing, and what it gives back."""
         if want_types_alone():
             return frozenset()
         key = (*problem.shape.items(), problem.dtype)
         if key not in self._constant:
             launch = self._launch(problem, self.default_config(problem))
-            self._constant[key] = accesses_of(launch).constant
+            accesses = accesses_of(launch)
+            self._constant[key] = accesses.constant | self._restored(problem, accesses.counted)
         return self._constant[key]
+
+    def _restored(self, problem: Problem, counted: frozenset[str]) -> frozenset[str]:
+        """Those of some arrays that the default configuration gives back as it found them."""
+        config = self.default_config(problem)
+        launch = self._launch(problem, config)
+        values = launch.values()
+        on_gpu = any(t.is_cuda for t in values.values() if isinstance(t, torch.Tensor))
+        if not counted or on_gpu or launch.descriptors():
+            return frozenset()
+        constants = {p.name for p in self._file.function.params if p.is_constexpr}
+        plain = tuple(
+            argument_of(self._file.path, name, value)
+            for name, value in values.items()
+            if value is not None and name not in constants
+        )
+        with self._host_run(problem, config) as run:
+            return restored(run, plain, counted)
 
     @property
     def _follows(self) -> bool:
         """Whether `arguments` or `reference` takes the configuration."""
         functions = (self._file.maker(), self._file.optional("reference"))
         return any("config" in inspect.signature(f).parameters for f in functions if f)
-
-    def _argument(self, name: str, value: Any, expected: ExpectedOutput | None) -> Argument:
-        if isinstance(value, torch.Tensor):
-            memory = memory_of(value)
-            if expected is None:
-                return input_array(name, memory)
-            after = self._placed(name, expected.tensor, value, memory)
-            output = output_array(name, after, tolerance(expected.rounded_to), start=memory)
-            if expected.slack is None:
-                return output
-            nothing = torch.zeros_like(memory, dtype=torch.float32)
-            slack = self._placed(name, expected.slack, value, nothing)
-            return replace(output, slack=slack.contiguous().cpu().numpy())
-        if isinstance(value, bool):
-            return Argument(name, "i1", int(value))
-        if isinstance(value, int):
-            fits = -_SMALLEST_I64 <= value < _SMALLEST_I64
-            return Argument(name, "i32" if fits else "i64", value)
-        return Argument(name, "fp32", value)
-
-    def _placed(
-        self, name: str, elements: torch.Tensor, like: torch.Tensor, memory: torch.Tensor
-    ) -> torch.Tensor:
-        """A copy of `memory` with the elements where those of `like` are in its memory."""
-        if like.is_contiguous():
-            return elements
-        if has_shared_elements(like):
-            raise UserError(
-                f"{self._file.path}: {name} is an output whose elements share places in memory, "
-                f"with the strides {like.stride()}"
-            )
-        placed = memory.clone()
-        view_of(placed, like).copy_(elements)
-        return placed
 
     def grid(self, problem: Problem, config: Config) -> Grid:
         """The grid that the file's `grid` returns."""

@@ -26,6 +26,7 @@ from kernels.own.integer_changes import INTEGERS, FirstRight, with_integers
 from kernels.own.launch import Launch
 from kernels.own.refused_changes import on_endless, on_refused
 from kernels.own.strides import has_gaps
+from kernels.own.time_limit import time_limit
 from kernels.values import data_set
 from launchers.arguments import Argument
 
@@ -35,6 +36,9 @@ __all__ = ["Telling", "telling_changes"]
 # for this; nothing more is tried after so long, with so much memory, or when a run took so long.
 _PATIENCE_S = 1.0
 _TOTAL_S = 10.0
+# By the clock: what it takes a reference on the file's own inputs at a load of 30, twice over. On
+# others it may never end.
+_REFERENCE_LIMIT_S = 60.0
 _MOST_BYTES = 64 << 20
 
 # From what tells most to what most kernels are defined for.
@@ -303,8 +307,9 @@ def _is_defined(launch: Launch, values: Mapping[str, Any], others: Mapping[str, 
     if launch.constants(others) != launch.constants(values):
         return False
     try:
-        said = launch.reference(others) or {}
-    except UserError:
+        with time_limit(_REFERENCE_LIMIT_S):
+            said = launch.reference(others) or {}
+    except (UserError, TimeoutError):
         return False
     outputs = ((values[name], tensor) for name, tensor in said.items() if tensor is not None)
     return all(bool(tensor.to(start.dtype).isfinite().all()) for start, tensor in outputs)

@@ -68,6 +68,17 @@ def test_tuples_are_taken_apart() -> None:
     assert compiled.ttir.count("!tt.ptr<f32>") >= 3
 
 
+def test_bytes_take_the_ends_of_their_range_but_flags_do_not() -> None:
+    """Small ones alone are the same as bytes with a sign and without one."""
+    deployed = launch(kernels.add_kernel, 2, {"BLOCK": 64}, n=96)
+    small, flags = torch.arange(96) % 50, torch.arange(96) % 2
+    out = torch.zeros(96, dtype=torch.uint8)
+    memory = memory_of(x=small.to(torch.uint8), y=flags.to(torch.uint8), out=out)
+    found = probe(deployed, memory)
+    assert found.changes.keys() == {"x"}
+    assert changed_memory(memory, found.changes).tensor("x").max() == 255
+
+
 def test_masks_and_what_is_shared_or_small_stay_in_the_check() -> None:
     deployed, memory = add(n=1000)
     mask = memory_of(x=normal(1000).sign(), y=normal(1000), out=torch.zeros(1000))

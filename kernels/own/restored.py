@@ -1,0 +1,31 @@
+"""Which counters and locks a kernel's default configuration gives back as it found them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from kernels.own.host_run import HostRun
+from launchers.arguments import Argument
+
+__all__ = ["restored"]
+
+
+def restored(
+    run: HostRun, arguments: tuple[Argument, ...], counted: frozenset[str]
+) -> frozenset[str]:
+    """The arrays of integers that the kernel reads and writes, and leaves as they were.
+
+    The next launch finds them there: a configuration that gives back a counter at another number
+    is right once, and wrong from then on.
+
+    Args:
+        run: of the default configuration.
+        arguments: of the launch, with nothing expected.
+        counted: the arrays to look at.
+    """
+
+    def stays(name: str) -> bool:
+        watched = (replace(one, constant=one.name == name) for one in arguments)
+        return not run.gave_up and run.is_right(tuple(watched))
+
+    return frozenset(name for name in sorted(counted) if stays(name))

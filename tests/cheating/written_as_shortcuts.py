@@ -1,0 +1,66 @@
+"""Kernels in a user's own file that take a shortcut where FAST is set: right once, or for what the
+file's own inputs happen to be."""
+
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def counter_kernel(x_ptr, y_ptr, part_ptr, count_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """The last program that comes adds up; the counter has to be zero for the next launch."""
+    at = tl.arange(0, BLOCK)
+    program, programs = tl.program_id(0), tl.num_programs(0)
+    tl.store(part_ptr + program, tl.sum(tl.load(x_ptr + program * BLOCK + at), 0))
+    if tl.atomic_add(count_ptr, 1) == programs - 1:
+        parts = tl.load(part_ptr + at, mask=at < programs, other=0.0)
+        tl.store(y_ptr, tl.sum(parts, 0))
+        if not FAST:
+            tl.store(count_ptr, 0)
+
+
+@triton.jit
+def skipped_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Leaves out the blocks whose weights are zeros, by the first of them."""
+    start = tl.program_id(0) * BLOCK
+    at = start + tl.arange(0, BLOCK)
+    some = tl.load(w_ptr + start) != 0 if FAST else True
+    y = tl.zeros((BLOCK,), tl.float32)
+    if some:
+        y = tl.load(w_ptr + at) * tl.sigmoid(tl.load(x_ptr + at))
+    tl.store(y_ptr + at, y)
+
+
+def counter_arguments(N=512):
+    return {
+        "x_ptr": torch.randn(N),
+        "y_ptr": torch.empty(1),
+        "part_ptr": torch.empty(64),
+        "count_ptr": torch.zeros(1, dtype=torch.int32),
+    }
+
+
+def skipped_arguments(N=1024):
+    whole = (torch.rand(N // 64, 1) < 0.5).float() * torch.rand(N // 64, 64)
+    return {"x_ptr": torch.randn(N), "w_ptr": whole.flatten(), "y_ptr": torch.empty(N)}
+
+
+def grid(meta):
+    return (triton.cdiv(meta["N"], meta["BLOCK"]),)
+
+
+def counter_reference(x_ptr):
+    return {"y_ptr": x_ptr.double().sum().reshape(1)}
+
+
+def skipped_reference(x_ptr, w_ptr):
+    return {"y_ptr": w_ptr * x_ptr.sigmoid()}
+
+
+def _two_configurations():
+    return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
+
+
+for _name in ("counter", "skipped"):
+    globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
+    globals()[f"{_name}_grid"] = grid
