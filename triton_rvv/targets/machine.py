@@ -124,6 +124,13 @@ class Machine:
         """The distance at which lines share a set of L1."""
         return self.l1d_bytes // self.l1d_ways
 
+    def turns_ahead(self, row_bytes: int) -> int:
+        """How many turns of a loop ahead to ask for the row that each reads; 0 for long rows."""
+        lines = -(-row_bytes // self.line_bytes)
+        if lines > self.lines_in_flight:
+            return 0
+        return max(1, min(self.rows_ahead, self.lines_in_flight // lines))
+
     @property
     def next_program_bytes(self) -> int:
         """A block up to this size is not evicted before the next program reads it."""

@@ -117,6 +117,11 @@ class Affine(Tensor):
         """The same addresses, which the next turn of a loop has so many elements further on."""
         return Affine(self.type, self.base, self.components, self.extra, advance, self.wrapped)
 
+    def moved(self, builder: Builder, distance: Val) -> Affine:
+        """Addresses so many elements further on, as i64."""
+        base = builder.element_pointer(memory_type(self.pointee), self.base, distance)
+        return Affine(self.type, base, self.components, self.extra, None, self.wrapped)
+
     def own_fit_guards(self) -> list[Val]:
         return [] if self.wrapped is None else [self.wrapped.fits]
 

@@ -31,6 +31,7 @@ from triton_rvv.lowering.memory.periodic_loads import periodic_run
 from triton_rvv.lowering.memory.prefetches import (
     prefetch_ahead,
     prefetch_columns_ahead,
+    prefetch_later_row,
     prefetch_next_program,
     row_in_set,
     run_address,
@@ -50,6 +51,7 @@ class Load(Tensor):
     Attributes:
         to_next_program: elements to the block of the next program, where that is known and worth
             asking for while this one is read again.
+        later_row: where the row lies that a later turn of a loop around reads in its place.
         rows: the loads with which it shares rows, where code may rely on that.
     """
 
@@ -72,6 +74,7 @@ class Load(Tensor):
         self.streams: SegmentLoad | None = None
         self.place = 0
         self.to_next_program: Val | None = None
+        self.later_row: Affine | None = None
         self.rows: SharedRows | None = None
 
     @property
@@ -244,6 +247,8 @@ class Load(Tensor):
         row = run_address(builder, pointers, point)
         if self.to_next_program is not None and self.walks == 1:
             prefetch_next_program(builder, row, self.element, point.width, self.to_next_program)
+        if self.later_row is not None:
+            prefetch_later_row(builder, self.later_row, point)
         if condition.truth is True and lanes is not None:
             fill = self._fill(builder, point)
             value = load_first(builder, row, lanes, fill, size_bytes, point.clears)

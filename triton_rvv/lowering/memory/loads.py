@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
-from triton_rvv.lowering.addresses.affine import as_addresses
+from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
@@ -14,7 +14,7 @@ from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.rules import nothing, rule
-from triton_rvv.lowering.llvm.values import TRUE, Val
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.memory.distances import moving, written
 from triton_rvv.lowering.memory.listed import with_lists
@@ -71,6 +71,7 @@ def _load(context: Context, operation: Operation) -> None:
         load.is_denser_by_column = access.is_denser_by_column
         load.rows = access.rows
         load.to_next_program = _to_next_program(context, load, access)
+        load.later_row = _later_row(context, operation, load)
         if access.streams is not None:
             load.streams = SegmentLoad(access.streams, context.lowered_block)
             load.place = access.place
@@ -88,6 +89,31 @@ def _to_next_program(context: Context, load: Load, access: Access) -> Val | None
     if not context.builder.abilities.rvv_bits or size_bytes > machine.next_program_bytes:
         return None
     return written(context, access.to_next_program)
+
+
+@rule("prefetch-next-turn", nothing)
+def _later_row(context: Context, operation: Operation, load: Load) -> Affine | None:
+    """Where the row lies that some later turn of a loop reads in place of a load's.
+
+    Hardware foresees a row that follows the one before, and the lines of a longer one.
+    """
+    machine, pointers = context.target.machine, load.pointers
+    size_bytes = load.type.elements * load.element.size_bytes
+    turns = machine.turns_ahead(size_bytes)
+    is_row = load.shape[-1] == load.type.elements
+    if not (context.builder.abilities.rvv_bits and machine.issues_in_order and is_row and turns):
+        return None
+    if (later := context.later_row_of(operation)) is not None:
+        addresses = context.lowered(later)
+        assert isinstance(addresses, Tensor)
+        return as_addresses(addresses)
+    if pointers.advance is None or turns == 1:
+        return None
+    distance = context.builder.intervals.number(pointers.advance)
+    if distance is not None and abs(distance) * load.element.size_bytes <= size_bytes:
+        return None
+    further = context.builder.mul(pointers.advance, integer(turns))
+    return pointers.moved(context.builder, further)
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.load": _load}

@@ -15,6 +15,7 @@ __all__ = [
     "ends_of_run",
     "prefetch_ahead",
     "prefetch_columns_ahead",
+    "prefetch_later_row",
     "prefetch_next_program",
     "row_in_set",
     "run_address",
@@ -102,9 +103,31 @@ def prefetch_next_program(
         width: how many it has.
         distance: elements to those of the next program.
     """
-    line_bytes = builder.abilities.machine.line_bytes
-    type_, in_line = memory_type(element), max(line_bytes // element.size_bytes, 1)
-    start = builder.element_pointer(type_, address, distance)
+    start = builder.element_pointer(memory_type(element), address, distance)
+    _prefetch_ends(builder, start, element, width)
+
+
+def prefetch_later_row(builder: Builder, pointers: Affine, point: VectorIndex) -> None:
+    """Ask for a run of the row that a later turn of a loop reads; a hint, whatever is there.
+
+    Args:
+        builder: writes the code.
+        pointers: of the later row.
+        point: the run.
+    """
+    pointers = pointers.on(point.version)
+    start = run_address(builder, pointers, point)
+    if point.start.constant == 0:
+        builder.prefetch(start)
+    _prefetch_ends(builder, start, pointers.pointee, point.width)
+
+
+def _prefetch_ends(
+    builder: Builder, start: Val, element: ScalarType | PointerType, width: int
+) -> None:
+    """Ask for lines by their last elements, if the run starts with a line."""
+    type_ = memory_type(element)
+    in_line = max(builder.abilities.machine.line_bytes // element.size_bytes, 1)
     for end in range(min(in_line, width), width + 1, in_line):
         builder.prefetch(builder.element_pointer(type_, start, integer(end - 1)))
 

@@ -29,6 +29,7 @@ class Kernel:
 
     Attributes:
         accesses: what is known of loads and stores of blocks; see `infer_access`.
+        later_rows: for some loads in loops, the addresses of a later turn; see `find_chosen_rows`.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Kernel:
         self.arguments_are_disjoint = arguments_are_disjoint
         self._apart: list[tuple[Value, Value]] = []
         self.accesses: dict[Operation, Access] = {}
+        self.later_rows: dict[Operation, Value] = {}
 
     @functools.cached_property
     def functions(self) -> Mapping[str, Operation]:

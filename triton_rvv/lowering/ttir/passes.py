@@ -15,6 +15,7 @@ from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
 from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.ttir.carried_offsets import mark_carried_offsets
 from triton_rvv.lowering.ttir.chosen_numbers import choose_results
+from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
@@ -156,6 +157,11 @@ PASSES: Sequence[Pass] = (
         "join-reductions",
         join_reductions,
         "Makes one reduction of two that read the same elements.",
+    ),
+    Pass(
+        "find-chosen-rows",
+        find_chosen_rows,
+        "Loads ahead which row a later turn of a loop reads, so that its lines can be asked for.",
     ),
     Pass(
         "hoist-masks",

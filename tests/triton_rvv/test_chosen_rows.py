@@ -1,0 +1,88 @@
+"""Rows that a loaded number chooses in a loop: the numbers of later turns are loaded in time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import triton
+import triton.language as tl
+from ir_passes import after
+from qemu_kernels import Expected
+
+from triton_rvv.lowering.ttir.chosen_rows import LATER_ROW
+
+ROW, POINTERS = "tensor<16xf32>", "tensor<16x!tt.ptr<f32>>"
+LOOP = f"""
+%none = "arith.constant"() {{value = 0 : i32}} : () -> i32
+%step = "arith.constant"() {{value = STEP : i32}} : () -> i32
+%columns = "tt.make_range"() {{end = 16, start = 0}} : () -> tensor<16xi32>
+%zero = "arith.constant"() {{value = dense<0.0> : {ROW}}} : () -> {ROW}
+%q:2 = "scf.for"(%none, %n, %step, %zero, %y) ({{
+^bb0(%i: i32, %total: {ROW}, %at: !tt.ptr<f32>):
+  %one = "tt.addptr"(WHERE, %i) : (!tt.ptr<f32>, i32) -> !tt.ptr<f32>
+  %f = LOADED
+  %row = "arith.fptosi"(%f) : (f32) -> i32
+  %start = "tt.addptr"(%x, %row) : (!tt.ptr<f32>, i32) -> !tt.ptr<f32>
+  %starts = "tt.splat"(%start) : (!tt.ptr<f32>) -> {POINTERS}
+  %p = "tt.addptr"(%starts, %columns) : ({POINTERS}, tensor<16xi32>) -> {POINTERS}
+  %v = "tt.load"(%p) : ({POINTERS}) -> {ROW}
+  %m = "arith.addf"(%total, %v) : ({ROW}, {ROW}) -> {ROW}
+  %next = "tt.addptr"(%at, %step) : (!tt.ptr<f32>, i32) -> !tt.ptr<f32>
+  "scf.yield"(%m, %next) : ({ROW}, !tt.ptr<f32>) -> ()
+}}) : (i32, i32, i32, {ROW}, !tt.ptr<f32>) -> ({ROW}, !tt.ptr<f32>)
+"""
+LOADED = '"tt.load"(%one) : (!tt.ptr<f32>) -> f32'
+
+
+@pytest.mark.parametrize(
+    ("where", "loaded", "step", "count"),
+    [
+        ("%y", LOADED, 1, 1),
+        # Carried pointers are not followed, a mask would need that of the later turn, steps of 2
+        # could go beyond the end, and no number is loaded where hardware may foresee the row.
+        ("%at", LOADED, 1, 0),
+        ("%y", LOADED, 2, 0),
+        ("%y", '"tt.load"(%one, %true) : (!tt.ptr<f32>, i1) -> f32', 1, 0),
+        ("%y", '"arith.sitofp"(%i) : (i32) -> f32', 1, 0),
+    ],
+)
+def test_numbers_of_later_rows_are_loaded(where, loaded, step, count):
+    text = LOOP.replace("WHERE", where).replace("LOADED", loaded).replace("STEP", str(step))
+    if "%true" in loaded:
+        text = '%true = "arith.constant"() {value = true} : () -> i1' + text
+    fired, module = after("find-chosen-rows", text)
+    loads = [each for each in module.walk() if each.name == "tt.load"]
+    assert fired == count == sum(LATER_ROW in each.attributes for each in loads)
+    assert sum(each.name == "arith.select" for each in module.walk()) == count
+
+
+@triton.jit
+def chosen_kernel(x_ptr, rows_ptr, y_ptr, END, N: tl.constexpr):
+    """Program p adds up p rows, whose numbers are counted up to END."""
+    columns, program = tl.arange(0, N), tl.program_id(0)
+    first = END - program
+    total = tl.zeros((N,), dtype=tl.float32)
+    for at in range(first, END):
+        row = tl.load(rows_ptr + (tl.cast(at, tl.int64) - first))
+        total += tl.load(x_ptr + row * N + columns, mask=columns < N - 3, other=1.0)
+    tl.store(y_ptr + program * N + columns, total)
+
+
+@pytest.mark.parametrize("end", [2**31 - 1, 5])
+def test_no_number_behind_the_last_is_loaded(run, end):
+    """Up to the largest number that counts; a sum that wraps would be gigabytes before the list."""
+    programs, size = 8, 32
+    generator = np.random.default_rng(3)
+    x = generator.integers(-8, 8, (6, size)).astype(np.float32)
+    rows = generator.integers(0, 6, programs, dtype=np.int32)
+    y = np.array([x[rows[:count]].sum(0) for count in range(programs)], np.float32)
+    y[:, -3:] = np.arange(programs)[:, None]
+    run(
+        chosen_kernel,
+        x_ptr=x,
+        rows_ptr=rows,
+        y_ptr=Expected(y),
+        END=end,
+        N=size,
+        grid=(programs,),
+    )

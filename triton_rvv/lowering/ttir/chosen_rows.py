@@ -1,0 +1,127 @@
+"""Finds loads of rows that a loaded number chooses in a loop, and where those of later turns are.
+
+    for edge in range(start, end):
+        source = load(sources + edge)
+        x = load(xs + source * D + columns)
+
+No hardware foresees such rows. The number is loaded some turns ahead, never beyond the last turn's,
+and the row's addresses are made of it once more, so that code can ask for its lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.frontend.ttir import Block, Operation, Value
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import Rewriter
+
+__all__ = ["LATER_ROW", "find_chosen_rows"]
+
+# The attribute of such a load that names the addresses of the later row, for people.
+LATER_ROW = "triton_rvv.later_row"
+_TRUTH = ScalarType("i1")
+_ABOVE = CMPI_PREDICATES.index("ugt")
+# What addresses of a row are made of; a load is one of the number that chooses it.
+_ADDRESSES = ("arith.", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.addptr", "tt.load")
+
+
+def find_chosen_rows(kernel: Kernel) -> int:
+    """Write the addresses of later rows into loops, for `kernel.later_rows`; how many there are."""
+    loops = [each for each in kernel.module.walk() if each.name == "scf.for"]
+    if not (loops and kernel.target.machine.issues_in_order):
+        return 0
+    rewriter, integers = Rewriter(kernel.module), kernel.integers_so_far()
+    for loop in loops:
+        block = loop.regions[0].block
+        rows = [each for each in block.operations if _turns_ahead(kernel, each)]
+        for load in rows if integers.of(loop.operands[2]) == 1 else ():
+            made = _made_in_turn(load, block, rewriter.makers)
+            if any(each.name == "tt.load" for each in made):
+                later = _later(loop, load, _turns_ahead(kernel, load), made, rewriter)
+                load.attributes[LATER_ROW] = later.name
+                kernel.later_rows[load] = later
+    return len(kernel.later_rows)
+
+
+def _turns_ahead(kernel: Kernel, operation: Operation) -> int:
+    """How far ahead to ask for what an operation loads; 0 unless that is a row of a few lines."""
+    if operation.name != "tt.load" or not isinstance(operation.result.type, TensorType):
+        return 0
+    type_ = operation.result.type
+    if not isinstance(type_.element, ScalarType) or type_.shape[-1] != type_.elements:
+        return 0
+    return kernel.target.machine.turns_ahead(type_.elements * type_.element.size_bytes)
+
+
+def _made_in_turn(
+    load: Operation, block: Block, makers: Mapping[Value, Operation]
+) -> Sequence[Operation]:
+    """The operations of a turn by which its number becomes the addresses of a load, in order.
+
+    None where these are made of something else that changes, or in another way.
+    """
+    inside = {result for each in block.operations for result in each.results}
+    carried, found = set(block.arguments[1:]), set[Operation]()
+    waiting = [load.operands[0]]
+    while waiting:
+        value = waiting.pop()
+        if value in carried:
+            return ()
+        if value not in inside or makers[value] in found:
+            continue
+        if not _is_of_address(makers[value]):
+            return ()
+        found.add(makers[value])
+        waiting += makers[value].operands
+    return [each for each in block.operations if each in found]
+
+
+def _is_of_address(operation: Operation) -> bool:
+    is_load = operation.name == "tt.load"
+    if is_load and (len(operation.operands) > 1 or operation.attributes.get("isVolatile")):
+        return False
+    is_block = any(isinstance(each.type, TensorType) for each in operation.results)
+    return operation.name.startswith(_ADDRESSES) and not (is_load and is_block)
+
+
+def _later(
+    loop: Operation, load: Operation, turns: int, made: Sequence[Operation], rewriter: Rewriter
+) -> Value:
+    """The addresses of some turns later; where there are no so many turns, those of this one.
+
+    Args:
+        loop: an `scf.for` in steps of 1.
+        load: what is loaded in it.
+        turns: how many.
+        made: how addresses are made of the loop's number.
+        rewriter: of the module.
+    """
+    block, end = loop.regions[0].block, loop.operands[1]
+    counter = block.arguments[0]
+    written = list[Operation]()
+
+    def write(name: str, *operands: Value, **attributes: Attribute) -> Value:
+        type_ = _TRUTH if name == "arith.cmpi" else counter.type
+        result = rewriter.value(counter, type_)
+        written.append(rewriter.operation(name, operands, [result], attributes, load.line))
+        return result
+
+    # What is left of the turns is positive, and fits without a sign; the sum wraps nowhere then.
+    ahead = write("arith.constant", value=turns)
+    left = write("arith.subi", end, counter)
+    is_inside = write("arith.cmpi", left, ahead, predicate=_ABOVE)
+    later = write("arith.select", is_inside, write("arith.addi", counter, ahead), counter)
+    copies = {counter: later}
+    for each in made:
+        operands = [copies.get(operand, operand) for operand in each.operands]
+        copies[each.result] = rewriter.value(each.result)
+        results = [copies[each.result]]
+        attributes = dict(each.attributes)
+        written.append(rewriter.operation(each.name, operands, results, attributes, each.line))
+    place = block.operations.index(load)
+    block.operations[place:place] = written
+    return copies[load.operands[0]]
