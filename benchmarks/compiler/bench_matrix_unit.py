@@ -28,6 +28,7 @@ from foundation.scratch import scratch_folder
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import Board
 from rvv_runner.devices import load_board, on_cores
+from search_spaces.rules import next_power_of_two
 
 REPEATS = 5  # on a board whose times vary
 _LIMIT_S = 200.0
@@ -61,9 +62,10 @@ PRODUCTS: Sequence[tuple[Mapping[str, int], int, str]] = (
     ({"M": 768, "N": 768, "K": 512}, 1, "42 GOP/s, with B packed beforehand 68"),
     ({"M": 768, "N": 768, "K": 512}, 4, "80 GOP/s"),
     ({"M": 256, "N": 512, "K": 256}, 1, ""),
+    ({"M": 256, "N": 512, "K": 256}, 4, ""),
 )
-# Rows and columns of a block; along K 256.
-_BLOCKS = ((128, 256), (256, 256), (256, 512))
+# Rows and columns of a block, and its depth at most. Several cores take smaller ones.
+_BLOCKS = ((64, 128, 512), (128, 256, 256), (256, 256, 256), (256, 512, 256))
 _SEED, _DRAWN, _SMALLEST, _LARGEST = 20261202, 6, 32, 512
 
 
@@ -84,8 +86,9 @@ def product_row(
     problem = make_problem(spec, shape, "i8")
     request = BuildRequest("matmul", problem.shape, "i8", board.info.target, store)
     builder, times_s = KernelBuilder(request), []
-    for rows, columns in _BLOCKS:
-        sizes = {"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": columns, "BLOCK_SIZE_K": 256}
+    for rows, columns, most in _BLOCKS:
+        depth = min(most, next_power_of_two(shape["K"]))
+        sizes = {"BLOCK_SIZE_M": rows, "BLOCK_SIZE_N": columns, "BLOCK_SIZE_K": depth}
         built = builder.build(Config({**sizes, "GROUP_SIZE_M": 1}))
         if isinstance(built, BuildFailure):
             raise SystemExit(f"a product does not build: {built.reason}")

@@ -96,7 +96,7 @@ static inline void core_enter_block(struct core *core, struct block *block, bool
     core->replayed_pc = block->pc;
     core->register_type.known = false;
     for (uint32_t i = 0; tracking && i < block->site_count; i++) {
-        core->observed[i].any = false;
+        core->observed[i].any = core->observed[i].has_loaded = false;
     }
 }
 

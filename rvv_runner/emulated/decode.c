@@ -95,10 +95,9 @@ static void decode_store(uint32_t word, struct instruction *out) {
 }
 
 static void decode_atomic(uint32_t word, struct instruction *out) {
-    enum { LR = 2, SC = 3 };
     out->cost_class = CLASS_atomic;
-    out->is_load = bits(word, 31, 27) != SC;
-    out->is_store = bits(word, 31, 27) != LR;
+    out->is_load = bits(word, 31, 27) != STORE_CONDITIONAL;
+    out->is_store = bits(word, 31, 27) != LOAD_RESERVED;
     add_source(out, X_BASE + rs1_of(word), 1);
     add_source(out, X_BASE + rs2_of(word), 1);
     set_destination(out, X_BASE + rd_of(word), 1);

@@ -133,6 +133,9 @@ enum opcode {
     OPCODE_SYSTEM = 0x73,
 };
 
+/* bits 31 to 27 of OPCODE_ATOMIC */
+enum { LOAD_RESERVED = 2, STORE_CONDITIONAL = 3 };
+
 /* funct3 of OPCODE_VECTOR */
 enum { OPIVV, OPFVV, OPMVV, OPIVI, OPIVX, OPFVF, OPMVX, OPCFG };
 

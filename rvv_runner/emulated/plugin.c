@@ -112,12 +112,22 @@ static void on_block(unsigned vcpu, void *data) {
     }
 }
 
-static void observe(struct core *core, const struct site *site, uint64_t address) {
+/* An atomic instruction is seen between its load and its store; where several threads run, QEMU
+ * says behind both that it stores, and what was there before is gone. */
+static bool has_loaded(const struct site *site, qemu_plugin_meminfo_t info) {
+    uint32_t opcode = opcode_of(site->word);
+    bool atomic = opcode == OPCODE_ATOMIC && bits(site->word, 31, 27) != STORE_CONDITIONAL;
+    return opcode == OPCODE_LOAD || (atomic && !qemu_plugin_mem_is_store(info));
+}
+
+static void observe(struct core *core, const struct site *site, uint64_t address,
+                    qemu_plugin_meminfo_t info) {
     struct observed *observed = &core->observed[site->index];
     if (!observed->any) {
         observed->any = true;
         observed->address = address;
-        if (opcode_of(site->word) == OPCODE_LOAD) {
+        if (has_loaded(site, info)) {
+            observed->has_loaded = true;
             observed->loaded =
                 tracker_loaded_value(site->word, (const char *)(uintptr_t)address + guest_base);
         }
@@ -139,7 +149,6 @@ static void touch(struct core *core, const struct site *site, uint64_t place, ui
 }
 
 static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data) {
-    (void)info;
     const struct site *site = data;
     struct core *core = cores[vcpu];
     if (atomic_load_explicit(&paused, memory_order_relaxed)) {
@@ -155,7 +164,7 @@ static void on_memory(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     clear_upper_halves();
     bool measured = core->pending != NULL;
     if (measured && atomic_load_explicit(&tracking, memory_order_relaxed)) {
-        observe(core, site, address);
+        observe(core, site, address, info);
     }
     if (site == core->last_site && place >> core->memories.line_shift == core->last_line) {
         place = last_line << core->memories.line_shift; /* behind the part that is known */

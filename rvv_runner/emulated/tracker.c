@@ -50,7 +50,7 @@ static void step_memory(struct tracker *tracker, uint32_t word, const struct obs
                                                            : immediate_i(word);
         set(tracker, rs1_of(word), observed->address - (uint64_t)offset);
     }
-    if (opcode == OPCODE_LOAD && observed->any) {
+    if (observed->has_loaded) {
         set(tracker, rd_of(word), observed->loaded);
     } else if (opcode == OPCODE_LOAD || opcode == OPCODE_ATOMIC) {
         forget(tracker, rd_of(word));

@@ -20,6 +20,7 @@ struct tracker {
 /* What a memory site saw this time round, for the tracker. */
 struct observed {
     bool any;
+    bool has_loaded;
     uint64_t address;
     uint64_t loaded; /* sign- or zero-extended as the instruction does */
 };

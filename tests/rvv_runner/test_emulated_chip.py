@@ -57,6 +57,12 @@ ON_STACK = """
     }
     out[x * 16] = sum;
 """
+# A program asks for the line that it stores to.
+AHEAD = """
+    float *out = (float *)args[0];
+    __asm__ volatile(".insn i 0x13, 6, x0, %0, 1" : : "r"(&out[x * 16]));
+    out[x * 16] = 1;
+"""
 
 Build = Callable[..., ElfArtifact]
 
@@ -121,6 +127,14 @@ def test_each_core_has_a_stack_of_its_own(build_kernel: Build) -> None:
     # Each core fills its L1D once; none takes lines from another.
     assert four.counters["l1d_miss"] < 4 * one.counters["l1d_miss"] + 4 * 256
     assert (one.time_s or 0) / (four.time_s or 1) > 3.5
+
+
+def test_each_core_knows_what_its_programs_ask_for(build_kernel: Build) -> None:
+    """Their numbers come from an atomic instruction, and addresses from these."""
+    artifact = build_kernel(AHEAD, [outputs(of_each_program(1))], (PROGRAMS, 1, 1))
+    counters = measured(artifact, 4).counters
+    assert counters["software_prefetch"] == PROGRAMS
+    assert "software_prefetch_unresolved" not in counters
 
 
 @pytest.mark.parametrize("cores", [2, 4])

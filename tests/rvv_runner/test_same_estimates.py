@@ -48,7 +48,7 @@ _ESTIMATES = {
     "prefetches": 79027.75,
     "spills": 7266.4,
 }
-_VERSION = "7f21c9d40be6853a"
+_VERSION = "c41be07d95a2f386"
 
 
 def test_the_estimates_are_those_of_this_model_version(run_regions):
