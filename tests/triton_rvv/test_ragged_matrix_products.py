@@ -22,7 +22,7 @@ TARGET = RVVTarget.named("x60-ime")
 # line. B lies by row or by column.
 BLOCKS = [
     ((16, 32, 8), False, False),
-    ((16, 16, 128), False, False),
+    ((16, 32, 128), False, False),
     ((16, 32, 64), False, True),
     pytest.param((16, 4, 128), False, True, marks=pytest.mark.long),
     pytest.param((32, 64, 32), True, False, marks=pytest.mark.long),

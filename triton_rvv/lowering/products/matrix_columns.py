@@ -1,11 +1,10 @@
-"""B for a matrix unit: a few of its columns at a time, in the order in which tiles read them."""
+"""Where B for a matrix unit comes from: its memory, by rows or by columns, or what computes it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
@@ -13,95 +12,18 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import ANY_VERSION, PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
-from triton_rvv.lowering.llvm.vectors import in_turn
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vp_memory import load_first
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.permute import swapped
 from triton_rvv.lowering.products.dot_extents import DotExtents
-from triton_rvv.lowering.products.matrix_panels import MatrixOperand, operand_room
+from triton_rvv.lowering.products.matrix_column_panels import Area, ColumnPanels, ColumnSource
 from triton_rvv.lowering.products.matrix_rows import RowsFromAnyByte
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import MatrixUnit
 
-__all__ = ["ColumnPanels", "ColumnSource", "column_panels", "with_columns"]
-
-_FIELDS = 4  # of a segment store that takes no longer than the stores of its registers
-
-
-class ColumnSource(Protocol):
-    """Where B's columns come from."""
-
-    def pack(self, context: Context, panels: ColumnPanels, area: Area) -> None:
-        """Put an area of B into the panels."""
-        ...
-
-
-@dataclass(frozen=True)
-class Area:
-    """Some of B's columns, so many steps along K of them."""
-
-    first: Val
-    columns: Val
-    depth: Val
-
-
-@dataclass(frozen=True)
-class ColumnPanels:
-    """A few of B's columns in the unit's order, in panels of the columns of a tile.
-
-    They stay in a cache near the core: all columns of B take the same room, some after others.
-
-    Args:
-        unit: whose operands they are.
-        sources: B, cut along K, and how many elements along K each part has.
-        plane: a position in a batch, or nothing.
-        columns: how many there is room for; a multiple of `panel`, or fewer in a narrow block.
-        panel: columns of a tile.
-        packed: where they go.
-    """
-
-    unit: MatrixUnit
-    sources: Sequence[tuple[ColumnSource, int]]
-    plane: tuple[Val, ...]
-    columns: int
-    panel: int
-    packed: MatrixOperand
-
-    @property
-    def width(self) -> int:
-        """Columns that are put in order at once: a panel's, or those of a narrower block."""
-        return min(self.panel, self.columns)
-
-    def pack(self, context: Context, first: Val, count: Val, depth: Val) -> None:
-        """Put so many columns from that one on in order, so many steps along K of them."""
-        parts = self.packed.parts([depth for _, depth in self.sources])
-        for (source, own), part in zip(self.sources, parts, strict=True):
-            steps = depth if len(parts) == 1 else integer(own)
-            source.pack(context, replace(self, packed=part), Area(first, count, steps))
-
-    def store(self, builder: Builder, rows: Sequence[Val], k: Val, column: Val) -> None:
-        """Put some columns of one panel in order, as many rows of them as an operand has."""
-        start, within = builder.split(column, self.panel)
-        to = self.packed.place(builder, self.packed.panel(builder, start), k, self.panel)
-        to = builder.element_pointer("i8", to, builder.mul(within, integer(len(rows))))
-        builder.store(_columns_of(builder, rows), to, len(rows))
-
-
-def column_panels(
-    context: Context,
-    unit: MatrixUnit,
-    sources: Sequence[tuple[ColumnSource, int]],
-    columns: int,
-    live: DotExtents,
-    panel: int,
-) -> ColumnPanels:
-    """Room for as many of a block's columns as stay in the L1 cache, all of its depth."""
-    depth = sum(own for _, own in sources)
-    resident = context.target.machine.l1d_bytes // depth
-    some = min(columns, max(panel, resident // panel * panel))
-    packed = operand_room(context, depth * max(some, panel), depth, unit, live)
-    return ColumnPanels(unit, sources, (), some, panel, packed)
+__all__ = ["with_columns"]
 
 
 def with_columns(
@@ -191,53 +113,71 @@ class _InRows:
     depth: Val | None
 
     def pack(self, context: Context, panels: ColumnPanels, area: Area) -> None:
-        builder = context.builder
-        depth = self.depth or area.depth
-        steps, _ = builder.split(depth, panels.unit.depth)
-        whole, _ = builder.split(area.columns, panels.width)
-        self._some(context, panels, area, (integer(0), steps), (integer(0), whole), depth)
-        if whole.ref != area.columns.ref:
-            right = (whole, area.columns)
-            self._some(context, panels, area, (integer(0), steps), right, depth, is_cut=True)
-        if steps.ref != depth.ref:
-            below = (integer(0), area.columns)
-            self._some(context, panels, area, (steps, depth), below, depth, is_cut=True)
-
-    def _some(
-        self,
-        context: Context,
-        panels: ColumnPanels,
-        area: Area,
-        steps: tuple[Val, Val],
-        columns: tuple[Val, Val],
-        depth: Val,
-        is_cut: bool = False,
-    ) -> None:
-        """Some steps of some columns; where B's end may cut them, no more is read than there is.
-
-        Where whole lines are read, those of the next rows are asked for.
-        """
         builder, together = context.builder, panels.unit.depth
+        depth = self.depth or area.depth
+        steps, _ = builder.split(depth, together)
+        whole, _ = builder.split(area.columns, panels.width)
+        self._prefetch(context, integer(0), together, area)
+        with builder.loop(integer(0), steps, integer(together)) as k:
+            self._prefetch(context, builder.add(k, integer(together)), together, area)
+            some = builder.compare("slt", integer(0), whole)
+            builder.branches(some, lambda: self._whole_columns(builder, panels, area, k, whole))
+            if whole.ref != area.columns.ref:  # while the lines of these rows are near
+                self._cut_columns(builder, panels, area, k, whole, depth)
+        if steps.ref != depth.ref:
+            with builder.loop(steps, depth, integer(together)) as k:
+                self._cut_columns(builder, panels, area, k, integer(0), depth)
+
+    def _whole_columns(
+        self, builder: Builder, panels: ColumnPanels, area: Area, k: Val, end: Val
+    ) -> None:
+        """A step of the columns of whole panels, at least one.
+
+        The rows of the next panel are loaded between the arithmetic for one and its store, which
+        waits for the arithmetic; the arithmetic would wait for its own loads.
+        """
+        width = integer(panels.width)
+        last = builder.binary("sub", end, width)
+        start, stride = self._step(builder, k, area.first)
+
+        def rows(column: Val) -> list[Val]:
+            loaded, row = list[Val](), builder.element_pointer("i8", start, column)
+            for _ in range(panels.unit.depth):
+                loaded.append(_row_of_bytes(builder, row, panels.width, None))
+                row = builder.element_pointer("i8", row, stride)
+            return loaded
+
+        ahead = [Variable(builder, row) for row in rows(integer(0))]
+
+        def load_ahead() -> None:
+            following = builder.smin(builder.add(column, width), last)
+            for row, value in zip(ahead, rows(following), strict=True):
+                row.write(value)
+
+        with builder.loop(integer(0), end, width) as column:
+            panels.store(builder, [row.read() for row in ahead], k, column, load_ahead)
+
+    def _cut_columns(
+        self, builder: Builder, panels: ColumnPanels, area: Area, k: Val, first: Val, depth: Val
+    ) -> None:
+        """A step of the columns from that one on: no more is read than there is."""
+        with builder.loop(first, area.columns, integer(panels.width)) as column:
+            left = builder.binary("sub", area.columns, column)
+            rows = []
+            row, stride = self._step(builder, k, builder.add(area.first, column))
+            for step in range(panels.unit.depth):
+                is_there = builder.compare("slt", builder.add(k, integer(step)), depth)
+                count = builder.select(is_there, left, integer(0))
+                rows.append(_row_of_bytes(builder, row, panels.width, count))
+                row = builder.element_pointer("i8", row, stride)
+            panels.store(builder, rows, k, column)
+
+    def _step(self, builder: Builder, k: Val, column: Val) -> tuple[Val, Val]:
+        """Where a column begins in the first row of a step along K, and the bytes to the next."""
         start, stride = self.load.rows_in_place(builder, integer(0))
         stride = builder.resize(stride, "i64")
-        if not is_cut:
-            self._prefetch(context, steps[0], together, area)
-        with builder.loop(*steps, integer(together)) as k:
-            if not is_cut:
-                self._prefetch(context, builder.add(k, integer(together)), together, area)
-            with builder.loop(*columns, integer(panels.width)) as column:
-                at = builder.add(builder.mul(k, stride), builder.add(area.first, column))
-                row = builder.element_pointer("i8", start, at)
-                left = builder.binary("sub", area.columns, column)
-                rows = []
-                for step in range(together):
-                    count = None
-                    if is_cut:
-                        is_there = builder.compare("slt", builder.add(k, integer(step)), depth)
-                        count = builder.select(is_there, left, integer(0))
-                    rows.append(_row_of_bytes(builder, row, panels.width, count))
-                    row = builder.element_pointer("i8", row, stride)
-                panels.store(builder, rows, k, column)
+        at = builder.add(builder.mul(k, stride), column)
+        return builder.element_pointer("i8", start, at), stride
 
     def _prefetch(self, context: Context, row: Val, rows: int, area: Area) -> None:
         """Ask for so many rows' lines; the last one begins anywhere."""
@@ -300,35 +240,3 @@ def _row_of_bytes(builder: Builder, address: Val, width: int, count: Val | None)
         return builder.load(type_, address, 1)
     zeros = Val(type_, "zeroinitializer")
     return load_first(builder, address, builder.smin(count, integer(width)), zeros, 1, True)
-
-
-def _columns_of(builder: Builder, rows: Sequence[Val]) -> Val:
-    """The columns of a few rows of bytes, one behind the other.
-
-    The last shuffle of four vectors and the store of it become one instruction.
-    """
-    parts = list(rows)
-    while len(parts) > _FIELDS:
-        parts = _joined(builder, parts[::2], parts[1::2])
-    return in_turn(builder, parts)
-
-
-def _joined(builder: Builder, lower: Sequence[Val], upper: Sequence[Val]) -> list[Val]:
-    """Integers of twice the bits, each of two others.
-
-    `lower + upper + (2 ** bits - 1) * upper` takes two instructions that widen. All of the first
-    come before those that wait for them. LLVM would add up the factors of `upper`, so it does not
-    know the number.
-    """
-    bits, width = int(lower[0].element[1:]), lower[0].width
-    factor = builder.of_unknown_origin(integer((1 << bits) - 1, f"i{bits}"))
-
-    def widened(value: Val) -> Val:
-        return builder.cast("zext", value, f"i{2 * bits}")
-
-    sums = [builder.add(widened(a), widened(b)) for a, b in zip(lower, upper, strict=True)]
-    factors = builder.splat(factor, width)
-    return [
-        builder.add(each, builder.mul(widened(b), widened(factors)))
-        for each, b in zip(sums, upper, strict=True)
-    ]

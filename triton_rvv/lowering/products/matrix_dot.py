@@ -27,12 +27,12 @@ from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accum
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
 from triton_rvv.lowering.products.loop_updates import LoopUpdate, plan_loop_update
-from triton_rvv.lowering.products.matrix_columns import (
+from triton_rvv.lowering.products.matrix_column_panels import (
     ColumnPanels,
     ColumnSource,
     column_panels,
-    with_columns,
 )
+from triton_rvv.lowering.products.matrix_columns import with_columns
 from triton_rvv.lowering.products.matrix_goals import TilePlace, tile_goal
 from triton_rvv.lowering.products.matrix_panels import (
     MatrixOperand,
