@@ -10,6 +10,7 @@ __all__ = [
     "block_names",
     "called",
     "compared_names",
+    "counts_programs",
     "function_of",
     "multiplied_names",
     "program_axes",
@@ -98,6 +99,11 @@ def program_axes(source: str) -> frozenset[int]:
     axes = {axis for axis in constants if isinstance(axis, int)}
     is_known = bool(asked) and len(asked) == len(constants) == len(given)
     return frozenset(axes) if is_known else every
+
+
+def counts_programs(source: str) -> bool:
+    """Whether a function asks how many programs there are, as those do that share out the work."""
+    return any(called(call) == "num_programs" for call in _every_call(function_of(source)))
 
 
 def called(call: ast.Call) -> str:

@@ -82,6 +82,17 @@ class GridRule:
         x, y, z = (s // value if n == factor.axis else s for n, s in enumerate(self.rest))
         return GridRule((x, y, z), (*self.factors, factor))
 
+    def without(self, parameter: str, deployed: Mapping[str, Any]) -> GridRule:
+        """This rule with the deployed number of programs on the axes that follow a parameter."""
+        sizes, others = list(self.rest), []
+        for factor in self.factors:
+            if parameter in factor.parameters:
+                sizes[factor.axis] *= factor.programs(deployed)
+            else:
+                others.append(factor)
+        x, y, z = sizes
+        return GridRule((x, y, z), tuple(others))
+
     def texts(self) -> tuple[str, str, str]:
         """The number of programs along x, y and z: "cdiv(n | x.shape[0], BLOCK) * 4"."""
         x, y, z = (self._axis_text(axis) for axis in range(3))

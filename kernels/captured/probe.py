@@ -308,12 +308,11 @@ class _Probe:
     def _follow(self, name: str, value: int) -> bool:
         """Whether another value gives the right outputs, with the grid as it is or following it.
 
-        The way with the fewest programs that does is kept: more of them may do no harm.
+        The first way that does is kept.
         """
         constants = {**self._deployed.constants, name: value}
         ways = [self._rule, *self._grid.ways(self._rule, name)]
-        rules = self._grid.rules(self._rule, name) or ways
-        rules.sort(key=lambda rule: math.prod(rule.grid(constants)))
+        rules = self._grid.in_turn(self._grid.rules(self._rule, name) or ways, constants)
         blocks = list(self._loads.following(name, self._deployed.constants[name]))
         for one, rule in itertools.product(blocks, rules):
             if self._is_right(rule, constants, one):
@@ -322,7 +321,7 @@ class _Probe:
         return False
 
     def _may_follow(self, name: str, value: int) -> bool:
-        """Whether the grid may follow a parameter at a value, though so far it stayed."""
+        """Whether the grid may be another at a value than it is by what is known so far."""
         constants = {**self._deployed.constants, name: value}
         stays = self._rule.grid(constants)
         return any(rule.grid(constants) != stays for rule in self._grid.ways(self._rule, name))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from kernels.captured.block_names import multiplied_names, program_axes
+from kernels.captured.block_names import counts_programs, multiplied_names, program_axes
 from kernels.captured.deployed import Deployed
 from kernels.captured.grid_rule import GridRule, divided_sizes, possible_factors
 from kernels.captured.memory import Memory
@@ -25,6 +27,7 @@ class SampledGrid:
         self._samples = deployed.grid_samples
         self._sizes = divided_sizes(deployed.scalars, given.views)
         self._axes = program_axes(deployed.function.src)
+        self._shares = counts_programs(deployed.function.src)
         self._products = multiplied_names(deployed.function.src)
 
     def largest_first(self, names: Iterable[str]) -> list[str]:
@@ -32,18 +35,34 @@ class SampledGrid:
         return sorted(names, key=lambda name: -_number(self._constants.get(name)))
 
     def ways(self, rule: GridRule, name: str) -> list[GridRule]:
-        """The rules by which the grid may follow a parameter, if none is known.
+        """The other rules by which the grid may follow a parameter.
 
-        None if its value is not a positive integer.
+        Where it follows a size already, those of other sizes: 160 and 136 give the same number of
+        blocks of 64, and not of blocks of 8. None if its value is not a positive integer.
         """
-        is_known = any(name in factor.parameters for factor in rule.factors)
-        if is_known or _number(self._constants[name]) < 1:
+        if _number(self._constants[name]) < 1:
             return []
+        rest = rule.without(name, self._constants)
         factors = possible_factors(
-            rule, name, self._constants, self._sizes, self._axes, self._products
+            rest, name, self._constants, self._sizes, self._axes, self._products
         )
-        found = [rule.following(factor, self._constants) for factor in factors]
-        return [rule for rule in found if rule is not None]
+        if rest != rule:
+            factors = [factor for factor in factors if factor.size is not None]
+        found = [rest.following(factor, self._constants) for factor in factors]
+        return [one for one in found if one not in (None, rule)]
+
+    def in_turn(self, rules: Sequence[GridRule], constants: Mapping[str, Any]) -> list[GridRule]:
+        """Rules in the order in which to try them.
+
+        The one with the fewest programs comes first: more of them may do no harm. Where a kernel
+        shares its work out to however many there are, the first comes first.
+
+        Args:
+            rules: the first is the one that holds so far.
+            constants: the values of the constexprs.
+        """
+        in_turn = sorted(rules, key=lambda rule: math.prod(rule.grid(constants)))
+        return sorted(in_turn, key=lambda rule: self._shares and rule != rules[0])
 
     def rules(self, rule: GridRule, name: str) -> list[GridRule]:
         """The rules that give what the program's own function did for other values of a name.

@@ -241,6 +241,15 @@ def turns_kernel(x, out, n, BLOCK: tl.constexpr, TURNS: tl.constexpr):
 
 
 @triton.jit
+def shared_out_kernel(x, out, rows, columns, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+    """Halves rows, which as many programs as there are share."""
+    at = tl.arange(0, BLOCK)
+    for row in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=STAGES):
+        values = tl.load(x + row * columns + at, mask=at < columns)
+        tl.store(out + row * columns + at, values / 2, mask=at < columns)
+
+
+@triton.jit
 def copy_kernel(x, out, n, BLOCK: tl.constexpr):
     places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + places, tl.load(x + places, mask=places < n), mask=places < n)

@@ -124,6 +124,20 @@ def test_the_grid_of_listed_values_is_found_too() -> None:
     assert found.rule.grid({"BLOCK": 1024}) == (1, 1, 1)
 
 
+def test_a_grid_of_programs_that_share_the_work_stays() -> None:
+    values = {"BLOCK": 32, "STAGES": 4}
+    deployed = launch(kernels.shared_out_kernel, 8, values, rows=16, columns=24)
+    found = probe(deployed, memory_of(x=normal(16, 24), out=torch.zeros(16, 24)))
+    assert not found.rule.factors
+    assert freedom(found, "STAGES").why == "the grid stays"
+
+
+def test_a_small_block_tells_sizes_apart_that_give_as_many_large_ones() -> None:
+    deployed = launch(kernels.stepping_kernel, 3, {"BLOCK": 64}, step=160, n=136)
+    found = probe(deployed, memory_of(x=normal(136 * 160), out=torch.zeros(136)))
+    assert freedom(found, "BLOCK").why == "the grid is cdiv(n, BLOCK)"
+
+
 def test_sizes_with_the_same_quotient_are_one_possibility_each() -> None:
     rule = GridRule((4, 1, 1))
     found = possible_factors(rule, "B", {"B": 256}, {"n": 1000, "x.shape[0]": 1000, "m": 1024})
