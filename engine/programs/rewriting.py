@@ -6,7 +6,7 @@ import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
-from kernels.captured.probe import Freedom, Obstacle
+from kernels.captured.freedom import Freedom, Obstacle
 from kernels.captured.task import Task
 
 __all__ = ["rewriting"]

@@ -12,6 +12,7 @@ __all__ = [
     "compared_names",
     "counts_programs",
     "function_of",
+    "hint_names",
     "multiplied_names",
     "program_axes",
     "targets_of",
@@ -104,6 +105,22 @@ def program_axes(source: str) -> frozenset[int]:
 def counts_programs(source: str) -> bool:
     """Whether a function asks how many programs there are, as those do that share out the work."""
     return any(called(call) == "num_programs" for call in _every_call(function_of(source)))
+
+
+def hint_names(source: str) -> frozenset[str]:
+    """The names that a function's body only reads as the number of stages of its loops."""
+    function = function_of(source)
+    hints = [
+        word.value
+        for call in _every_call(function)
+        if called(call) == "range"
+        for word in call.keywords
+        if word.arg == "num_stages" and isinstance(word.value, ast.Name)
+    ]
+    inside = {id(name) for name in hints}
+    parts = [part for node in function.body for part in ast.walk(node)]
+    others = {p.id for p in parts if isinstance(p, ast.Name) and id(p) not in inside}
+    return frozenset({name.id for name in hints} - others)
 
 
 def called(call: ast.Call) -> str:

@@ -17,8 +17,9 @@ from typing import Any
 
 from foundation.errors import UserError
 from kernels.captured.block_rule import BlockRule
+from kernels.captured.freedom import Freedom
 from kernels.captured.grid_rule import Factor, GridRule
-from kernels.captured.probe import Freedom, Probed
+from kernels.captured.probe import Probed
 from kernels.own.changed_inputs import Change
 
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from kernels.captured.probe import Freedom
+from kernels.captured.freedom import Freedom
 
 __all__ = ["FreedomText", "freedom_texts"]
 
@@ -31,6 +31,7 @@ def freedom_texts(freedoms: Iterable[Freedom]) -> tuple[FreedomText, ...]:
     for one in freedoms:
         if one.varies:
             values = ", ".join(map(str, one.values))
+            values += " on GPUs" if one.is_hint else ""
             groups.setdefault((True, f"{values}; {one.why}"), []).append(one.name)
         else:
             groups.setdefault((False, one.why), []).append(f"{one.name}={one.deployed}")

@@ -11,15 +11,16 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
 from foundation.config import ParameterValue
 from foundation.errors import UserError
-from kernels.captured.block_names import block_names, compared_names, used_names
+from kernels.captured.block_names import block_names, compared_names, hint_names, used_names
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.changed_memory import telling_changes
 from kernels.captured.data_sizes import data_size_names
 from kernels.captured.deployed import Deployed
+from kernels.captured.freedom import Freedom, hint_freedom
 from kernels.captured.grid_rule import GridRule
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
@@ -28,41 +29,13 @@ from kernels.captured.sharing import agrees_in_shared_memory
 from kernels.captured.tail import needed_surroundings
 from kernels.own.changed_inputs import Change
 
-__all__ = ["Freedom", "Obstacle", "Probed", "probed"]
-
-# Why a block stays, where a user can change that: it covers an axis, the program's grid does not
-# follow it, or no time was left to try other values.
-Obstacle = Literal["", "covers its axis", "fixed grid", "untried"]
+__all__ = ["Probed", "probed"]
 
 _COVERS_ALL = "larger ones cover no more"
 _UNTRIED = "there was no time to try others: a longer --budget tries them"
 
 # Powers of two up to this many doublings below and above the deployed value.
 _DOUBLINGS = 3
-
-
-@dataclass(frozen=True)
-class Freedom:
-    """What a constexpr of a captured kernel may be.
-
-    Args:
-        name: of the constexpr.
-        deployed: its value in the program.
-        values: those to try, the deployed one among them; one value if it stays.
-        why: why it varies or stays, for the user.
-        obstacle: the same, for programs, where the user can change it.
-    """
-
-    name: str
-    deployed: ParameterValue | None
-    values: tuple[ParameterValue, ...]
-    why: str
-    obstacle: Obstacle = ""
-
-    @property
-    def varies(self) -> bool:
-        """Whether there is another value to try."""
-        return len(self.values) > 1
 
 
 @dataclass(frozen=True)
@@ -173,6 +146,7 @@ class _Probe:
         self._loads = deployed.blocks
         self._used = used_names(deployed.function.src)
         self._compared = compared_names(deployed.function.src)
+        self._hints = hint_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
         self._data_sizes = data_size_names(deployed.function.src)
         self._grid = SampledGrid(deployed, checked.given)
@@ -192,6 +166,8 @@ class _Probe:
         value = self._deployed.constants.get(name)
         if self._listed is not None and name in self._listed:
             return self._widened(self._listed_freedom(name, value, self._listed[name]))
+        if self._is_hint(name) and type(value) is int:
+            return hint_freedom(name, value)
         reason = self._fixed_by(name, value)
         if reason:
             shown = value if isinstance(value, int | float | str) else str(value)
@@ -201,6 +177,13 @@ class _Probe:
             return Freedom(name, value, (value,), _UNTRIED, "untried")
         self._has_tried = True
         return self._block_freedom(name, value)
+
+    def _is_hint(self, name: str) -> bool:
+        """Whether a constexpr that may vary only tells a compiler for GPUs something."""
+        is_free = self._listed is None or self._widens
+        return (
+            name in self._hints and is_free and name not in self._derived(self._deployed.constants)
+        )
 
     def _fixed_by(self, name: str, value: object) -> str:
         """Why a constexpr cannot be a block; "" if it may be one."""

@@ -8,14 +8,13 @@ from dataclasses import replace
 from foundation.config import Config, ParameterValue
 from foundation.gpu_limits import GpuLimits
 from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS
+from kernels.captured.freedom import STAGES, Freedom
 from kernels.captured.freedom_text import freedom_texts
-from kernels.captured.probe import Freedom, Probed
+from kernels.captured.probe import Probed
 from search_spaces.gpu.options import launch_options
 from search_spaces.space import Parameter, SearchSpace
 
 __all__ = ["captured_space", "deployed_config"]
-
-_STAGES = (1, 2, 3, 4)
 
 
 def deployed_config(
@@ -34,7 +33,7 @@ def deployed_config(
         for_gpu: whether options have an effect.
     """
     deployed = {f.name: f.deployed for f in freedoms if f.deployed is not None}
-    varying = {f.name: deployed[f.name] for f in freedoms if f.varies}
+    varying = {f.name: deployed[f.name] for f in freedoms if _varies(f, for_gpu=for_gpu)}
     if listed:
         names = [name for name in listed[0] if for_gpu or not _is_option(name, deployed)]
         known = {**options, **deployed}
@@ -61,9 +60,8 @@ def captured_space(
     """
     default = deployed_config(probed.freedoms, options, listed, for_gpu=gpu is not None)
     # A list that differs in options alone leaves blocks open.
-    is_open = any(
-        f.varies and len({entry.get(f.name) for entry in listed}) < 2 for f in probed.freedoms
-    )
+    varying = [f for f in probed.freedoms if _varies(f, for_gpu=gpu is not None)]
+    is_open = any(len({entry.get(f.name) for entry in listed}) < 2 for f in varying)
     if listed and (is_wide or is_open):
         freedoms = {f.name: f.values for f in probed.freedoms}
         more = gpu if is_wide else None
@@ -73,9 +71,14 @@ def captured_space(
         configs = [Config({name: entry[name] for name in default}) for entry in listed]
         space = SearchSpace.from_configs([default, *configs])
     else:
-        parameters = [Parameter(f.name, f.values) for f in probed.freedoms if f.varies]
+        parameters = [Parameter(f.name, f.values) for f in varying]
         space = SearchSpace((*parameters, *(_options(gpu, default) if gpu else ())))
     return replace(space, default=default, notes=_notes(probed, len(space.parameters)))
+
+
+def _varies(freedom: Freedom, *, for_gpu: bool) -> bool:
+    """Whether there are other values to try on a kind of device."""
+    return freedom.varies and (for_gpu or not freedom.is_hint)
 
 
 def _values(
@@ -86,7 +89,7 @@ def _values(
 ) -> tuple[ParameterValue, ...]:
     """What the autotuner lists for a parameter, and what else may be tried."""
     rows = {entry[name] for entry in listed if name in entry}
-    options = launch_options(gpu, stages=_STAGES) if gpu else ()
+    options = launch_options(gpu, stages=STAGES) if gpu else ()
     more = next((o.values for o in options if o.name == name), ()) if name not in freedoms else ()
     return tuple(sorted({*rows, *freedoms.get(name, ()), *more}, key=lambda v: (str(type(v)), v)))
 
@@ -98,7 +101,7 @@ def _is_option(name: str, constants: Mapping[str, ParameterValue]) -> bool:
 def _options(gpu: GpuLimits, default: Config) -> list[Parameter]:
     """The compiler's options that the program's launch has, with the deployed values."""
     found = []
-    for parameter in launch_options(gpu, stages=_STAGES):
+    for parameter in launch_options(gpu, stages=STAGES):
         if parameter.name in default:
             values = sorted({*parameter.values, default[parameter.name]})
             found.append(Parameter(parameter.name, tuple(values)))

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import torch
 
+from kernels.captured.freedom import Freedom
 from kernels.captured.grid_rule import GridRule
-from kernels.captured.probe import Freedom, Probed
+from kernels.captured.probe import Probed
 from kernels.captured.recorded import RecordedTask
 from kernels.captured.sampled_grid import SampledGrid
 

@@ -10,8 +10,9 @@ import torch
 
 from foundation.config import ParameterValue
 from kernels.captured.deployed import Deployed
+from kernels.captured.freedom import Freedom
 from kernels.captured.memory import Memory, View
-from kernels.captured.probe import Freedom, Probed, probed
+from kernels.captured.probe import Probed, probed
 from kernels.captured.problem import captured_spec
 from kernels.spec import KernelSpec
 

@@ -11,11 +11,14 @@ from captured_launches import add, freedom, launch, matmul, memory_of, normal, p
 from foundation.gpu_limits import GpuLimits
 from kernels.captured.block_names import program_axes
 from kernels.captured.block_rule import BlockRule
+from kernels.captured.freedom_text import freedom_texts
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.probe import probed
 from kernels.captured.space import captured_space
 from launchers.arguments import Described
 from triton_rvv.launches.grid_text import followed
+
+GPU = GpuLimits("sm_90", "GPU", 132, 32, 1 << 17, 1 << 16, 255, 1024)
 
 
 def test_a_block_that_is_wrong_in_shared_memory_stays() -> None:
@@ -125,11 +128,19 @@ def test_the_grid_of_listed_values_is_found_too() -> None:
 
 
 def test_a_grid_of_programs_that_share_the_work_stays() -> None:
-    values = {"BLOCK": 32, "STAGES": 4}
+    values = {"BLOCK": 32, "STAGES": 3}
     deployed = launch(kernels.shared_out_kernel, 8, values, rows=16, columns=24)
     found = probe(deployed, memory_of(x=normal(16, 24), out=torch.zeros(16, 24)))
     assert not found.rule.factors
-    assert freedom(found, "STAGES").why == "the grid stays"
+    assert freedom(found, "BLOCK").why == "other outputs with 16, and larger ones cover no more"
+    stages = freedom(found, "STAGES")
+    assert [text.why for text in freedom_texts([stages])] == [
+        "1, 2, 3, 4 on GPUs; a hint that processors ignore"
+    ]
+    for limits, names in ((None, []), (GPU, ["STAGES"])):
+        space = captured_space(found, {}, (), limits)
+        assert [parameter.name for parameter in space.parameters] == names
+        assert [*space.default] == names
 
 
 def test_a_small_block_tells_sizes_apart_that_give_as_many_large_ones() -> None:
@@ -192,8 +203,7 @@ def test_a_list_of_options_alone_leaves_the_blocks_free() -> None:
     on_processor = captured_space(found, {"num_warps": 4}, rows, None)
     assert on_processor.default == {"BLOCK": 256}
     assert on_processor.parameters[0].values == freedom(found, "BLOCK").values
-    gpu = GpuLimits("sm_90", "GPU", 132, 32, 1 << 17, 1 << 16, 255, 1024)
-    on_gpu = captured_space(found, {"num_warps": 4}, rows, gpu)
+    on_gpu = captured_space(found, {"num_warps": 4}, rows, GPU)
     assert on_gpu.default == {"BLOCK": 256, "num_warps": 4}
     assert [p.values for p in on_gpu.parameters] == [freedom(found, "BLOCK").values, (4, 8)]
 

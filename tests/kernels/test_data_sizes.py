@@ -8,8 +8,8 @@ import torch
 from captured_launches import freedom, launch, memory_of, normal, probe
 
 from kernels.captured.data_sizes import data_size_names
+from kernels.captured.freedom import Freedom
 from kernels.captured.freedom_text import freedom_texts
-from kernels.captured.probe import Freedom
 
 HEADS = """
 def kernel(x, out, T, C, BLOCK):
