@@ -12,6 +12,8 @@ from qemu_kernels import Expected
 from scipy.special import erf
 from triton.language.extra import libdevice
 
+from triton_rvv import RVVTarget, compile_kernel
+
 # Function, largest error allowed in ulp, and where most of its arguments are.
 FUNCTIONS = {
     "exp": (np.exp, 1.0, (-105, 89)),
@@ -258,4 +260,37 @@ def test_arithmetic_is_exact(run, dtype):
         out_ptr=Expected(np.stack(floats)),
         int_ptr=Expected(np.stack(integers)),
         N=64,
+    )
+
+
+@triton.jit
+def angles_kernel(x_ptr, sin_ptr, cos_ptr, N, BOTH: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < N)
+    if BOTH:
+        tl.store(cos_ptr + at, tl.cos(x), mask=at < N)
+    tl.store(sin_ptr + at, tl.sin(x), mask=at < N)
+
+
+def test_sine_and_cosine_of_one_angle_are_computed_together(run):
+    types = {"x_ptr": "*fp32", "sin_ptr": "*fp32", "cos_ptr": "*fp32", "N": "i32"}
+    computed = [
+        compile_kernel(angles_kernel, types, {"BOTH": both, "BLOCK": 64}, RVVTarget())
+        .lowered.partition("\n}")[0]
+        .count("@sin_and_cos_of")
+        for both in (False, True)
+    ]
+    assert 0 < computed[1] <= computed[0]
+    x = np.random.default_rng(4).normal(0, 9, 61).astype(np.float32)
+    x[:16], x[40:46] = x[:16] * 1e9, [0, -0.0, np.inf, -np.inf, np.nan, 2**17]
+    with np.errstate(invalid="ignore"):
+        sine, cosine = (function(x.astype(np.float64)) for function in (np.sin, np.cos))
+    run(
+        angles_kernel,
+        x_ptr=x,
+        sin_ptr=Expected(sine.astype(np.float32), rtol=4e-7),
+        cos_ptr=Expected(cosine.astype(np.float32), rtol=4e-7),
+        N=61,
+        BOTH=True,
+        BLOCK=64,
     )

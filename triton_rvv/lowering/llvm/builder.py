@@ -41,7 +41,18 @@ class Builder(Instructions):
         self.helpers: dict[str, tuple[str, str]] = {}
         self.block = "entry"
         self._pieces: Pieces | None = None
+        self._written: tuple[str, list[str], dict[str, Val]] = ("", [], {})
         self._fixes_loads = False
+
+    def once(self, key: str, write: Callable[[], Val]) -> Val:
+        """The result of code without effects; written once where lines follow one another."""
+        block, lines, _ = self._written
+        if block != self.block or lines is not self.lines:
+            self._written = self.block, self.lines, {}
+        results = self._written[2]
+        if key not in results:
+            results[key] = write()
+        return results[key]
 
     # -- vectors -------------------------------------------------------------------------------
 

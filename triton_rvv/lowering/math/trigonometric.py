@@ -56,12 +56,12 @@ _SIGN, _SIGN_OF_DOUBLE = 1 << 31, 1 << 63
 
 def sin(x: Lanes) -> Lanes:
     """sin(x) for float32. Largest error: 1.536 ulp."""
-    return _by_size("sin", _sin_of_reduced, x)
+    return _sin_and_cos(x, 0)
 
 
 def cos(x: Lanes) -> Lanes:
     """cos(x) for float32. Largest error: 1.540 ulp."""
-    return _by_size("cos", _cos_of_reduced, x)
+    return _sin_and_cos(x, 1)
 
 
 def tan(x: Lanes) -> Lanes:
@@ -75,50 +75,62 @@ def tan(x: Lanes) -> Lanes:
     return (result.bits() ^ sign ^ (x.bits() & _SIGN)).as_float()
 
 
-# Gives the function of a float from its quadrant, its rest as a float, and itself for its sign.
-_OfReduced = Callable[[Lanes, Lanes, Lanes], Lanes]
+def _sin_and_cos(x: Lanes, which: int) -> Lanes:
+    """One of both, which a kernel often asks for of the same angle.
+
+    What one of them needs alone is left out by LLVM where the other one is not asked for.
+    """
+    builder, words = x.builder, _two_over_pi(x.builder)
+    name = f"sin_and_cos_of_{type_suffix(x.value)}"
+
+    def write() -> Val:
+        return call_helper(builder, name, [x.value, words], _write_both, inlined=True)
+
+    both = builder.once(f"{name} {x.value}", write)
+    return x.of(builder.emit(x.value.type, f"extractvalue {both}, {which}"))
 
 
-def _sin_of_reduced(quadrant: Lanes, r: Lanes, x: Lanes) -> Lanes:
-    result = where((quadrant & 1).equals(0), _sin(r), _cos(r))
-    return (result.bits() ^ (quadrant << 30 & _SIGN) ^ (x.bits() & _SIGN)).as_float()
-
-
-def _cos_of_reduced(quadrant: Lanes, r: Lanes, _: Lanes) -> Lanes:
-    result = where((quadrant & 1).equals(0), _cos(r), _sin(r))
-    return (result.bits() ^ ((quadrant + 1) << 30 & _SIGN)).as_float()
-
-
-def _by_size(name: str, of_reduced: _OfReduced, x: Lanes) -> Lanes:
-    """The function; the long way is left out where no lane is as large as `_NEAR`.
+def _write_both(builder: Builder, operands: Sequence[Val]) -> Val:
+    """Both; the long way is left out where no lane is as large as `_NEAR`.
 
     A smaller one gets the same result in either case. What is beyond the end of a row is reduced,
     too: any number is right there, but LLVM has to choose one (`freeze`).
     """
+    x, words = Lanes(builder, operands[0]), operands[1]
+    type_ = x.value.type
+    results = [builder.alloca(type_, 1) for _ in range(2)]
+    is_near = absolute(x) < _NEAR
 
-    def write(builder: Builder, operands: Sequence[Val]) -> Val:
-        lanes, words = Lanes(builder, operands[0]), operands[1]
-        result = builder.alloca(lanes.value.type, 1)
-        is_near = absolute(lanes) < _NEAR
+    def keep(quadrant: Lanes, r: Lanes) -> None:
+        for each, result in zip(_both_of_reduced(quadrant, r, x), results, strict=True):
+            builder.store(each.value, result, 4)
 
-        def keep(quadrant: Lanes, r: Lanes) -> None:
-            builder.store(of_reduced(quadrant, r, lanes).value, result, 4)
+    def keep_any() -> None:
+        near, of_any = _reduced_near(x), _reduced(x, words)
+        keep(where(is_near, near[0], of_any[0]), where(is_near, near[1], of_any[1].to("float")))
 
-        def keep_any() -> None:
-            near, of_any = _reduced_near(lanes), _reduced(lanes, words)
-            keep(where(is_near, near[0], of_any[0]), where(is_near, near[1], of_any[1].to("float")))
+    are_near = is_near.value
+    if are_near.width > 1:
+        reduction = f"llvm.vector.reduce.and.{type_suffix(are_near)}"
+        are_near = builder.call("i1", reduction, [are_near])
+    are_near = builder.emit("i1", f"freeze {are_near}")
+    builder.branches(are_near, lambda: keep(*_reduced_near(x)), keep_any, likely=True)
+    both = Val(f"{{ {type_}, {type_} }}", "poison")
+    for place, result in enumerate(results):
+        loaded = builder.load(type_, result, 4)
+        both = builder.emit(both.type, f"insertvalue {both}, {loaded}, {place}")
+    return both
 
-        are_near = is_near.value
-        if are_near.width > 1:
-            reduction = f"llvm.vector.reduce.and.{type_suffix(are_near)}"
-            are_near = builder.call("i1", reduction, [are_near])
-        are_near = builder.emit("i1", f"freeze {are_near}")
-        builder.branches(are_near, lambda: keep(*_reduced_near(lanes)), keep_any, likely=True)
-        return builder.load(lanes.value.type, result, 4)
 
-    operands = [x.value, _two_over_pi(x.builder)]
-    name = f"{name}_of_{type_suffix(x.value)}"
-    return x.of(call_helper(x.builder, name, operands, write, inlined=True))
+def _both_of_reduced(quadrant: Lanes, r: Lanes, x: Lanes) -> tuple[Lanes, Lanes]:
+    """Sine and cosine of x from its quadrant and its rest as a float."""
+    is_even, sine, cosine = (quadrant & 1).equals(0), _sin(r), _cos(r)
+    of_sine, of_cosine = where(is_even, sine, cosine), where(is_even, cosine, sine)
+    sign = quadrant << 30 & _SIGN ^ x.bits() & _SIGN
+    return (
+        (of_sine.bits() ^ sign).as_float(),
+        (of_cosine.bits() ^ ((quadrant + 1) << 30 & _SIGN)).as_float(),
+    )
 
 
 def _sin(r: Lanes) -> Lanes:
