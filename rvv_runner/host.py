@@ -11,6 +11,7 @@ from pathlib import Path
 from foundation.scratch import scratch_folder
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.cold import flush_options
+from rvv_runner.cpu_quota import quota_cores
 from rvv_runner.disturbed import DISTURBED, undisturbed
 from rvv_runner.failure import failed, failed_run, taken_elf
 from rvv_runner.host_conditions import HostWatch
@@ -69,8 +70,14 @@ class HostBoard:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """That it has no counters."""
-        return ("times only, no counters",)
+        """That it has no counters, and whether a quota leaves less time than its cores take."""
+        found, quota = ["times only, no counters"], quota_cores()
+        if quota < self._info.used_cores:
+            found.append(
+                f"a quota of its container or service leaves it the time of {quota:g} processors: "
+                "raise it, or threads stand still while they are timed"
+            )
+        return tuple(found)
 
     def open(self) -> None:
         """Check that the system shows what is needed.

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rvv_runner.conditions import describe_conditions, doubt
+from rvv_runner.cpu_quota import times_throttled
 
 __all__ = ["HostWatch"]
 
@@ -34,13 +35,14 @@ class HostWatch:
     def __init__(self, cores: Sequence[int]) -> None:
         self._cores = cores
         self._raw = _snapshot("before", cores[0])
-        self._preempted = _preemptions()
+        self._preempted, self._throttled = _preemptions(), times_throttled()
         self._start_s = time.monotonic()
 
     def stop(self) -> None:
         """End the watch, after the child has ended and been waited for."""
         self._elapsed_s = time.monotonic() - self._start_s
         self._preempted = _preemptions() - self._preempted
+        self._throttled = times_throttled() - self._throttled
         self._raw |= _snapshot("after", self._cores[0])
         self._raw["run.took"] = (str(round(self._elapsed_s * 100)),)
 
@@ -58,7 +60,16 @@ class HostWatch:
             return (
                 f"other programs took its cores {self._preempted} times in {self._elapsed_s:.2f} s"
             )
+        if self._throttled > 0:
+            return (
+                "its container or service used up its quota of processor time "
+                f"{_times(self._throttled)} in {self._elapsed_s:.2f} s"
+            )
         return doubt(self._raw, _BUSY_CORES)
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _preemptions() -> int:
