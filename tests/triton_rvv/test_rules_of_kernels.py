@@ -40,6 +40,7 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     (f"{_COMMON}images.py:gray_of_rgb", {}, "x60", "load-segments"),
     (f"{_COMMON}sums.py:gemv_rows", {}, "x60", "go-down-rows"),
     (f"{_COMMON}signals.py:softmax_backward", {}, "x60", "end-rows"),
+    ("benchmarks/compiler/hand_tenth_draw.py:gc_content_windows", {}, "x60", "count-truths"),
     (f"{_COMMON}layers.py:embedding_bag", {}, "x60", "prefetch-next-turn"),
     (f"{_COMMON}kernels.py:cumsum_rows", {}, "x60", "fill-moved-lanes"),
     (f"{_COMMON}kernels.py:transpose", {}, "host", "transpose-squares"),

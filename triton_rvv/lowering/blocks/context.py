@@ -264,6 +264,10 @@ class Context:
         """What is known of a load or store; None where the pass that finds it has not run."""
         return self._kernel.accesses.get(operation)
 
+    def maker_of(self, value: Value) -> Operation | None:
+        """The operation that gives a value; None for an argument."""
+        return self._kernel.makers.get(value)
+
     def later_row_of(self, load: Operation) -> Value | None:
         """The addresses of the row that a load in a loop reads some turns later, where known."""
         return self._kernel.later_rows.get(load)

@@ -70,6 +70,7 @@ RULES: Sequence[Rule] = (
     Rule("convert-rounded", "Rounds floats that become integers by what converts them."),
     Rule("pack-transposed", "Packs a left operand that lies by column as it lies."),
     Rule("read-in-place", "Reads the right operand of a product of few rows without a copy."),
+    Rule("count-truths", "Counts true elements of a row without making numbers of them."),
     Rule("sum-numbers-once", "Keeps sums that are one number in all lanes as a scalar."),
     Rule("fill-moved-lanes", "Scans lanes without a choice: nothing changes what none is before."),
 )

@@ -24,6 +24,7 @@ from triton_rvv.lowering.loops.vector_shape import (
     vector_width,
 )
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
+from triton_rvv.lowering.reductions.counts import count_along_rows, counted
 from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order
 from triton_rvv.lowering.reductions.partial_reductions import PartialReductions
 from triton_rvv.lowering.reductions.row_reductions import reduce_along_rows
@@ -42,9 +43,14 @@ def _reduce(context: Context, operation: Operation) -> None:
         for value, source in zip(operation.results, sources, strict=True):
             context.bind(value, Squeezed(source, axis))
         return
+    truths = counted(context, operation)
+    sources = sources if truths is None else [truths]
     combination = CombineRegion(context, operation)
     with materialise.walking(context, sources):
-        results, reduction = _planned(context, operation, sources, combination)
+        if truths is None:
+            results, reduction = _planned(context, operation, sources, combination)
+        else:
+            results, reduction = _counting(context, operation)
         materialise.where_sums_fit(context, sources, reduction)
     for value, result in zip(operation.results, results, strict=True):
         scalar = VectorIndex((), integer(0), 1)
@@ -83,6 +89,14 @@ def _planned(
     if axis == len(shape) - 1:
         return results, lambda tensors: reduce_along_rows(context, tensors, *arguments)
     return results, lambda tensors: _across_rows(context, tensors, *arguments, axis)
+
+
+def _counting(context: Context, operation: Operation) -> tuple[Sequence[Tensor], _Reduction]:
+    """The same for the sum of truth values along rows."""
+    type_ = operation.result.type
+    kept = type_ if isinstance(type_, TensorType) else TensorType((1,), type_)
+    results = [context.buffer(kept)]
+    return results, lambda tensors: count_along_rows(context, tensors, results)
 
 
 def _reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:

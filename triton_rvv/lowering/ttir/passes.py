@@ -18,6 +18,7 @@ from triton_rvv.lowering.ttir.chosen_numbers import choose_results
 from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
+from triton_rvv.lowering.ttir.early_counts import count_early
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
 from triton_rvv.lowering.ttir.infer_access import infer_access, show_accesses
@@ -118,6 +119,11 @@ PASSES: Sequence[Pass] = (
         "add-late",
         add_late,
         "Adds up blocks in a loop, and their elements only behind it.",
+    ),
+    Pass(
+        "count-early",
+        count_early,
+        "Counts in a loop what is true, in place of adding to a block of numbers.",
     ),
     Pass(
         "narrow-accumulators",

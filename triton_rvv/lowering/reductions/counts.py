@@ -1,0 +1,75 @@
+"""Counts of the elements of each row for which a condition holds: `tl.sum(x > y, axis=1)`.
+
+A run's truth values are counted where they lie, a bit for each, and only counts are added up. Made
+numbers of 32 bits first, they would take as many registers as lanes need.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
+from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
+from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.loops import index_loops, loop_versioning
+from triton_rvv.lowering.loops.vector_shape import runs_together, spanning_width, vector_width
+from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.early_counts import widened_truths
+
+__all__ = ["count_along_rows", "counted"]
+
+
+@rule("count-truths", nothing)
+def counted(context: Context, operation: Operation) -> Tensor | None:
+    """The truth values that a sum along rows counts; short rows are better taken together."""
+    if operation_of_each(operation) != ("arith.addi",):
+        return None
+    truths = widened_truths(context.maker_of(operation.operands[0]))
+    if truths is None or not context.knows(truths):
+        return None
+    tensor = context.tensor(truths)
+    is_along_rows = operation.integer("axis") == len(tensor.shape) - 1
+    return tensor if is_along_rows and not spanning_width(context, [tensor]) else None
+
+
+def count_along_rows(
+    context: Context, sources: Sequence[Tensor], results: Sequence[Buffer]
+) -> None:
+    """Each row becomes the number of its elements that are true.
+
+    Args:
+        context: where the code goes.
+        sources: the one block of truth values.
+        results: the one block of integers for the counts.
+    """
+    builder, (truths,), (result,) = context.builder, sources, results
+    width, columns = vector_width(context, sources), truths.shape[-1]
+    runs = min(runs_together(context, sources), columns // width)
+    step = runs * width
+
+    def walk(version: LoopVersion) -> None:
+        for index in index_loops.positions(context, truths.shape[:-1], unrolled=False):
+            total = Variable(builder, integer(0, result.element.llvm))
+            for start, where in index_loops.steps_along(context, 0, columns, step, version):
+                starts = [builder.add(start, integer(run * width)) for run in range(runs)]
+                points = [VectorIndex(index, at, width, where) for at in starts]
+                parts = [functools.partial(_count, builder, truths, point) for point in points]
+                for count in builder.interleave(parts):
+                    total.write(builder.add(total.read(), builder.resize(count, total.read().type)))
+            place = index or (integer(0),)
+            result.write(builder, VectorIndex(place[:-1], place[-1], 1), total.read())
+
+    loop_versioning.guarded(context, sources, walk, step=step if columns > step else 0)
+
+
+def _count(builder: Builder, truths: Tensor, point: VectorIndex) -> Val:
+    """The number of true elements of a run, as i32."""
+    value = builder.cast("zext", truths.at(builder, point), "i32")
+    return builder.call("i32", f"llvm.vector.reduce.add.{type_suffix(value)}", [value])
