@@ -25,6 +25,7 @@ def rewriting(task: Task, freedoms: Sequence[Freedom]) -> str:
         return ""  # what is not tried yet may vary as it is
     covering = _named(freedoms, "covers its axis")
     staying = _named(freedoms, "fixed grid")
+    changing = _named(freedoms, "changes outputs")
     if covering:
         advice = (
             f"{covering} covers an axis: let a program take several rows, or go over the axis in a "
@@ -32,6 +33,11 @@ def rewriting(task: Task, freedoms: Sequence[Freedom]) -> str:
         )
     elif staying:
         advice = f"divide a size by {staying} in the grid"
+    elif changing:
+        advice = (
+            f"let no output depend on {changing}, as one number for each block does, and what "
+            "programs read that others write"
+        )
     elif task.listed:
         advice = "give triton.autotune entries with other values of the constants"
     else:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from kernels.captured.block_names import called, function_of, targets_of
 
-__all__ = ["data_size_names"]
+__all__ = ["data_covering_names", "data_size_names"]
 
 # Functions of Triton's language by the places and keywords of the shapes of their blocks.
 _SHAPES: dict[str, tuple[slice, tuple[str, ...]]] = {
@@ -51,6 +51,18 @@ def data_size_names(source: str) -> frozenset[str]:
     return frozenset((kernel.strides & parameters) - kernel.blocks)
 
 
+def data_covering_names(source: str) -> frozenset[str]:
+    """The parameters that are nothing but lengths of blocks, whose ends are read from the data.
+
+    Such is DEGREE in `begin + tl.arange(0, DEGREE) < end`, where `end` was loaded: the block covers
+    the longest row, and whether a smaller one does depends on the data of a launch.
+    """
+    function = function_of(source)
+    kernel = _Kernel(function)
+    parameters = {one.arg for one in [*function.args.args, *function.args.kwonlyargs]}
+    return frozenset(kernel.covering & parameters)
+
+
 class _Kernel:
     """What a kernel's names stand for.
 
@@ -80,6 +92,11 @@ class _Kernel:
         shapes = [shape for call in calls for shape in _arguments(call, _SHAPES)]
         self.blocks = self._sources(indices, self._index_names)
         self.blocks |= self._sources(shapes, _shape_names)
+        inside = {id(part) for shape in shapes for part in ast.walk(shape)}
+        elsewhere = {p.id for p in parts if isinstance(p, ast.Name) and id(p) not in inside}
+        comparisons = [part for part in parts if isinstance(part, ast.Compare)]
+        self.covering = self._sources(list(self._ends_in_data(comparisons)), _shape_names)
+        self.covering -= elsewhere
 
     def _sources(
         self, places: list[ast.expr], names_in: Callable[[ast.expr], Iterator[str]]
@@ -120,6 +137,13 @@ class _Kernel:
         for counted, factor in (product.left, product.right), (product.right, product.left):
             if self._follows(counted, "arange") or self._follows(counted, "load"):
                 yield from _factors(factor)
+
+    def _ends_in_data(self, comparisons: list[ast.Compare]) -> Iterator[ast.expr]:
+        """What `tl.arange` counts in comparisons with what was read."""
+        for one in comparisons:
+            sides = [one.left, *one.comparators]
+            if any(self._follows(side, "load") for side in sides):
+                yield from (side for side in sides if self._follows(side, "arange"))
 
     def _is_program(self, node: ast.expr) -> bool:
         """Whether an expression follows from a program's number, and from no `tl.arange`."""

@@ -10,8 +10,8 @@ from foundation.config import ParameterValue
 __all__ = ["STAGES", "Freedom", "Obstacle", "hint_freedom"]
 
 # Why a block stays, where a user can change that: it covers an axis, the program's grid does not
-# follow it, or no time was left to try other values.
-Obstacle = Literal["", "covers its axis", "fixed grid", "untried"]
+# follow it, outputs differ though the grid may follow, or no time was left to try other values.
+Obstacle = Literal["", "covers its axis", "fixed grid", "changes outputs", "untried"]
 
 STAGES = (1, 2, 3, 4)  # of a pipelined loop, or of all loops of a kernel
 

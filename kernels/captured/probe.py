@@ -18,9 +18,9 @@ from foundation.errors import UserError
 from kernels.captured.block_names import block_names, compared_names, hint_names, used_names
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.changed_memory import telling_changes
-from kernels.captured.data_sizes import data_size_names
+from kernels.captured.data_sizes import data_covering_names, data_size_names
 from kernels.captured.deployed import Deployed
-from kernels.captured.freedom import Freedom, hint_freedom
+from kernels.captured.freedom import Freedom, Obstacle, hint_freedom
 from kernels.captured.grid_rule import GridRule
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
@@ -32,6 +32,7 @@ from kernels.own.changed_inputs import Change
 __all__ = ["Probed", "probed"]
 
 _COVERS_ALL = "larger ones cover no more"
+_UNCOVERED = "smaller ones may not cover what other data need"
 _UNTRIED = "there was no time to try others: a longer --budget tries them"
 
 # Powers of two up to this many doublings below and above the deployed value.
@@ -149,6 +150,7 @@ class _Probe:
         self._hints = hint_names(deployed.function.src)
         self._blocks = block_names(deployed.function.src)
         self._data_sizes = data_size_names(deployed.function.src)
+        self._covering = data_covering_names(deployed.function.src)
         self._grid = SampledGrid(deployed, checked.given)
 
     def run(self) -> Probed:
@@ -239,23 +241,27 @@ class _Probe:
     def _block_freedom(self, name: str, value: int) -> Freedom:
         if value == 1:
             return self._freedom_of_one(name)
-        below = self._follow(name, value // 2)
+        below = name not in self._covering and self._follow(name, value // 2)
+        smaller = _UNCOVERED if name in self._covering else f"other outputs with {value // 2}"
         lowest = max(1, value >> _DOUBLINGS) if below else value
         if below and self._may_follow(name, lowest) and not self._follow(name, lowest):
             lowest = value // 2
         most = self._most(name, value)
         above = value >= most or self._follow(name, 2 * value)
         if not below and not above:
-            why = f"other outputs with {value // 2} and with {2 * value}"
-            return Freedom(name, value, (value,), why)
+            joined = "; other outputs" if name in self._covering else " and"
+            why = f"{smaller}{joined} with {2 * value}"
+            changes = name in self._blocks and self._grid.ways(self._rule, name)
+            obstacle: Obstacle = "changes outputs" if changes else ""
+            return Freedom(name, value, (value,), why, obstacle)
         doublings = _DOUBLINGS if below else int(name in self._blocks)
         highest = min(most, value << doublings) if above else value
         count = int(math.log2(highest // lowest)) + 1
         values = tuple(lowest << place for place in range(count))
         if count == 1:
-            why = f"other outputs with {value // 2}, and {_COVERS_ALL}"
+            why = f"{smaller}, and {_COVERS_ALL}"
             return Freedom(name, value, values, why, "covers its axis")
-        what = "" if below else f"other outputs with {value // 2}; "
+        what = "" if below else f"{smaller}; "
         return Freedom(name, value, values, what + self._grid_text(name))
 
     def _freedom_of_one(self, name: str) -> Freedom:

@@ -250,6 +250,15 @@ def shared_out_kernel(x, out, rows, columns, BLOCK: tl.constexpr, STAGES: tl.con
 
 
 @triton.jit
+def row_totals_kernel(offsets, x, out, rows, LONGEST: tl.constexpr):
+    """Of rows whose lengths the data tell."""
+    row = tl.program_id(0)
+    at = tl.load(offsets + row) + tl.arange(0, LONGEST)
+    values = tl.load(x + at, mask=at < tl.load(offsets + row + 1), other=0.0)
+    tl.store(out + row, tl.sum(values, 0))
+
+
+@triton.jit
 def copy_kernel(x, out, n, BLOCK: tl.constexpr):
     places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + places, tl.load(x + places, mask=places < n), mask=places < n)

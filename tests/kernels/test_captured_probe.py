@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import captured_kernels as kernels
 import torch
 from captured_launches import add, freedom, launch, matmul, memory_of, normal, probe, softmax
 
+from engine.programs.rewriting import rewriting
 from foundation.gpu_limits import GpuLimits
 from kernels.captured.block_names import program_axes
 from kernels.captured.block_rule import BlockRule
@@ -15,6 +18,7 @@ from kernels.captured.freedom_text import freedom_texts
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.probe import probed
 from kernels.captured.space import captured_space
+from kernels.captured.task import Task
 from launchers.arguments import Described
 from triton_rvv.launches.grid_text import followed
 
@@ -112,6 +116,8 @@ def test_a_block_that_sizes_scratch_stays() -> None:
     block = freedom(probe(deployed, memory_of(x=normal(1000), parts=torch.zeros(4))), "BLOCK")
     assert block.values == (256,)
     assert block.why == "other outputs with 128 and with 512"
+    task = cast(Task, SimpleNamespace(listed=(), launched_at=""))
+    assert rewriting(task, [block]).startswith("let no output depend on BLOCK=256, as one number")
 
 
 def test_two_blocks_that_share_an_axis() -> None:
@@ -141,6 +147,16 @@ def test_a_grid_of_programs_that_share_the_work_stays() -> None:
         space = captured_space(found, {}, (), limits)
         assert [parameter.name for parameter in space.parameters] == names
         assert [*space.default] == names
+
+
+def test_a_block_that_covers_what_the_data_say_does_not_shrink() -> None:
+    """Though shorter ones cover the rows of this launch."""
+    deployed = launch(kernels.row_totals_kernel, 4, {"LONGEST": 16}, rows=4)
+    offsets = torch.tensor([0, 3, 5, 9, 10], dtype=torch.int32)
+    memory = memory_of(offsets=offsets, x=normal(10), out=torch.zeros(4))
+    longest = freedom(probe(deployed, memory), "LONGEST")
+    assert longest.values == (16,)
+    assert longest.why.startswith("smaller ones may not cover what other data need, and ")
 
 
 def test_a_small_block_tells_sizes_apart_that_give_as_many_large_ones() -> None:

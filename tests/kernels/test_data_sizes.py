@@ -7,7 +7,7 @@ import pytest
 import torch
 from captured_launches import freedom, launch, memory_of, normal, probe
 
-from kernels.captured.data_sizes import data_size_names
+from kernels.captured.data_sizes import data_covering_names, data_size_names
 from kernels.captured.freedom import Freedom
 from kernels.captured.freedom_text import freedom_texts
 
@@ -113,3 +113,21 @@ def test_constants_that_stay_for_one_reason_are_told_together() -> None:
         "MODE=1 stays: it is only compared, as modes and sizes are",
         "ROW=4 stays: other outputs with 2 and with 8",
     ]
+
+
+ROWS = """
+def rows(offsets, data, out, columns, BLOCK: tl.constexpr, LONGEST: tl.constexpr, C: tl.constexpr):
+    row = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    begin, end = tl.load(offsets + row), tl.load(offsets + row + 1)
+    at = begin[:, None] + tl.arange(0, LONGEST)[None, :]
+    values = tl.load(data + at, mask=at < end[:, None])
+    column = tl.arange(0, C)
+    values += tl.sum(tl.load(data + column, mask=column < columns))
+    tl.store(out + row, tl.sum(values, 1))
+"""
+
+
+def test_a_block_whose_end_is_read_from_the_data_is_told_from_those_of_sizes() -> None:
+    assert data_covering_names(ROWS) == {"LONGEST"}
+    in_turns = ROWS.replace("values +=", "for _ in range(0, columns, LONGEST): values +=")
+    assert data_covering_names(in_turns) == frozenset()

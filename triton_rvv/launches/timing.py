@@ -197,11 +197,19 @@ def first_launch(timer: Timer, *, is_compiled: bool) -> Iterator[list[Any]]:
 
     Compiling it takes longer than running it, so only a launch of a compiled kernel can be timed
     as a whole. Yields a list that holds two marks afterwards, if the launch was of a compiled
-    kernel or went through Triton's hooks.
+    kernel, or told the kernel's own time, or went through Triton's hooks.
     """
     from triton import knobs
 
     marks: list[Any] = []
+    if timer.clock == "host" and not is_compiled:
+        kernel_clock.begin()
+        try:
+            yield marks
+        finally:
+            kernel_s = kernel_clock.end()
+        marks += [] if kernel_s is None else [0.0, kernel_s]
+        return
     if is_compiled and timer.clock:
         marks.append(_now(timer))
         yield marks

@@ -18,7 +18,7 @@ from triton_rvv.runtime.host_loader import load_object
 from triton_rvv.runtime.host_overlaps import OverlapCheck
 from triton_rvv.runtime.host_scratch import raise_out_of_memory
 from triton_rvv.runtime.kernel_clock import OF_THREAD as kernel_times
-from triton_rvv.runtime.workers import has_large_stack, num_threads, run_on_workers
+from triton_rvv.runtime.workers import has_large_stack, num_threads, run_on_workers, start_threads
 
 __all__ = ["HostLauncher"]
 
@@ -129,6 +129,7 @@ class HostLauncher:
         if kernel_times.spent_s is None:
             self._run(kernel, pack(*slots), grid)
         else:
+            start_threads()
             began_s = time.perf_counter()
             self._run(kernel, pack(*slots), grid)
             kernel_times.spent_s += time.perf_counter() - began_s
