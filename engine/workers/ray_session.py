@@ -21,6 +21,7 @@ from pathlib import Path
 import ray
 from ray._private import ray_constants, services
 from ray._private.node import Node
+from ray.job_config import JobConfig
 
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.machine import check_can_work
@@ -182,6 +183,15 @@ def _own_sigterm() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
+def _elsewhere() -> JobConfig:
+    """A job whose workers do not look for modules in the current folder.
+
+    A user's folder called kernels there would hide this program's own from them, as it does not in
+    a command. Ray leaves the folder out for jobs of its client, whose folder is on another machine.
+    """
+    return JobConfig(_client_job=True)
+
+
 def _nothing(*args: object, **options: object) -> None:
     """Takes the place of what is not to be started."""
 
@@ -201,6 +211,7 @@ def _start(cpus: int, folder: Path) -> None:
             num_cpus=cpus,
             object_store_memory=_OBJECT_STORE_BYTES,
             include_dashboard=False,
+            job_config=_elsewhere(),
             log_to_driver=False,
             logging_level="ERROR",
             _temp_dir=str(folder / _RAYS_FOLDER),  # Ray opens this one to all users
@@ -229,7 +240,9 @@ def _check_answers(address: str) -> None:
 
 def _join(address: str) -> None:
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
+        ray.init(
+            address=address, job_config=_elsewhere(), log_to_driver=False, logging_level="ERROR"
+        )
     except (ConnectionError, RuntimeError) as error:
         raise UserError(
             f"the Ray cluster at {address} does not accept this program: "

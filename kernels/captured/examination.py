@@ -110,7 +110,9 @@ class Examiner:
     ) -> None:
         self._capture, self._begun = capture, begun
         how = [WIDE] if widens else []
-        self._command = [sys.executable, "-m", "kernels.captured.examining", *how, str(capture)]
+        # A folder called kernels in the current one would hide this program's own, but for -P.
+        module = ["-P", "-m", "kernels.captured.examining"]
+        self._command = [sys.executable, *module, *how, str(capture)]
         self._idle: list[subprocess.Popen[str]] = []
 
     def __enter__(self) -> Examiner:

@@ -181,3 +181,9 @@ def test_a_slow_start_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked.clear()
     with ray_session_module._patient(), pytest.raises(RuntimeError, match="no node yet"):
         services.get_node("address", "id")
+
+
+def test_workers_do_not_look_for_modules_in_the_current_folder() -> None:
+    """A user's folder called kernels there would hide this program's."""
+    job = ray._private.worker.global_worker.core_worker.get_job_config()
+    assert str(Path.cwd()) not in job.py_driver_sys_path
