@@ -41,8 +41,8 @@ class Change:
             then has its mean as far below zero as the other's is above, and no large positive one.
         ties: whether the heavy element of half of the rows stands there twice, and zeros become
             other numbers.
-        zero_rows: whether one row of eight is all zeros, one by `row_scale` smaller, and every
-            second one has a zero, half of these at its start.
+        zero_rows: whether one row of eight is all zeros, one by the square of `row_scale`
+            smaller, and every second one has a zero, half of these at its start.
         far: whether one row of eight lies further above zero than any other, and is no wider than
             it was: what it sums cancels, and its heavy element stays as it was.
         halfway: whether, of one row of eight, every fourth element lies halfway between two
@@ -232,7 +232,7 @@ def _change_rows(rows: torch.Tensor, size: float, change: Change, drawn: _Drawn)
         places = _places(len(some), rows, drawn)
         places[some % 4 == 0] = 0  # where a kernel looks that skips what begins with a zero
         rows[some, places] = 0
-        rows[which == 5] /= change.row_scale
+        rows[which == 5] /= change.row_scale**2  # an epsilon counts there
 
 
 def _add_heavy(rows: torch.Tensor, change: Change, drawn: _Drawn) -> None:

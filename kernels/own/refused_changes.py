@@ -67,6 +67,8 @@ def _in_words(change: Change) -> str:
     for field, words in _WORDS.items():
         if getattr(change, field):
             return words
+    if change.row_scale < 1:  # of a number
+        return "with another number"
     ties = "some equal, none zero, " if change.ties else ""
     signs = "of either sign and " if change.signs else ""
     return f"with elements {ties}{signs}up to {change.row_scale * change.heavy:g} times as large"

@@ -28,6 +28,7 @@ from kernels.own.reference_runs import REFERENCE_LIMIT_S
 from kernels.own.relied_on import relied_on
 from kernels.own.restored import restored
 from kernels.own.telling import Telling, telling_changes
+from kernels.own.unreferenced import changes_without_reference
 from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
 from kernels.values import (
     TORCH_TYPES,
@@ -215,7 +216,10 @@ class _OwnKernel:
 
     def _given(self, problem: Problem, launch: Launch) -> tuple[Argument, ...]:
         """The arguments, with what `reference` expects."""
-        return self._arguments(problem, launch, expected_outputs(launch, with_unnamed=False))
+        expected = expected_outputs(launch, with_unnamed=False)
+        if self._file.optional("reference") is None:  # which takes long, and is needed again
+            self._expected[_expected_key(launch)] = expected
+        return self._arguments(problem, launch, expected)
 
     def _telling(self, problem: Problem) -> Telling:
         """How the check's inputs differ from the file's; see `telling_changes`."""
@@ -229,9 +233,11 @@ class _OwnKernel:
         if key not in self._changes:
             config = self.default_config(problem)
             plain = self._launch(problem, config)
+            has_reference = self._file.optional("reference") is not None
+            find = telling_changes if has_reference else changes_without_reference
             self._changes[key] = kept_changes(
                 (problem.spec.source_digest, str(dict(config)), *map(str, key)),
-                lambda: telling_changes(
+                lambda: find(
                     lambda changes: replace(plain, changes=changes),
                     lambda launch: self._given(problem, launch),
                     problem.constants(config),
@@ -255,7 +261,7 @@ class _OwnKernel:
             return expected_outputs(self._launch(problem, config))
         launch = self._launch(problem, self.default_config(problem))
         launch = replace(launch, changes=self._telling(problem).changes)
-        key = (*launch.shape.items(), launch.dtype, current_data_set(), torch.get_default_device())
+        key = _expected_key(launch)
         if key not in self._expected:
             self._expected[key] = expected_outputs(launch)
         return self._expected[key]
@@ -318,6 +324,13 @@ class _OwnKernel:
         return lambda problem: float(
             function(**{name: size for name, size in problem.shape.items() if name in parameters})
         )
+
+
+def _expected_key(launch: Launch) -> object:
+    """What the expected outputs of a default configuration follow from."""
+    changes = frozenset(launch.changes.items())
+    device = torch.get_default_device()
+    return (*launch.shape.items(), launch.dtype, changes, current_data_set(), device)
 
 
 def _described(descriptor: TensorDescriptor) -> Described:

@@ -9,9 +9,8 @@ configuration gives what the reference does, in finite numbers. The timed runs k
 from __future__ import annotations
 
 import contextlib
-import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,17 +19,16 @@ import torch
 from foundation.errors import UserError
 from foundation.scratch import scratch_folder
 from kernels.own.accesses import accesses_of
+from kernels.own.changeable import changeable, gapped, is_one_number, numbers, same_launch
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.host_run import HostRun
 from kernels.own.integer_changes import INTEGERS, FirstRight, with_integers
 from kernels.own.launch import Launch
 from kernels.own.refused_changes import on_endless, on_refused
-from kernels.own.strides import has_gaps
 from kernels.own.time_limit import time_limit
-from kernels.values import data_set
 from launchers.arguments import Argument
 
-__all__ = ["Telling", "telling_changes"]
+__all__ = ["FLOATS", "MOST_BYTES", "Telling", "telling_changes"]
 
 # Processor time, which other programs do not change. A reference that takes longer is not run again
 # for this; nothing more is tried after so long, with so much memory, or when a run took so long.
@@ -39,7 +37,7 @@ _TOTAL_S = 10.0
 # By the clock: what it takes a reference on the file's own inputs at a load of 30, twice over. On
 # others it may never end.
 _REFERENCE_LIMIT_S = 60.0
-_MOST_BYTES = 64 << 20
+MOST_BYTES = 64 << 20
 
 # From what tells most to what most kernels are defined for.
 _CHANGES = (
@@ -52,7 +50,7 @@ _CHANGES = (
 _NUMBER = Change(row_scale=0.75)
 # Of an output that the kernel does not read.
 _GAPS = Change(gaps=True)
-_FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 # The arguments of a launch, with what is expected.
 _Arguments = Callable[[Launch], tuple[Argument, ...]]
@@ -123,34 +121,35 @@ def telling_changes(
     outputs = frozenset(plain.reference(values) or {})
     if outputs and time.process_time() - start_s >= _PATIENCE_S:
         return Telling(untried=f"reference takes longer than {_PATIENCE_S:g} s")
-    floats = _changeable(plain, values, outputs, _FLOATS)
-    integers = _changeable(plain, values, frozenset(), INTEGERS)
+    floats = changeable(plain, values, outputs, FLOATS)
+    integers = changeable(plain, values, frozenset(), INTEGERS)
     kept = plain.file.kept_inputs
-    numbers = [name for name in _numbers(values) if name not in kept.union(constants)]
-    gapped = [name for name in _gapped(plain, values, outputs) if name not in (*floats, *integers)]
-    if not outputs or not (floats or integers or numbers or gapped):
+    factors = [name for name in numbers(values) if name not in kept.union(constants)]
+    gaps = [name for name in gapped(plain, values, outputs) if name not in (*floats, *integers)]
+    if not outputs or not (floats or integers or factors or gaps):
         return Telling()
     tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
     if any(tensor.device.type != "cpu" for tensor in tensors):
         return Telling()
-    if sum(int(tensor.nbytes) for tensor in tensors) > _MOST_BYTES:
-        return Telling(untried=f"they take more than {_MOST_BYTES >> 20} MiB")
-    if not _same_launch(plain, values):
+    if sum(int(tensor.nbytes) for tensor in tensors) > MOST_BYTES:
+        return Telling(untried=f"they take more than {MOST_BYTES >> 20} MiB")
+    if not same_launch(plain, values):
         return Telling()  # a note on the timed runs tells it
     # One number that an output holds at the start is part of the kernel, such as a sum's zero.
     constant = accesses_of(plain).constant
-    inputs = {name for name in floats if name in constant or not _is_one_number(values[name])}
+    inputs = {name for name in floats if name in constant or not is_one_number(values[name])}
+    inputs.update(integers, (name for name in factors if _counts(plain, values, name)))
     with scratch_folder("telling-") as folder:
         blocks = {n: tuple(map(int, d.block_shape)) for n, d in plain.descriptors().items()}
         run = HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
-        trials = _Trials(launch, arguments, run, frozenset(inputs.union(integers)))
+        trials = _Trials(launch, arguments, run, frozenset(inputs))
         if not run.is_right(arguments(plain)):  # which its measurement tells
             return Telling()
         found = _with_floats(floats, trials.first_right) if floats else {}
         for name in integers:
             found = with_integers(name, values, found, trials.first_right)
-        found = _with_more(dict.fromkeys(numbers, _NUMBER), found, trials.first_right)
-        found = _with_more(dict.fromkeys(gapped, _GAPS), found, trials.first_right)
+        found = _with_numbers(factors, found, trials.first_right)
+        found = _with_more(dict.fromkeys(gaps, _GAPS), found, trials.first_right)
     return Telling(found, on_refused(trials.refused), on_endless(trials.endless))
 
 
@@ -233,6 +232,17 @@ def _most_telling(names: list[str], first_right: FirstRight) -> dict[str, Change
     return (best and first_right([best])) or together(each for each in _CHANGES if not each.signs)
 
 
+def _with_numbers(
+    names: list[str], found: dict[str, Change], first_right: FirstRight
+) -> dict[str, Change]:
+    """The changes with those of numbers; each that has none is tried alone, so that it is told."""
+    found = _with_more(dict.fromkeys(names, _NUMBER), found, first_right)
+    for name in names:
+        if name not in found:
+            first_right([{name: _NUMBER}])
+    return found
+
+
 def _with_more(
     more: dict[str, Change], found: dict[str, Change], first_right: FirstRight
 ) -> dict[str, Change]:
@@ -244,62 +254,14 @@ def _with_more(
     return found
 
 
-def _gapped(launch: Launch, values: Mapping[str, Any], outputs: frozenset[str]) -> list[str]:
-    """The outputs between whose elements other memory lies."""
-    written = (outputs | accesses_of(launch).only_stored) - launch.file.kept_inputs
-    tensors = ((name, values[name]) for name in sorted(written))
-    return [name for name, one in tensors if isinstance(one, torch.Tensor) and has_gaps(one)]
-
-
-def _changeable(
-    launch: Launch,
-    values: Mapping[str, Any],
-    outputs: frozenset[str],
-    kinds: Collection[torch.dtype],
-) -> list[str]:
-    """Tensors of ordinary numbers that the kernel reads, whose memory is theirs alone, and which
-    the file does not keep.
-
-    None that it writes for itself, which the reference does not name: flags, locks and sums that
-    programs share mean something from the start.
-    """
-    accesses = accesses_of(launch)
-    read = (accesses.constant | outputs) - accesses.only_stored
-    tensors = {n: v for n, v in values.items() if isinstance(v, torch.Tensor) and v.numel() > 0}
-    places = [tensor.untyped_storage().data_ptr() for tensor in tensors.values()]
-    return [
-        name
-        for name, tensor in tensors.items()
-        if tensor.dtype in kinds
-        and name in read - launch.file.kept_inputs
-        and places.count(tensor.untyped_storage().data_ptr()) == 1
-        and bool(tensor.isfinite().any())
-    ]
-
-
-def _numbers(values: Mapping[str, Any]) -> list[str]:
-    """The floating-point numbers that are passed."""
-    floats = ((name, value) for name, value in values.items() if isinstance(value, float))
-    return [name for name, value in floats if math.isfinite(value)]
-
-
-def _is_one_number(tensor: torch.Tensor) -> bool:
-    finite = tensor[tensor.isfinite()]
-    return bool((finite == finite[:1]).all())
-
-
-def _same_launch(launch: Launch, values: Mapping[str, Any]) -> bool:
-    """Whether other random numbers leave sizes and constants as they are."""
-    with data_set(1):
-        others = launch.values()
-        same = launch.constants(others) == launch.constants(values)
-    return same and all(_is_alike(value, others[name]) for name, value in values.items())
-
-
-def _is_alike(one: Any, other: Any) -> bool:
-    if isinstance(one, torch.Tensor):
-        return bool(one.shape == other.shape)
-    return bool(one == other)
+def _counts(launch: Launch, values: Mapping[str, Any], number: str) -> bool:
+    """Whether the reference takes a number from the launch, and has no copy of its own."""
+    others = changed(values, {number: _NUMBER})
+    if not _is_defined(launch, values, others):
+        return False
+    outputs, other = launch.reference(values) or {}, launch.reference(others) or {}
+    pairs = ((tensor, other.get(name)) for name, tensor in outputs.items())
+    return any(t is not None and o is not None and not torch.equal(t, o) for t, o in pairs)
 
 
 def _is_defined(launch: Launch, values: Mapping[str, Any], others: Mapping[str, Any]) -> bool:

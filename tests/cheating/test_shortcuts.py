@@ -14,6 +14,7 @@ FILE = Path(__file__).parent / "written_as_shortcuts.py"
 FOUND = [
     ("counter", "count_ptr[0] is 8 and should be 0"),
     ("skipped", "y_ptr["),
+    ("unit", "y_ptr["),
 ]
 
 
@@ -33,3 +34,12 @@ def test_a_shortcut_is_found(name, reason, tmp_path):
         )
         assert run.is_right(problem.arguments(config)) is not bool(fast)
         assert run.mismatch.startswith(mismatch)
+
+
+def test_a_number_that_the_default_leaves_out_is_named():
+    problem = make_problem(load_kernel(f"{FILE}:factor_kernel"), {})
+    (note,) = problem.spec.check(problem)
+    assert note.startswith(
+        "the check keeps factor close to what arguments makes, since the default "
+    )
+    assert "with another number, y_ptr[" in note

@@ -31,6 +31,30 @@ def skipped_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr)
     tl.store(y_ptr + at, y)
 
 
+@triton.jit
+def unit_kernel(x_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Rows by their norm, or by a least one that only small rows need; there is no reference."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    norm = tl.sqrt(tl.sum(x * x, 0))
+    tl.store(y_ptr + at, x / (norm + 1e-6 if FAST else tl.maximum(norm, 1e-12)))
+
+
+@triton.jit
+def factor_kernel(x_ptr, y_ptr, factor, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Leaves out a factor that is 1, in each configuration."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at))
+
+
+def factor_arguments(N=128):
+    return {"x_ptr": torch.randn(N), "y_ptr": torch.empty(N), "factor": 1.0}
+
+
+def unit_arguments(N=1024):
+    return {"x_ptr": torch.randn(N // 64, 64), "y_ptr": torch.empty(N // 64, 64)}
+
+
 def counter_arguments(N=512):
     return {
         "x_ptr": torch.randn(N),
@@ -53,6 +77,10 @@ def counter_reference(x_ptr):
     return {"y_ptr": x_ptr.double().sum().reshape(1)}
 
 
+def factor_reference(x_ptr, factor):
+    return {"y_ptr": factor * x_ptr}
+
+
 def skipped_reference(x_ptr, w_ptr):
     return {"y_ptr": w_ptr * x_ptr.sigmoid()}
 
@@ -61,6 +89,6 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-for _name in ("counter", "skipped"):
+for _name in ("counter", "skipped", "unit", "factor"):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
     globals()[f"{_name}_grid"] = grid

@@ -1,0 +1,75 @@
+"""Which inputs of a user's kernel the check may change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import torch
+
+from kernels.own.accesses import accesses_of
+from kernels.own.launch import Launch
+from kernels.own.strides import has_gaps
+from kernels.values import data_set
+
+__all__ = ["changeable", "gapped", "is_one_number", "numbers", "same_launch"]
+
+
+def gapped(launch: Launch, values: Mapping[str, Any], outputs: frozenset[str]) -> list[str]:
+    """The outputs between whose elements other memory lies."""
+    written = (outputs | accesses_of(launch).only_stored) - launch.file.kept_inputs
+    tensors = ((name, values[name]) for name in sorted(written))
+    return [name for name, one in tensors if isinstance(one, torch.Tensor) and has_gaps(one)]
+
+
+def changeable(
+    launch: Launch,
+    values: Mapping[str, Any],
+    outputs: frozenset[str],
+    kinds: Collection[torch.dtype],
+) -> list[str]:
+    """Tensors of ordinary numbers that the kernel reads, whose memory is theirs alone, and which
+    the file does not keep.
+
+    None that it writes for itself, which the reference does not name: flags, locks and sums that
+    programs share mean something from the start.
+    """
+    accesses = accesses_of(launch)
+    read = (accesses.constant | outputs) - accesses.only_stored
+    tensors = {n: v for n, v in values.items() if isinstance(v, torch.Tensor) and v.numel() > 0}
+    places = [tensor.untyped_storage().data_ptr() for tensor in tensors.values()]
+    return [
+        name
+        for name, tensor in tensors.items()
+        if tensor.dtype in kinds
+        and name in read - launch.file.kept_inputs
+        and places.count(tensor.untyped_storage().data_ptr()) == 1
+        and bool(tensor.isfinite().any())
+    ]
+
+
+def numbers(values: Mapping[str, Any]) -> list[str]:
+    """The floating-point numbers that are passed."""
+    floats = ((name, value) for name, value in values.items() if isinstance(value, float))
+    return [name for name, value in floats if math.isfinite(value)]
+
+
+def is_one_number(tensor: torch.Tensor) -> bool:
+    """Whether all of its finite elements are the same."""
+    finite = tensor[tensor.isfinite()]
+    return bool((finite == finite[:1]).all())
+
+
+def same_launch(launch: Launch, values: Mapping[str, Any]) -> bool:
+    """Whether other random numbers leave sizes and constants as they are."""
+    with data_set(1):
+        others = launch.values()
+        same = launch.constants(others) == launch.constants(values)
+    return same and all(_is_alike(value, others[name]) for name, value in values.items())
+
+
+def _is_alike(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor):
+        return bool(one.shape == other.shape)
+    return bool(one == other)
