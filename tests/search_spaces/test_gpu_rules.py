@@ -37,6 +37,13 @@ def test_there_are_recorded_spaces(spaces: Spaces) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_replay_finds_what_todays_space_proposes(spaces: Spaces, name: str) -> None:
+    recorded, space = spaces[name]
+    assert space.default is not None
+    assert {next(space.valid_configs()), space.default} <= recorded.table.keys()
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_no_rule_forbids_one_of_the_best_percent(spaces: Spaces, name: str) -> None:
     recorded, space = spaces[name]
     rules = {rule.name: rule for rule in (*space.constraints, *space.guesses)}
