@@ -155,3 +155,43 @@ def test_periods_longer_than_runs(run: KernelRunner, first: int) -> None:
         planes_in_turn_kernel, grid=(n * k // size,), vlen_bits=128,
         x_ptr=x, y_ptr=Expected(y), n=n, first=first, K=k, N=size,
     )  # fmt: skip
+
+
+@triton.jit
+def table_kernel(x_ptr, table_ptr, y_ptr, base, n, K: tl.constexpr, N: tl.constexpr):
+    """Each row of some has its own line of a table, which its neighbours repeat."""
+    row, column = tl.program_id(0), base + tl.arange(0, N)
+    mask = column < n
+    factor = tl.load(table_ptr + row % K * K + column % K)
+    x = tl.load(x_ptr + row * n + column, mask=mask)
+    tl.store(y_ptr + row * n + column, x * factor, mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("k", "dtype", "base"),
+    [(8, np.uint8, 0), (4, np.int64, 0), (8, np.float32, 0), (2, np.int16, 8), (8, np.uint8, 3)],
+)
+def test_a_small_table_is_read_again_and_again(
+    run: KernelRunner, k: int, dtype: type[np.generic], base: int
+) -> None:
+    """Also where the first neighbour is not the table's first."""
+    random, rows, columns = np.random.default_rng(7), 5, 119
+    x = random.integers(0, 9, (rows, columns)).astype(dtype)
+    table = random.integers(0, 9, (k, k)).astype(dtype)
+    y = (x * np.tile(table, (rows, columns))[:rows, :columns]).astype(dtype)
+    start = np.zeros_like(x)
+    y[:, :base] = 0
+    run(
+        table_kernel, grid=(rows,), x_ptr=x, table_ptr=table, y_ptr=Expected(y, start=start),
+        base=base, n=columns, K=k, N=128,
+    )  # fmt: skip
+
+
+def test_no_element_of_a_small_table_is_gathered() -> None:
+    types = dict.fromkeys(("x_ptr", "table_ptr", "y_ptr"), "*i8") | {"base": "i32", "n": "i32"}
+    known = {"base": 0, "n": 128}
+    made = compile_kernel(
+        table_kernel, types, {"K": 8, "N": 128}, RVVTarget.named("x60"), known=known, grid=(5, 1, 1)
+    )
+    assert {each.name: each.count for each in made.passes}["load-periods"] == 1
+    assert "vlux" not in made.assembly

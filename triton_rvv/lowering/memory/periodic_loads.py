@@ -16,6 +16,9 @@ from triton_rvv.lowering.llvm.vp_memory import load_first
 
 __all__ = ["periodic_run"]
 
+# Of RVV's elements.
+_WIDEST_BITS = 64
+
 
 @rule("load-periods", nothing)
 def periodic_run(builder: Builder, pointers: Affine, point: VectorIndex) -> Val | None:
@@ -26,8 +29,12 @@ def periodic_run(builder: Builder, pointers: Affine, point: VectorIndex) -> Val 
     last = pointers.components[-1]
     if not last.digits or pointers.extra is not None or last.listed or not point.version.linear:
         return None
-    offsets = _offsets(builder, last, pointers.index_type)
-    if offsets is None or point.width < 2 * len(offsets):
+    to_next, offsets = _offsets(builder, last, pointers.index_type)
+    if point.width < 2 * len(offsets):
+        return None
+    if to_next.constant == 0 and [each.constant for each in offsets] == [*range(len(offsets))]:
+        return _again_and_again(builder, pointers, point, len(offsets))
+    if to_next.constant != 1:
         return None
     element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
     type_ = vector_type(element, point.width // len(offsets))
@@ -43,6 +50,22 @@ def periodic_run(builder: Builder, pointers: Affine, point: VectorIndex) -> Val 
     return in_turn(builder, [lines[offset.ref] for offset in offsets])
 
 
+def _again_and_again(
+    builder: Builder, pointers: Affine, point: VectorIndex, period: int
+) -> Val | None:
+    """Neighbours that a run repeats from its start to its end, such as one row of a small table."""
+    if point.lanes is not None:
+        return None
+    element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
+    row = builder.load(vector_type(element, period), pointers.row_base(builder, point), size_bytes)
+    bits = 8 * size_bytes * period
+    if bits > _WIDEST_BITS or element == "ptr":
+        return builder.shuffle(row, [*range(period)] * (point.width // period))
+    whole = builder.reinterpret(row, f"<1 x i{bits}>")
+    repeated = builder.shuffle(whole, [0] * (point.width // period))
+    return builder.reinterpret(repeated, vector_type(element, point.width))
+
+
 def _line(
     builder: Builder, type_: str, address: Val, point: VectorIndex, place: int, align: int
 ) -> Val:
@@ -56,10 +79,10 @@ def _line(
     return load_first(builder, address, count, zeros, align, point.clears)
 
 
-def _offsets(builder: Builder, part: Component, index_type: str) -> Sequence[Val] | None:
-    """How far each of so many neighbours as the period lies from the first of them, in elements.
+def _offsets(builder: Builder, part: Component, index_type: str) -> tuple[Val, Sequence[Val]]:
+    """From one of so many neighbours as the period to the same one of the next, in elements.
 
-    None unless the same neighbour of the next ones lies one element further on.
+    And how far each of them lies from the first.
     """
     period = max(digits.period for digits, _ in part.digits)
     stride = part.linear_stride(builder, index_type)
@@ -70,4 +93,4 @@ def _offsets(builder: Builder, part: Component, index_type: str) -> Sequence[Val
         scaled = [builder.mul(scale, place) for place in places]
         to_next = builder.add(to_next, scaled.pop())
         offsets = [builder.add(*pair) for pair in zip(offsets, scaled, strict=True)]
-    return offsets if to_next.constant == 1 else None
+    return to_next, offsets
