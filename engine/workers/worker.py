@@ -272,6 +272,8 @@ class Worker:
         except OutOfMemoryError as error:
             raise WorkerOutOfMemory("the machine's memory ran out") from error
         except RayActorError as error:
-            raise WorkerDied(str(error).splitlines()[0]) from error
+            lines = str(error).splitlines()
+            # Behind the first, a process that could not begin has a traceback, whose last says why.
+            raise WorkerDied(lines[-1 if error.actor_init_failed else 0]) from error
         except RayTaskError as error:
             raise error.cause from error

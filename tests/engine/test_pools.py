@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import ray
 from fakes import FakeBoard, FakeBuilder
-from ray.exceptions import OutOfMemoryError
+from ray.exceptions import OutOfMemoryError, RayActorError
 
 from engine.arguments.options import jobs_advice
 from engine.workers import builders, worker
@@ -161,6 +161,17 @@ def test_a_worker_that_never_starts_is_one_sentence(tmp_path: Path) -> None:
             pool.measure(artifact(time_ms=3), 1, 10)
     finally:
         pool.close()
+
+
+def test_a_worker_that_cannot_begin_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = "The actor died because of an error raised in its creation task\n  ...\nImportError: no"
+
+    def get(*arguments: object, **options: object) -> None:
+        raise RayActorError(error_msg=lines, actor_init_failed=True)
+
+    monkeypatch.setattr(ray, "get", get)
+    with pytest.raises(worker.WorkerDied, match=r"^ImportError: no$"):
+        worker.Worker._get(None, 1.0)
 
 
 def test_a_full_disk_is_named_where_no_worker_starts(tmp_path: Path, monkeypatch) -> None:
