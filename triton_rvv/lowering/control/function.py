@@ -151,7 +151,7 @@ def lower_module(
     Raises:
         CompileError: where the kernel uses what is not supported.
     """
-    kernel = Kernel(module, target, disjoint_arguments, values, grid)
+    kernel = Kernel(module, target, disjoint_arguments, values)
     every_pass = [each.name for each in PASSES]
     passes = run_passes(kernel, watch, every_pass if watches_accesses else skipped_passes)
     choices = Choices(skipped_passes, is_watched=watch is not None)

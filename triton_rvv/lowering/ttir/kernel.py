@@ -26,7 +26,6 @@ class Kernel:
         target: what code is made for.
         arguments_are_disjoint: whether different pointer arguments lead to different memory.
         values: for each argument its value, where that is the same in every run.
-        grid: programs along x, y and z, where they are the same in every run.
 
     Attributes:
         accesses: what is known of loads and stores of blocks; see `infer_access`.
@@ -39,11 +38,9 @@ class Kernel:
         target: Target,
         arguments_are_disjoint: bool,
         values: Sequence[int | None] = (),
-        grid: Sequence[int] | None = None,
     ) -> None:
         self.module = module
         self.target = target
-        self.grid = grid
         self._values = values
         self.arguments_are_disjoint = arguments_are_disjoint
         self._apart: list[tuple[Value, Value]] = []

@@ -4,8 +4,9 @@
     found = load(table + places)
 
 Instructions that gather and scatter take offsets in bytes without a sign, and the shorter these
-are, the more of them fit a register. Of numbers that may be negative nothing is known: a pointer
-may point to the middle of an array.
+are, the more of them fit a register. To cut longer ones costs what is saved, but a shift cuts too,
+and what was widened need not be. Of numbers that may be negative nothing is known: a pointer may
+point to the middle of an array.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ __all__ = ["OFFSET_BITS", "mark_short_offsets"]
 
 # In how many bits the offsets of an addition to pointers fit, in bytes and without a sign.
 OFFSET_BITS = "triton_rvv.offset_bits"
-_WIDTHS = (8, 16, 32)
+_WIDTHS = (8, 16)
+_WIDENED = ("arith.extsi", "arith.extui")
+_CUT_BY_THEMSELVES = ("arith.shrsi", "arith.shrui", *_WIDENED)
 
 
 def mark_short_offsets(kernel: Kernel) -> int:
@@ -31,7 +34,7 @@ def mark_short_offsets(kernel: Kernel) -> int:
     for function in kernel.functions.values() if sums else ():
         ranges = ranges_of_blocks(function, _known_numbers(kernel, function))
         for operation in function.walk():
-            if operation in sums and operation.name == "tt.addptr":
+            if operation in sums and _is_short_for_free(operation, kernel):
                 bits = _bits(operation, ranges.get(operation.operands[1]))
                 if bits is not None:
                     operation.attributes[OFFSET_BITS] = bits
@@ -45,8 +48,19 @@ def _gathers(kernel: Kernel) -> Iterator[Operation]:
             yield operation
 
 
+def _is_short_for_free(operation: Operation, kernel: Kernel) -> bool:
+    """Whether it adds offsets to pointers that are shorter, or become so on the way."""
+    if operation.name != "tt.addptr":
+        return False
+    maker = kernel.makers.get(operation.operands[1])
+    if maker is None or maker.name != "arith.andi":
+        return maker is not None and maker.name in _CUT_BY_THEMSELVES
+    parts = [kernel.makers.get(operand) for operand in maker.operands]
+    return any(part is not None and part.name in _WIDENED for part in parts)
+
+
 def _known_numbers(kernel: Kernel, function: Operation) -> dict[Value, Range]:
-    """The scalars that are the same in every run, and the places of programs in a grid."""
+    """The scalars that are the same in every run."""
     found: dict[Value, Range] = {}
     for operation in function.walk():
         for value in (*operation.operands, *operation.results):
@@ -54,8 +68,6 @@ def _known_numbers(kernel: Kernel, function: Operation) -> dict[Value, Range]:
                 number = kernel.known_integers.of(value)
                 if number is not None:
                     found[value] = number, number
-        if operation.name == "tt.get_program_id" and kernel.grid is not None:
-            found[operation.result] = 0, max(kernel.grid[operation.integer("axis")] - 1, 0)
     return found
 
 
