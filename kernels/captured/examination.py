@@ -138,7 +138,8 @@ class Examiner:
 
         Args:
             keys: of the tasks, which are begun in this order, on every core.
-            end_s: when to leave the rest, as `time.monotonic` gives it; of those, nothing is kept.
+            end_s: when to leave the rest, as `time.monotonic` gives it; what was kept of those
+                stays.
             tries_end_s: when to try no more constexprs of a task; what is known by then is kept.
 
         Returns:
@@ -147,6 +148,7 @@ class Examiner:
         Raises:
             UserError: if what was found cannot be kept.
         """
+        before = read_examined(self._capture)
         forget_examined(self._capture, keys)
         waiting = collections.deque(keys)
         # To start a process takes as long as an easy task, so each gets two or more.
@@ -159,6 +161,8 @@ class Examiner:
             for ended in running:
                 ended.result()
         found = read_examined(self._capture)
+        # A shorter examination, or one without --widen, may have found something.
+        keep_examined(self._capture, {k: before[k] for k in keys if k in before.keys() - found})
         return [key for key in keys if key in found]
 
     def _examine_in_turn(
