@@ -65,6 +65,36 @@ def test_the_next_program_is_asked_for_when_its_row_is_short_and_read_again() ->
 
 
 @triton.jit
+def streamed_kernel(
+    x_ptr, y_ptr, turns, N: tl.constexpr, STEP: tl.constexpr, OWN: tl.constexpr, KEPT: tl.constexpr
+):
+    """Adds up lines, each program's own or the same ones; or only copies them."""
+    columns, program = tl.arange(0, N), tl.program_id(0)
+    total = tl.zeros((N,), dtype=tl.float32)
+    for turn in range(turns):
+        x = tl.load(x_ptr + program * OWN + turn * STEP + columns)
+        total += x
+        if KEPT:
+            tl.store(y_ptr + program * OWN + turn * STEP + columns, x)
+    tl.store(y_ptr + program * N + columns, total)
+
+
+def test_lines_of_a_later_turn_are_asked_for_where_no_program_has_read_them() -> None:
+    """Those that follow one another: where nothing is stored; those that lie apart in any case."""
+
+    def is_asked(size: int, step: int, own: int, kept: int) -> bool:
+        code = lowered(streamed_kernel, N=size, STEP=step, OWN=own, KEPT=kept)
+        return re.search(r"call .*@llvm.prefetch", code) is not None
+
+    assert is_asked(64, 64, 4096, 0)
+    assert not is_asked(64, 64, 0, 0)
+    assert not is_asked(64, 64, 4096, 1)
+    assert not is_asked(1024, 1024, 4096, 0)
+    assert is_asked(64, 200, 4096, 1)
+    assert not is_asked(128, 200, 4096, 1)
+
+
+@triton.jit
 def long_sum_kernel(x_ptr, y_ptr, turns, LENGTH: tl.constexpr):
     rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 32)[None, :]
     for turn in range(turns):

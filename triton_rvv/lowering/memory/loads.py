@@ -71,7 +71,7 @@ def _load(context: Context, operation: Operation) -> None:
         load.is_denser_by_column = access.is_denser_by_column
         load.rows = access.rows
         load.to_next_program = _to_next_program(context, load, access)
-        load.later_row = _later_row(context, operation, load)
+        load.later_row = _later_row(context, operation, load, access)
         if access.streams is not None:
             load.streams = SegmentLoad(access.streams, context.lowered_block)
             load.place = access.place
@@ -92,28 +92,42 @@ def _to_next_program(context: Context, load: Load, access: Access) -> Val | None
 
 
 @rule("prefetch-next-turn", nothing)
-def _later_row(context: Context, operation: Operation, load: Load) -> Affine | None:
-    """Where the row lies that some later turn of a loop reads in place of a load's.
-
-    Hardware foresees a row that follows the one before, and the lines of a longer one.
-    """
+def _later_row(context: Context, operation: Operation, load: Load, access: Access) -> Affine | None:
+    """Where the row lies that some later turn of a loop reads in place of a load's."""
     machine, pointers = context.target.machine, load.pointers
-    size_bytes = load.type.elements * load.element.size_bytes
-    turns = machine.turns_ahead(size_bytes)
     is_row = load.shape[-1] == load.type.elements
-    if not (context.builder.abilities.rvv_bits and machine.issues_in_order and is_row and turns):
+    if not (context.builder.abilities.rvv_bits and machine.issues_in_order and is_row):
         return None
     if (later := context.later_row_of(operation)) is not None:
         addresses = context.lowered(later)
         assert isinstance(addresses, Tensor)
         return as_addresses(addresses)
-    if pointers.advance is None or turns == 1:
+    if pointers.advance is None:
         return None
-    distance = context.builder.intervals.number(pointers.advance)
-    if distance is not None and abs(distance) * load.element.size_bytes <= size_bytes:
+    turns = _turns_ahead(context, load, pointers.advance, access)
+    if turns == 0:
         return None
     further = context.builder.mul(pointers.advance, integer(turns))
     return pointers.moved(context.builder, further)
+
+
+def _turns_ahead(context: Context, load: Load, advance: Val, access: Access) -> int:
+    """How many turns of a loop ahead to ask for a row that is moved so far in each; 0 not to ask.
+
+    Rows that follow one another are asked for where nothing else does (`prefetch_ahead`), where
+    their loop waits for loads alone, and where no program before has read them, unless they are
+    long. Of rows that lie apart and have many lines, hardware foresees the rest.
+    """
+    machine, distance = context.target.machine, context.builder.intervals.number(advance)
+    size_bytes = load.type.elements * load.element.size_bytes
+    distance_bytes = None if distance is None else abs(distance) * load.element.size_bytes
+    if distance_bytes == size_bytes:
+        is_line = len(load.shape) == 1 and 2 * size_bytes <= machine.next_program_bytes
+        turns = max(machine.rows_ahead * machine.line_bytes // size_bytes, 1)
+        return turns if is_line and access.streams_in else 0
+    is_apart = distance_bytes is None or distance_bytes > size_bytes
+    turns = machine.turns_ahead(size_bytes)
+    return turns if is_apart and turns > 1 else 0
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.load": _load}

@@ -60,6 +60,7 @@ class Access:
             this one among them.
         place: where this one begins among these.
         rows: the loads with which it shares rows.
+        streams_in: whether a loop moves it that stores nothing, and other programs read elsewhere.
     """
 
     address: Polynomial
@@ -71,6 +72,7 @@ class Access:
     streams: Streams | None = None
     place: int = 0
     rows: SharedRows | None = None
+    streams_in: bool = False
 
     @property
     def kind(self) -> str:

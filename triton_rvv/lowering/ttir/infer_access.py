@@ -106,6 +106,18 @@ class _Inference:
             _computable(to_next),
             self._is_denser_by_column(address, block_rank(operation)),
             () if mask is None else self._masks.of(mask),
+            streams_in=bool(loops) and not loops[-1].stores and not self._is_same(address, loops),
+        )
+
+    def _is_same(self, total: Polynomial, loops: Sequence[_Loop]) -> bool:
+        """Whether a sum is the same in all programs, in the same turns of loops."""
+        starts = {loop.counter: loop.start for loop in loops}
+        return all(
+            isinstance(atom, Position)
+            or atom in self._same
+            or (isinstance(atom, Extended) and self._is_same(atom.sum, loops))
+            or (atom in starts and self._is_same(starts[atom], loops))
+            for atom in total.atoms
         )
 
     def _is_denser_by_column(self, address: Polynomial, rank: int) -> bool:
@@ -137,8 +149,10 @@ class _Loop:
     def __init__(self, operation: Operation, sums: AccessFunctions, has_one_turn: bool) -> None:
         self._sums = sums
         self.has_one_turn = has_one_turn
+        self.stores = any(each.name == "tt.store" for each in operation.walk())
         block = operation.regions[0].block
-        self._counter, *arguments = block.arguments
+        self.counter, *arguments = block.arguments
+        self.start = sums.of(operation.operands[0])
         self._step = operation.operands[2]
         self._yielded = dict(zip(arguments, block.operations[-1].operands, strict=True))
         changing = [each for each in operation.walk() if each is not operation]
@@ -156,7 +170,7 @@ class _Loop:
         value = atom.value if isinstance(atom, Unknown) else atom
         if not isinstance(value, Value) or value not in self._changing:
             return ZERO
-        if value is self._counter:
+        if value is self.counter:
             return ZERO if self.has_one_turn else self._sums.of(self._step)
         if value not in self._yielded or axes_of(atom):
             return None
