@@ -38,7 +38,8 @@ def main(argv: Sequence[str] | None) -> int:
 
     asked = [arguments.study] if arguments.other is None else [arguments.study, arguments.other]
     studies = [study_named(arguments.storage, name) for name in asked]
-    path = arguments.out or report_path(arguments.storage, asked)
+    names = [study.study_name for study in studies]
+    path = arguments.out or report_path(arguments.storage, names)
     try:
         explanation = explained_or_kept(arguments.kernel, _note)
         write_report(studies, path, explanation, alone=arguments.out is not None)

@@ -122,7 +122,7 @@ def add_storage_argument(parser: ArgumentParser) -> None:
 
 def add_study_argument(parser: ArgumentParser) -> None:
     """Add the argument for one study; left out, `study_named` lists them in its sentence."""
-    text = "name of a study; without one, the message lists them"
+    text = "name of a study, or a part that no other has; without one, the message lists them"
     completes_studies(parser.add_argument("study", metavar="STUDY", nargs="?", help=text))
 
 

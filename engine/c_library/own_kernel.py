@@ -46,8 +46,8 @@ class OwnKernel:
     def __init__(self, file: str, dtype: str) -> None:
         if not load_kernel(file).launch_functions:
             raise UserError(
-                f"{file} has a SPEC or a function build, and a C function is made from a file "
-                "with arguments or call, as docs/reference/kernel_file.md has them"
+                f"{file} has no function arguments or call, which a C function is made from: "
+                "write a file that has one, as in docs/reference/kernel_file.md"
             )
         self._file = read_kernel_file(*split_path(file))
         self._dtype = dtype

@@ -8,14 +8,15 @@ import stat
 from engine.study.storage import KERNEL_FILE
 from engine.study.trials import StoredTrials
 from foundation.errors import UserError
+from kernels.captured.names import split_task_name
 from kernels.own.kernel_path import split_path
-from kernels.registry import is_kernel_file
+from kernels.registry import is_captured_task, is_kernel_file
 
 __all__ = ["kernel_file_of"]
 
 
 def kernel_file_of(study: StoredTrials, advice: str) -> str:
-    """The file, as `kernels.registry.load_kernel` takes it.
+    """The file or the task of a capture, as `kernels.registry.load_kernel` takes it.
 
     To load a kernel runs its file, and whoever may write to a storage names files in it. So it is
     a file of this user, that no others may write to.
@@ -33,7 +34,7 @@ def kernel_file_of(study: StoredTrials, advice: str) -> str:
             f"{kernel} is a kernel of your own, and {study.study_name} does not say in which file: "
             f"{advice}"
         )
-    path, _ = split_path(named)
+    path, _ = split_task_name(named) if is_captured_task(named) else split_path(named)
     try:
         status = path.stat()
     except OSError as error:

@@ -207,18 +207,28 @@ def read_studies(storage: str) -> list[StoredTrials]:
 def study_named(storage: str, name: str | None) -> StoredTrials:
     """One study of a storage, for reading.
 
+    Args:
+        storage: where it is.
+        name: the study's name, or a part that no other study's name has: names of tasks are long.
+
     Raises:
-        UserError: if the storage cannot be opened or has no study of that name, or no name is
-            given; the sentence lists the studies.
+        UserError: if the storage cannot be opened or has no study of that name, several names
+            have that part, or no name is given; the sentence lists the studies.
     """
     studies = {stored.study_name: stored for stored in read_studies(storage)}
     if not studies:
         raise UserError("the storage holds no study: tune something first, or give --storage")
     if name is None:
         raise UserError(f"STUDY is missing: {nearest('', studies)}")
-    if name not in studies:
-        raise UserError(f"there is no study {name}: {nearest(name, studies)}")
-    return studies[name]
+    if name in studies:
+        return studies[name]
+    with_part = [study for study in studies if name and name in study]
+    if len(with_part) == 1:
+        return studies[with_part[0]]
+    if with_part:
+        listed = " or ".join(sorted(with_part))
+        raise UserError(f"{name} is a part of {len(with_part)} names: give more of {listed}")
+    raise UserError(f"there is no study {name}: {nearest(name, studies)}")
 
 
 @collecting_later()

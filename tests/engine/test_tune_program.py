@@ -20,11 +20,12 @@ from small_captures import add_to, normal, tune
 
 import engine.find as find_command
 import engine.tune as tune_command
+from engine.explained.study import problem_of
 from engine.programs import tuning
 from engine.programs.captured_program import examine_new
 from engine.run.request import TuningRequest
 from engine.run.tuning import tune as tune_one
-from engine.study.storage import read_studies
+from engine.study.storage import read_studies, study_named
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.captured.examined import read_examined
@@ -117,6 +118,9 @@ def test_a_board_that_fails_on_one_task_ends_that_task_and_the_others_resume(
     assert refused["refusal"] == "3 configurations in a row could not be measured"
     assert fine["tried"] == 1
     assert read_capture(capture.path).winners.keys() == {good}
+    part = "add-x_i128-"  # of the name of its study
+    stored = study_named(str(capture.path.parent / "studies" / "tuner.journal"), part)
+    assert problem_of(stored, None).spec.load_name == task_name(capture.path, good)
     _, (_, more) = tune(capture, capsys, "--trials", "2")
     assert more["tried"] == 2
     studies = read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
