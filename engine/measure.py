@@ -120,15 +120,17 @@ def _text(record: Mapping[str, object], as_json: bool) -> str:
         from engine.results.json import json_text
 
         return json_text(record)
-    return "\n".join(f"{name}: {_readable(value)}" for name, value in record.items())
+    # What a failed build does not have would stand below its reason as a column of dashes.
+    texts = {name: _readable(value) for name, value in record.items()}
+    return "\n".join(f"{name}: {text}" for name, text in texts.items() if text)
 
 
 def _readable(value: object) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={_plain(item)}" for name, item in value.items()) or "-"
+        return ", ".join(f"{name}={_plain(item)}" for name, item in value.items())
     if isinstance(value, list | tuple):
-        return ", ".join(str(item) for item in value) or "-"
-    return "-" if value in (None, "") else str(value)
+        return ", ".join(str(item) for item in value)
+    return "" if value is None else str(value)
 
 
 def _plain(value: object) -> str:

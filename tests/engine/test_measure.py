@@ -48,10 +48,11 @@ def test_one_configuration_is_one_json_object(
         assert record["elf_sha256"] == hashlib.sha256(elf).hexdigest()
 
 
-def test_counters_are_written_out() -> None:
-    record = {"counters": {"instructions": 123456789.0, "u_mode_cycle": 64476.8}, "reason": ""}
+def test_counters_are_written_out_and_what_is_missing_is_left_out() -> None:
+    record: dict[str, object] = {"counters": {"instructions": 123456789.0, "u_mode_cycle": 64476.8}}
+    record |= {"reason": "", "estimated": False, "elf_path": None, "times_s": (), "models_s": {}}
     text = measure._text(record, as_json=False)
-    assert text == "counters: instructions=123456789, u_mode_cycle=64476.8\nreason: -"
+    assert text == "counters: instructions=123456789, u_mode_cycle=64476.8\nestimated: False"
 
 
 def test_parameters_that_are_left_out_are_named(capsys: pytest.CaptureFixture[str]) -> None:
