@@ -213,6 +213,8 @@ def function(name, a):
         slack = np.where(a.data == 0, UNKNOWN, slack)
     ulp = (4 if name == "sigmoid" else _FUNCTION_ULP) * spacing(a.kind, round_to(a.kind, result))
     off = np.where(np.isfinite(result) & (result != 0), slack + ulp, slack)
+    # What may be anything may be NaN, and bounded functions pass that on.
+    off = np.where(a.slack == UNKNOWN, UNKNOWN, off)
     # The double that an fp64 function is compared with is not exact itself.
     return finish(a.kind, result, off * (2 if a.kind.bits == 64 else 1))
 
