@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 
 from foundation.errors import UserError
@@ -11,6 +12,10 @@ from launchers.arguments import Argument
 
 __all__ = ["relied_on"]
 
+# By the clock: nothing more is run after so long, as where Triton's interpreter gives what is
+# expected.
+_PATIENCE_S = 60.0
+
 
 def relied_on(
     run: HostRun,
@@ -18,7 +23,7 @@ def relied_on(
     changes: Mapping[str, Change],
 ) -> tuple[str, ...]:
     """The fewest inputs that have to stay as the file makes them for outputs to be right, or more
-    if a run takes too long; empty if the configuration is right with all changes, or wrong without
+    if runs take too long; empty if the configuration is right with all changes, or wrong without
     any.
 
     Args:
@@ -26,9 +31,10 @@ def relied_on(
         arguments: gives those under some changes, with what is expected.
         changes: of the check's inputs, by name.
     """
+    end_s = time.monotonic() + _PATIENCE_S
 
     def is_right(kept: tuple[str, ...]) -> bool:
-        if run.gave_up:  # each further run may take as long
+        if run.gave_up or time.monotonic() > end_s:  # each further run may take as long
             return False
         others = {name: change for name, change in changes.items() if name not in kept}
         try:

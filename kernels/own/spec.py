@@ -80,7 +80,7 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         check=own.check,
         ordered=file.is_ordered,
         kept_inputs=file.kept_inputs,
-        on_inputs=own.on_inputs if file.optional("reference") else None,
+        on_inputs=own.on_inputs,
     )
 
 

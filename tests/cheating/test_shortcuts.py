@@ -43,3 +43,9 @@ def test_a_number_that_the_default_leaves_out_is_named():
         "the check keeps factor close to what arguments makes, since the default "
     )
     assert "with another number, y_ptr[" in note
+
+
+def test_the_input_that_a_shortcut_relies_on_is_named_without_a_reference():
+    problem = make_problem(load_kernel(f"{FILE}:unit_kernel"), {})
+    note = problem.spec.on_inputs(problem, Config({"FAST": 1, "BLOCK": 64}))
+    assert note.startswith("FAST=1,BLOCK=64 is right with x_ptr as unit_arguments makes it, and w")
