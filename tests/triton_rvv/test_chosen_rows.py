@@ -56,6 +56,28 @@ def test_numbers_of_later_rows_are_loaded(where, loaded, step, count):
     assert sum(each.name == "arith.select" for each in module.walk()) == count
 
 
+STORED = '"tt.store"(%at, %f) : (!tt.ptr<f32>, f32) -> ()'
+LOADED_TWICE = """%f1 = "tt.load"(%one) : (!tt.ptr<f32>) -> f32
+  %r1 = "arith.fptosi"(%f1) : (f32) -> i32
+  %other = "tt.addptr"(%y, %r1) : (!tt.ptr<f32>, i32) -> !tt.ptr<f32>
+  %f = "tt.load"(%other) : (!tt.ptr<f32>) -> f32"""
+
+
+@pytest.mark.parametrize(
+    ("loaded", "stored", "count"),
+    [
+        (LOADED_TWICE, "", 1),
+        # Before its turn writes it, the first number may lead anywhere; a row is only asked for.
+        (LOADED_TWICE, STORED, 0),
+        ("%f = " + LOADED, STORED, 1),
+    ],
+)
+def test_no_number_is_loaded_from_where_a_turn_may_still_write(loaded, stored, count):
+    text = LOOP.replace("WHERE", "%y").replace("STEP", "1").replace("%f = LOADED", loaded)
+    text = text.replace('"scf.yield"', stored + '\n  "scf.yield"')
+    assert after("find-chosen-rows", text)[0] == count
+
+
 @triton.jit
 def chosen_kernel(x_ptr, rows_ptr, y_ptr, END, N: tl.constexpr):
     """Program p adds up p rows, whose numbers are counted up to END."""

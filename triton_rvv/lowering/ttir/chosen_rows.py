@@ -6,6 +6,9 @@
 
 No hardware foresees such rows. The number is loaded some turns ahead, never beyond the last turn's,
 and the row's addresses are made of it once more, so that code can ask for its lines.
+
+What a loop writes may be a number of a later turn, and be anything before. Asking for a row that
+lies anywhere is harmless, but loading another number from there is not.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ _TRUTH = ScalarType("i1")
 _ABOVE = CMPI_PREDICATES.index("ugt")
 # What addresses of a row are made of; a load is one of the number that chooses it.
 _ADDRESSES = ("arith.", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.addptr", "tt.load")
+_WRITES = ("tt.store", "tt.atomic_", "tt.descriptor_", "tt.call", "tt.elementwise_inline_asm")
 
 
 def find_chosen_rows(kernel: Kernel) -> int:
@@ -37,10 +41,12 @@ def find_chosen_rows(kernel: Kernel) -> int:
     rewriter, integers = Rewriter(kernel.module), kernel.integers_so_far()
     for loop in loops:
         block = loop.regions[0].block
+        writes = any(each.name.startswith(_WRITES) for each in loop.walk())
         rows = [each for each in block.operations if _turns_ahead(kernel, each)]
         for load in rows if integers.of(loop.operands[2]) == 1 else ():
             made = _made_in_turn(load, block, rewriter.makers)
-            if any(each.name == "tt.load" for each in made):
+            loads = _loads_one_after_another(made, rewriter.makers)
+            if loads == 1 or (loads and not writes):
                 later = _later(loop, load, _turns_ahead(kernel, load), made, rewriter)
                 load.attributes[LATER_ROW] = later.name
                 kernel.later_rows[load] = later
@@ -78,6 +84,15 @@ def _made_in_turn(
         found.add(makers[value])
         waiting += makers[value].operands
     return [each for each in block.operations if each in found]
+
+
+def _loads_one_after_another(made: Sequence[Operation], makers: Mapping[Value, Operation]) -> int:
+    """The most loads of which each needs the number that the one before loads."""
+    most = dict[Operation, int]()
+    for each in made:
+        before = [most.get(makers[value], 0) for value in each.operands if value in makers]
+        most[each] = max(before, default=0) + (each.name == "tt.load")
+    return max(most.values(), default=0)
 
 
 def _is_of_address(operation: Operation) -> bool:
