@@ -241,10 +241,12 @@ def turns_kernel(x, out, n, BLOCK: tl.constexpr, TURNS: tl.constexpr):
 
 
 @triton.jit
-def shared_out_kernel(x, out, rows, columns, BLOCK: tl.constexpr, STAGES: tl.constexpr):
+def shared_out_kernel(
+    x, out, rows, columns, BLOCK: tl.constexpr, STAGES: tl.constexpr, TURNS: tl.constexpr
+):
     """Halves rows, which as many programs as there are share."""
-    at = tl.arange(0, BLOCK)
-    for row in tl.range(tl.program_id(0), rows, tl.num_programs(0), num_stages=STAGES):
+    at, first, step = tl.arange(0, BLOCK), tl.program_id(0), tl.num_programs(0)
+    for row in tl.range(first, rows, step, num_stages=STAGES, loop_unroll_factor=TURNS):
         values = tl.load(x + row * columns + at, mask=at < columns)
         tl.store(out + row * columns + at, values / 2, mask=at < columns)
 

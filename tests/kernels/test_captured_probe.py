@@ -134,16 +134,17 @@ def test_the_grid_of_listed_values_is_found_too() -> None:
 
 
 def test_a_grid_of_programs_that_share_the_work_stays() -> None:
-    values = {"BLOCK": 32, "STAGES": 3}
+    values = {"BLOCK": 32, "STAGES": 3, "TURNS": 4}
     deployed = launch(kernels.shared_out_kernel, 8, values, rows=16, columns=24)
     found = probe(deployed, memory_of(x=normal(16, 24), out=torch.zeros(16, 24)))
     assert not found.rule.factors
     assert freedom(found, "BLOCK").why == "other outputs with 16, and larger ones cover no more"
+    assert freedom(found, "TURNS").why == "the grid stays"  # though 4 divides 8
     stages = freedom(found, "STAGES")
     assert [text.why for text in freedom_texts([stages])] == [
         "1, 2, 3, 4 on GPUs; a hint that processors ignore"
     ]
-    for limits, names in ((None, []), (GPU, ["STAGES"])):
+    for limits, names in ((None, ["TURNS"]), (GPU, ["STAGES", "TURNS"])):
         space = captured_space(found, {}, (), limits)
         assert [parameter.name for parameter in space.parameters] == names
         assert [*space.default] == names
