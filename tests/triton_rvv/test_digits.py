@@ -195,3 +195,20 @@ def test_no_element_of_a_small_table_is_gathered() -> None:
     )
     assert {each.name: each.count for each in made.passes}["load-periods"] == 1
     assert "vlux" not in made.assembly
+
+
+@triton.jit
+def rest_by_product_kernel(x_ptr, y_ptr, z_ptr, first, K: tl.constexpr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    at = first + i
+    tl.store(y_ptr + i, tl.load(x_ptr + (at - at // K * K)))
+    tl.store(z_ptr + i, tl.load(x_ptr + (at - at // K * (K - 1))))
+
+
+def test_periods_of_places_that_rise_themselves(run: KernelRunner) -> None:
+    """The path of whole periods, which begins behind a part of one, is as far on itself."""
+    x, at, k = np.arange(100, dtype=np.int32), 3 + np.arange(128), 4
+    run(
+        rest_by_product_kernel, x_ptr=x, y_ptr=Expected(x[at % k]),
+        z_ptr=Expected(x[at // k + at % k]), first=3, K=k, N=128,
+    )  # fmt: skip

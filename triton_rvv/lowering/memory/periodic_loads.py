@@ -41,13 +41,25 @@ def periodic_run(builder: Builder, pointers: Affine, point: VectorIndex) -> Val 
     origin, bits = point.version.origin, len(offsets).bit_length() - 1
     start = point.start if origin is None else builder.binary("sub", point.start, origin)
     group = builder.shift_right(start, bits)
-    row = builder.element_pointer(element, pointers.row_base(builder, point), group)
+    row = builder.element_pointer(element, _first_period(builder, pointers, point), group)
     lines: dict[str, Val] = {}
     for place, offset in enumerate(offsets):
         if offset.ref not in lines:
             address = builder.element_pointer(element, row, offset)
             lines[offset.ref] = _line(builder, type_, address, point, place, size_bytes)
     return in_turn(builder, [lines[offset.ref] for offset in offsets])
+
+
+def _first_period(builder: Builder, pointers: Affine, point: VectorIndex) -> Val:
+    """The address at the origin of a path, where its periods begin."""
+    row, origin = pointers.row_base(builder, point), point.version.origin
+    if origin is None:
+        return row
+    stride = builder.resize(
+        pointers.components[-1].linear_stride(builder, pointers.index_type), "i64"
+    )
+    distance = builder.mul(builder.resize(origin, "i64"), stride)
+    return builder.element_pointer(memory_type(pointers.pointee), row, distance)
 
 
 def _again_and_again(
@@ -57,7 +69,8 @@ def _again_and_again(
     if point.lanes is not None:
         return None
     element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
-    row = builder.load(vector_type(element, period), pointers.row_base(builder, point), size_bytes)
+    first = _first_period(builder, pointers, point)
+    row = builder.load(vector_type(element, period), first, size_bytes)
     bits = 8 * size_bytes * period
     if bits > _WIDEST_BITS or element == "ptr":
         return builder.shuffle(row, [*range(period)] * (point.width // period))
