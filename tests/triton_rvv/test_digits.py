@@ -76,6 +76,28 @@ def test_lines_by_turns_are_loaded_as_lines() -> None:
 
 
 @triton.jit
+def shifted_kernel(x_ptr, y_ptr, first, second, K: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    """Quotients whose periods begin together, or never do."""
+    at = tl.program_id(0) * N + tl.arange(0, N)
+    total = tl.load(x_ptr + (at + first) // K) * 1000 + tl.load(x_ptr + (at + second) // M)
+    tl.store(y_ptr + at, total)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "k", "m"), [(1, 0, 2, 2), (3, 1, 2, 4), (2, 3, 2, 4), (5, 0, 8, 4)]
+)
+def test_periods_that_begin_together_or_never(
+    run: KernelRunner, first: int, second: int, k: int, m: int
+) -> None:
+    at, x = np.arange(256), np.arange(200, dtype=np.int32)
+    y = x[(at + first) // k] * 1000 + x[(at + second) // m]
+    run(
+        shifted_kernel, grid=(2,),
+        x_ptr=x, y_ptr=Expected(y), first=first, second=second, K=k, M=m, N=128,
+    )  # fmt: skip
+
+
+@triton.jit
 def plane_kernel(
     x_ptr, y_ptr, rows, columns, pitch, K: tl.constexpr, R: tl.constexpr, C: tl.constexpr
 ):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import itertools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.clamped import Clamped
-from triton_rvv.lowering.addresses.components import Segmented
+from triton_rvv.lowering.addresses.components import Periodic, Segmented
 from triton_rvv.lowering.addresses.div_mod import shortest
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
@@ -135,10 +136,10 @@ class LinearSegments:
         first = place.read()
         builder.branch_if(builder.compare("slt", first, end), body, done)
         builder.label(body)
-        count, starts = integer(self._size), dict[object, Val]()
+        count, counts, starts = integer(self._size), dict[Segmented, Val](), dict[object, Val]()
         for steps in self.found:
-            own, starts[steps] = steps.run_from(builder, first, self._size)
-            count = builder.smin(count, own)
+            counts[steps], starts[steps] = steps.run_from(builder, first, self._size)
+            count = builder.smin(count, counts[steps])
         rest = builder.binary("sub", end, first)
 
         def linear() -> None:
@@ -152,14 +153,7 @@ class LinearSegments:
                 visit([VectorIndex((), first, 1, version)])
                 place.write(builder.add(first, integer(1)))
                 return
-            lanes = builder.select(
-                builder.compare("eq", count, integer(0)),
-                integer(self._width),
-                builder.binary("sub", integer(0), count),
-            )
-            # The period of digits may be longer than a run.
-            for most in (integer(self._width), rest):
-                lanes = builder.smin(lanes, most)
+            lanes = builder.smin(self._lanes_before_linear(builder, count, counts), rest)
             visit([VectorIndex((), first, self._width, version, lanes=lanes)])
             place.write(builder.add(first, lanes))
 
@@ -167,6 +161,28 @@ class LinearSegments:
         builder.branches(is_linear, linear, others, likely=True)
         builder.branch(head)
         builder.label(done)
+
+    def _lanes_before_linear(
+        self, builder: Builder, count: Val, counts: Mapping[Segmented, Val]
+    ) -> Val:
+        """How many elements to visit on a path that is not linear: all of a run if none is ahead.
+
+        That is so where periods never begin together, as of `at // 2` and `(at + 1) // 2`.
+        """
+        is_ahead = builder.compare("slt", count, integer(0))
+        periodic = [
+            (each.period, own) for each, own in counts.items() if isinstance(each, Periodic)
+        ]
+        for (period, own), (next_period, following) in itertools.pairwise(periodic):
+            # Minus the elements to the next period; a period has begun where there are more.
+            places = (builder.smin(each, integer(0)) for each in (own, following))
+            apart = builder.binary("sub", *places)
+            apart = builder.binary("and", apart, integer(min(period, next_period) - 1))
+            meet = builder.compare("eq", apart, integer(0))
+            is_ahead = builder.conjunction(is_ahead, meet)
+        # The period of digits may be longer than a run.
+        before = builder.smin(builder.binary("sub", integer(0), count), integer(self._width))
+        return builder.select(is_ahead, before, integer(self._width))
 
     def _visit_runs(
         self, builder: Builder, version: LoopVersion, first: Val, count: Val, visit: _Visit
