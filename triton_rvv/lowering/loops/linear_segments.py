@@ -175,8 +175,8 @@ class LinearSegments:
         ]
         for (period, own), (next_period, following) in itertools.pairwise(periodic):
             # Minus the elements to the next period; a period has begun where there are more.
-            places = (builder.smin(each, integer(0)) for each in (own, following))
-            apart = builder.binary("sub", *places)
+            place, other = (builder.smin(each, integer(0)) for each in (own, following))
+            apart = builder.binary("sub", place, other)
             apart = builder.binary("and", apart, integer(min(period, next_period) - 1))
             meet = builder.compare("eq", apart, integer(0))
             is_ahead = builder.conjunction(is_ahead, meet)
