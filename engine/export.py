@@ -50,7 +50,8 @@ def main(argv: Sequence[str] | None) -> int:
     from engine.study.storage import read_studies, study_named
 
     if arguments.studies:
-        chosen = [study_named(arguments.storage, name) for name in arguments.studies]
+        named = (study_named(arguments.storage, name) for name in arguments.studies)
+        chosen = [*{one.study_name: one for one in named}.values()]  # two parts may name one
     else:
         chosen = read_studies(arguments.storage)
         if not chosen:

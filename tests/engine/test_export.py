@@ -60,6 +60,9 @@ def test_trials_and_correlations(storage, tmp_path, capsys):
     }
     assert set(high["trials"]) == {5}
     assert "6 trials, 2 of 3 counters" in capsys.readouterr().out
+    names = [folder.name, folder.name[2:]]  # of one study
+    assert main([*names, "--storage", storage, "--out", str(out)]) == 0
+    assert capsys.readouterr().out.count("6 trials") == 1
 
 
 def test_few_trials_say_nothing():
