@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component, Lookup, positions
-from triton_rvv.lowering.addresses.short_offsets import ShortOffsets
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
@@ -183,23 +182,12 @@ class Affine(Tensor):
                 values = digits.beyond_start(builder, self._from_origin(builder, places, point))
                 scaled = builder.mul(values, builder.splat(scale, point.width))
                 offset = builder.add(offset, scaled)
-        if (short := self._short_offsets(builder, point)) is not None:
-            return builder.element_pointer("i8", row, short)
         if self.extra is not None:
             extra = builder.resize(self.extra.at(builder, point), self.index_type)
             offset = builder.add(offset, extra)
         if self.is_pointer:
             return builder.element_pointer(memory_type(self.pointee), row, offset)
         return builder.add(builder.splat(row, point.width), offset)
-
-    def _short_offsets(self, builder: Builder, point: VectorIndex) -> Val | None:
-        """What differs by lane in bytes, where instructions that gather take it in few bits."""
-        extra = self.extra
-        is_short = isinstance(extra, ShortOffsets) and self.components[-1].is_zero
-        if not is_short or point.width == 1 or not builder.abilities.rvv_bits:
-            return None
-        assert isinstance(extra, ShortOffsets)
-        return extra.bytes_at(builder, point, self.pointee.size_bytes)
 
     @property
     def _is_strided(self) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
+from triton_rvv.frontend.types import PointerType, TensorType, element_type
 from triton_rvv.lowering.addresses.affine import Affine, as_affine, sum_of_offsets
-from triton_rvv.lowering.addresses.short_offsets import ShortOffsets
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise
@@ -22,7 +21,6 @@ from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops.row_offsets import listed_by_row, varying
 from triton_rvv.lowering.loops.wrapping import sum_of_wrapped, widened
 from triton_rvv.lowering.math.lanes import Emit
-from triton_rvv.lowering.ttir.short_offsets import OFFSET_BITS
 
 __all__ = ["HANDLERS"]
 
@@ -50,12 +48,7 @@ def _add_pointer(context: Context, operation: Operation) -> None:
     if wide is None:
         if varying(offsets) == {len(type_.shape) - 1}:
             addresses = _with_rows_listed(context, addresses)
-        bits = operation.attributes.get(OFFSET_BITS)
-        if isinstance(bits, int) and addresses.extra is None:
-            extra: Tensor = ShortOffsets(_offsets_type(type_), offsets, bits)
-        else:
-            more = [] if addresses.extra is None else [addresses.extra]
-            extra = sum_of_offsets([offsets, *more])
+        extra = sum_of_offsets([part for part in (offsets, addresses.extra) if part is not None])
         unmoved = addresses.base, addresses.components
         context.bind(result, Affine(type_, *unmoved, extra, wrapped=addresses.wrapped))
         return
@@ -65,10 +58,6 @@ def _add_pointer(context: Context, operation: Operation) -> None:
     components = add_components(builder, addresses, wide)
     wrapped = sum_of_wrapped(context, addresses, wide)
     context.bind(result, Affine(type_, base, components, addresses.extra, wrapped=wrapped))
-
-
-def _offsets_type(pointers: TensorType) -> TensorType:
-    return TensorType(pointers.shape, ScalarType("i64"))
 
 
 def _with_rows_listed(context: Context, addresses: Affine) -> Affine:

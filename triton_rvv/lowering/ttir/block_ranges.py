@@ -27,19 +27,12 @@ _MAX_ATOMS = 6
 _SAME = frozenset(["tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape", "tt.trans"])
 
 
-def ranges_of_blocks(
-    function: Operation, numbers: Mapping[Value, Range] | None = None
-) -> dict[Value, Range]:
-    """The ranges of the integers and blocks of integers of a function, where any is known.
-
-    Args:
-        function: whose.
-        numbers: the ranges of scalars that are known in other ways.
-    """
-    known: dict[Value, Range] = {**(numbers or {})}
+def ranges_of_blocks(function: Operation) -> dict[Value, Range]:
+    """The ranges of the integers and blocks of integers of a function, where any is known."""
+    known: dict[Value, Range] = {}
     sums: dict[Value, Polynomial] = {}
     for operation in function.walk():
-        if len(operation.results) == 1 and operation.result not in known:
+        if len(operation.results) == 1:
             found, result = _range(operation, known), operation.result
             if found is None:
                 continue

@@ -37,7 +37,6 @@ from triton_rvv.lowering.ttir.row_ends import mark_row_ends
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
 from triton_rvv.lowering.ttir.shared_rows import share_rows
-from triton_rvv.lowering.ttir.short_offsets import mark_short_offsets
 from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.lowering.ttir.store_sinking import mark_sinkable_stores
 from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
@@ -224,11 +223,6 @@ PASSES: Sequence[Pass] = (
         "infer-access",
         infer_access,
         "Finds where the elements of loads and stores lie, and how far the next ones are.",
-    ),
-    Pass(
-        "mark-short-offsets",
-        mark_short_offsets,
-        "Finds gathers whose offsets are small numbers, of which a register holds more.",
     ),
     Pass(
         "share-rows",
