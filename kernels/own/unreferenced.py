@@ -26,6 +26,9 @@ from launchers.arguments import Argument
 
 __all__ = ["changes_without_reference"]
 
+_Launched = Callable[[Mapping[str, Change]], Launch]
+_Arguments = Callable[[Launch], tuple[Argument, ...]]
+
 # From what tells most to what most kernels are defined for.
 _CHANGES = (
     Change(row_scale=64.0, heavy=8.0, shift=4.0, signs=True, ties=True, far=True, zero_rows=True),
@@ -39,8 +42,8 @@ _PATIENCE_S = 20.0
 
 
 def changes_without_reference(
-    launch: Callable[[Mapping[str, Change]], Launch],
-    arguments: Callable[[Launch], tuple[Argument, ...]],
+    launch: _Launched,
+    arguments: _Arguments,
     constants: Mapping[str, object],
 ) -> Telling:
     """The changes of a launch's inputs, by name, under which its default configuration is right.
@@ -66,7 +69,7 @@ def changes_without_reference(
         run = HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
         for change in _CHANGES:
             changes = dict.fromkeys(names, change)
-            if _is_right(run, lambda: arguments(launch(changes))):  # noqa: B023 - called at once
+            if _is_right(run, launch, arguments, changes):
                 return Telling(changes)
             if run.gave_up or time.monotonic() > end_s:
                 break
@@ -88,9 +91,11 @@ def _inputs(launch: Launch, values: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _is_right(run: HostRun, arguments: Callable[[], tuple[Argument, ...]]) -> bool:
+def _is_right(
+    run: HostRun, launch: _Launched, arguments: _Arguments, changes: Mapping[str, Change]
+) -> bool:
     try:
-        given = arguments()
+        given = arguments(launch(changes))
     except UserError:
         return False
     expected = [one.expected for one in given if one.expected is not None]
