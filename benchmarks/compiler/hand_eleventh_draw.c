@@ -225,21 +225,6 @@ static inline void lamb_trust_ratio(const uint64_t *args) {
     }
 }
 
-/* 2^x for x from -126 to 126. Adding 1.5 * 2^23 rounds, and its bits times 2^23 are the
- * exponent's. */
-static inline vfloat32m4_t power_of_two(vfloat32m4_t x, size_t vl) {
-    x = __riscv_vfmin_vf_f32m4(__riscv_vfmax_vf_f32m4(x, -126, vl), 126, vl);
-    vfloat32m4_t moved = __riscv_vfadd_vf_f32m4(x, 0x1.8p23f, vl);
-    x = __riscv_vfsub_vv_f32m4(x, __riscv_vfsub_vf_f32m4(moved, 0x1.8p23f, vl), vl);
-#define TERM(c) p = __riscv_vfadd_vf_f32m4(__riscv_vfmul_vv_f32m4(p, x, vl), c, vl);
-    vfloat32m4_t p = __riscv_vfmul_vf_f32m4(x, 1.326697039e-3f, vl);
-    p = __riscv_vfadd_vf_f32m4(p, 9.675459746e-3f, vl);
-    TERM(5.550742616e-2f) TERM(2.402212175e-1f) TERM(6.931469492e-1f) TERM(1)
-    vint32m4_t bits = __riscv_vreinterpret_v_f32m4_i32m4(p);
-    bits = __riscv_vmacc_vx_i32m4(bits, 1 << 23, __riscv_vreinterpret_v_f32m4_i32m4(moved), vl);
-    return __riscv_vreinterpret_v_i32m4_f32m4(bits);
-}
-
 /* Pixels of a class are counted by their mask. */
 static inline void dice_loss(const uint64_t *args) {
     long images = sizes[0], classes = INT(3), pixels = INT(4);
@@ -254,7 +239,7 @@ static inline void dice_loss(const uint64_t *args) {
             size_t vl = __riscv_vsetvl_e32m4(pixels - i);
             vfloat32m4_t x = __riscv_vfmul_vf_f32m4(READ(logits + i), -1.44269504f, vl);
             ahead(logits + i + 128, VLEN / 2), ahead(labels + i + 256, VLEN / 8);
-            x = __riscv_vfadd_vf_f32m4(power_of_two(x, vl), 1, vl);
+            x = __riscv_vfadd_vf_f32m4(power_of_two(__riscv_vfmin_vf_f32m4(x, 126, vl), vl), 1, vl);
             vuint8m1_t label = __riscv_vle8_v_u8m1(labels + i, vl);
             vbool8_t is_one = __riscv_vmseq_vx_u8m1_b8(label, (uint8_t)(plane % classes), vl);
             x = inverse(x, vl);

@@ -32,6 +32,23 @@ static inline vfloat32m4_t exponential(vfloat32m4_t x, size_t vl) {
     return __riscv_vreinterpret_v_i32m4_f32m4(bits);
 }
 
+/* One step of a polynomial p in x. */
+#define TERM(c) p = __riscv_vfadd_vf_f32m4(__riscv_vfmul_vv_f32m4(p, x, vl), c, vl);
+
+/* 2^x for x from -126 up to 127, exclusive. Adding 1.5 * 2^23 rounds, and its bits times 2^23 are the
+ * exponent's. */
+static inline vfloat32m4_t power_of_two(vfloat32m4_t x, size_t vl) {
+    x = __riscv_vfmax_vf_f32m4(x, -126, vl);
+    vfloat32m4_t moved = __riscv_vfadd_vf_f32m4(x, 0x1.8p23f, vl);
+    x = __riscv_vfsub_vv_f32m4(x, __riscv_vfsub_vf_f32m4(moved, 0x1.8p23f, vl), vl);
+    vfloat32m4_t p = __riscv_vfmul_vf_f32m4(x, 1.326697039e-3f, vl);
+    p = __riscv_vfadd_vf_f32m4(p, 9.675459746e-3f, vl);
+    TERM(5.550742616e-2f) TERM(2.402212175e-1f) TERM(6.931469492e-1f) TERM(1)
+    vint32m4_t bits = __riscv_vreinterpret_v_f32m4_i32m4(p);
+    bits = __riscv_vmacc_vx_i32m4(bits, 1 << 23, __riscv_vreinterpret_v_f32m4_i32m4(moved), vl);
+    return __riscv_vreinterpret_v_i32m4_f32m4(bits);
+}
+
 /* log of numbers from 1 on: the exponent, and a polynomial of the rest around 1. Coefficients as in
  * Cephes' logf. */
 static inline vfloat32m4_t logarithm(vfloat32m4_t x, size_t vl) {

@@ -79,12 +79,12 @@ static inline void euler_to_quaternion(const uint64_t *args) {
     vfloat32m2_t c##k = SCALED(square##k, 2.318905332e-5f);
 #define ADD(k, of_sine, of_cosine) s##k = PLUS(s##k, of_sine), c##k = PLUS(c##k, of_cosine);
 #define MULTIPLY(k) s##k = TIMES(s##k, square##k), c##k = TIMES(c##k, square##k);
-#define TERM(of_sine, of_cosine)                                                                   \
+#define TERMS(of_sine, of_cosine)                                                                  \
     ADD(0, of_sine, of_cosine) ADD(1, of_sine, of_cosine) ADD(2, of_sine, of_cosine) EACH(MULTIPLY)
         EACH(BEGIN)
-        TERM(-1.981087162e-4f, -1.385565882e-3f)
-        TERM(8.333084395e-3f, 4.166394754e-2f)
-        TERM(-1.666666028e-1f, -4.999993033e-1f)
+        TERMS(-1.981087162e-4f, -1.385565882e-3f)
+        TERMS(8.333084395e-3f, 4.166394754e-2f)
+        TERMS(-1.666666028e-1f, -4.999993033e-1f)
 #define END(k) s##k = __riscv_vfmadd_vv_f32m2(s##k, x##k, x##k, vl), c##k = PLUS(c##k, 1);
         EACH(END)
 #define SIGNED(x)                                                                                  \
@@ -157,20 +157,6 @@ static inline void repetition_penalty(const uint64_t *args) {
         else
             penalize(logits, seen, OUT(float, 3) + row * n, n, penalty, 0);
     }
-}
-
-/* 2^x for x from -126 on. Adding 1.5 * 2^23 rounds, and its bits times 2^23 are the exponent's. */
-static inline vfloat32m4_t power_of_two(vfloat32m4_t x, size_t vl) {
-    x = __riscv_vfmax_vf_f32m4(x, -126, vl);
-    vfloat32m4_t moved = __riscv_vfadd_vf_f32m4(x, 0x1.8p23f, vl);
-    x = __riscv_vfsub_vv_f32m4(x, __riscv_vfsub_vf_f32m4(moved, 0x1.8p23f, vl), vl);
-#define POWER(c) p = __riscv_vfadd_vf_f32m4(__riscv_vfmul_vv_f32m4(p, x, vl), c, vl);
-    vfloat32m4_t p = __riscv_vfmul_vf_f32m4(x, 1.326697039e-3f, vl);
-    p = __riscv_vfadd_vf_f32m4(p, 9.675459746e-3f, vl);
-    POWER(5.550742616e-2f) POWER(2.402212175e-1f) POWER(6.931469492e-1f) POWER(1)
-    vint32m4_t bits = __riscv_vreinterpret_v_f32m4_i32m4(p);
-    bits = __riscv_vmacc_vx_i32m4(bits, 1 << 23, __riscv_vreinterpret_v_f32m4_i32m4(moved), vl);
-    return __riscv_vreinterpret_v_i32m4_f32m4(bits);
 }
 
 /* Two pixels weigh each other alike: half of the weights are powers, of the pixels to the right and
