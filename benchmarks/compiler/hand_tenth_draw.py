@@ -295,6 +295,10 @@ def implied_volatility_arguments(N=1000, STEPS=5):
     }
 
 
+# A call price belongs to its strike and time. Changed alone, they have no volatility.
+implied_volatility_kept_inputs = ["price_ptr", "strike_ptr", "years_ptr", "call_ptr", "rate"]
+
+
 def implied_volatility_grid(meta):
     return (triton.cdiv(meta["N"], meta["BLOCK"]),)
 
