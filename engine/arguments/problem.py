@@ -19,6 +19,7 @@ from engine.workers.devices import (
 from foundation.command_line import ArgumentParser, one_of, positive_integer
 from foundation.completion import completes
 from foundation.errors import UserError
+from foundation.processors import cores
 from foundation.programs import MAKE_CAPTURE
 from gpu_runner.names import TIMINGS
 from kernels.captured.names import is_capture
@@ -137,7 +138,8 @@ def add_device_argument(parser: ArgumentParser, *, several: bool = False) -> Non
         type=core_counts if several else _one_count,
         default=(),
         help="number of cores that run a kernel at once"
-        f"{'; several numbers are taken one after another' if several else ''} (default: 1)",
+        f"{'; several numbers are taken one after another' if several else ''} (default: 1, and "
+        "all of this machine's for a capture on the host)",
     )
     parser.finish_with(_apply_usage)
 
@@ -153,10 +155,23 @@ def _apply_usage(arguments: argparse.Namespace) -> None:
             _check_cores_in(name, arguments.cores)
         names = tuple(on_cores(name, count) for count in arguments.cores for name in names)
     else:
-        names = tuple(on_cores(name, 1) if named_cores(name) == 1 else name for name in names)
+        kernel = getattr(arguments, "kernel", None)
+        is_program = kernel is not None and is_capture(kernel)
+        names = tuple(_on_default_cores(name, is_program) for name in names)
     for name in names:
         check_usage(name)
     arguments.device = names[0] if isinstance(given, str) else names
+
+
+def _on_default_cores(name: str, is_program: bool) -> str:
+    """The device's name where --cores is left out: one core, if the name says no other number.
+
+    A program that was captured runs its kernels on all cores of this machine, so what is tuned for
+    this machine runs on all of them too.
+    """
+    if is_program and name == "host":
+        return on_cores(name, cores())
+    return on_cores(name, 1) if named_cores(name) == 1 else name
 
 
 def _check_cores_in(name: str, counts: Sequence[int]) -> None:

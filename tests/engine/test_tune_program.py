@@ -28,12 +28,14 @@ from engine.run.tuning import tune as tune_one
 from engine.study.storage import read_studies, study_named
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.processors import cores
 from kernels.captured.examined import read_examined
 from kernels.captured.names import task_name
 from kernels.captured.task_file import append_winner, read_capture
 from kernels.captured.winner import Winner
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import BoardError
+from rvv_runner.devices import on_cores
 
 pytestmark = pytest.mark.timeout(400)
 
@@ -88,8 +90,9 @@ def test_winners_are_found_with_the_command_that_uses_them(
     key = add_to(capture)
     assert find_command.main([str(capture.path), "--device", "host"]) == 1
     out = capsys.readouterr().out
-    assert f"no winner for host: tune them by `rvv-tune tune {capture.path} --device host`" in out
-    winner = Winner(key, Config({"BLOCK": 128}), None, 2e-5, 1e-5, False, "host", "host", "study")
+    host = on_cores("host", cores())  # a program runs its kernels on all
+    assert f"no winner for {host}: tune them by `rvv-tune tune {capture.path} --device" in out
+    winner = Winner(key, Config({"BLOCK": 128}), None, 2e-5, 1e-5, False, host, "host", "study")
     append_winner(capture.path, winner)
     assert find_command.main([str(capture.path), "--device", "host"]) == 0
     out = capsys.readouterr().out
@@ -97,6 +100,8 @@ def test_winners_are_found_with_the_command_that_uses_them(
     assert f"to use them, run: rvv-tune run --with {capture.path} -- COMMAND" in out
     assert find_command.main([str(capture.path), "--json"]) == 1  # of the default board
     assert json.loads(capsys.readouterr().out) == {"winners": []}
+    assert find_command.main([str(capture.path), "--device", "host", "--cores", "7"]) == 1
+    assert "no winner for host@7cores" in capsys.readouterr().out
     with pytest.raises(UserError, match="have their own shapes"):
         find_command.main([str(capture.path), "--shape", "n=8"])
 
