@@ -103,6 +103,23 @@ def _cpu_elsewhere_s(place: _Place) -> float | None:
     return answer
 
 
+def _still_starts(node: str) -> bool:
+    """Whether a machine starts what it is asked to run now.
+
+    Where one of Ray's own processes has ended, Ray ends all workers of the machine, one after the
+    other, and only then does the machine stop to answer.
+    """
+    there = NodeAffinitySchedulingStrategy(node, soft=False)
+    asked = ray.remote(this_node).options(num_cpus=0, max_retries=0, scheduling_strategy=there)
+    try:
+        ray.get(asked.remote(), timeout=_ANSWER_LIMIT_S)
+    except GetTimeoutError:
+        return True  # it is busy
+    except RayError:
+        return False
+    return True
+
+
 @dataclass(frozen=True)
 class Blueprint:
     """How to start a worker.
@@ -173,11 +190,16 @@ class Worker:
         before_s = self._cpu_before_s()
         try:
             return self._get(self._handle.call.remote(method, *args), timeout_s)
-        except (WorkerTimeout, WorkerDied) as error:
+        except WorkerTimeout as late:
+            self._check_machines(late)
+            after_s = self._cpu_after_s()
+            late.cpu_s = None if after_s is None else after_s - before_s
+            raise
+        except WorkerDied as error:
             self._check_machines(error)
-            if isinstance(error, WorkerTimeout):
-                after_s = self._cpu_after_s()
-                error.cpu_s = None if after_s is None else after_s - before_s
+            if not isinstance(error, WorkerOutOfMemory) and not _still_starts(self.where.node):
+                check_head()
+                raise NodeLost("its machine starts nothing any more") from error
             raise
 
     @property

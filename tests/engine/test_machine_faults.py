@@ -169,8 +169,14 @@ def test_ray_ends_a_builder_since_memory_is_short() -> None:
 
 
 WITHOUT_RAY = """
+import functools
 import os
 import signal
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
 
 from engine.workers.builders import BuilderPool
 from engine.workers.ray_session import ray_session
@@ -179,33 +185,50 @@ from foundation.config import Config
 from foundation.errors import UserError
 from ssh_server import descendants, name_of
 
-with ray_session(cpus=1):
-    pool = BuilderPool(FakeBuilder, jobs=1)
-    pool.build(Config({}))
-    (raylet,) = (pid for pid in descendants(os.getpid()) if name_of(pid) == "raylet")
-    os.kill(raylet, signal.SIGKILL)
+def kill_once_two_builds_run():
+    while log.read_text().count("build") < 3:
+        time.sleep(0.01)
+    (one,) = (pid for pid in descendants(os.getpid()) if name_of(pid) == sys.argv[1])
+    os.kill(one, signal.SIGKILL)
+
+def build(number):
     try:
-        while True:  # it may take a moment to end
-            pool.build(Config({}))
+        print(pool.build(Config({"number": number})))
     except UserError as error:
         print(error)
+
+with tempfile.TemporaryDirectory() as folder, ray_session(cpus=2):
+    log = Path(folder, "log")
+    pool = BuilderPool(functools.partial(FakeBuilder, log), jobs=2)
+    pool.build(Config({"number": 0}))
+    pool.close()
+    pool = BuilderPool(functools.partial(FakeBuilder, log, delay_s=600.0), jobs=2)
+    threads = [threading.Thread(target=build, args=(number,)) for number in (1, 2)]
+    for thread in threads:
+        thread.start()
+    kill_once_two_builds_run()
+    for thread in threads:
+        thread.join()
     pool.close()
 """
 
 
+# Where one of the latter two ends, Ray ends all workers before the machine stops to answer.
 @pytest.mark.long
-def test_a_run_whose_own_ray_ends_says_so() -> None:
+@pytest.mark.parametrize("name", ["raylet", "ray::RuntimeEnv", "ray::DashboardA"])
+def test_a_run_whose_own_ray_ends_says_so_and_blames_no_build(name: str) -> None:
     folders = (Path(__file__).parent, Path(__file__).parents[1] / "rvv_runner" / "ssh")
     paths = os.pathsep.join([*map(str, folders), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_RAY],
+        [sys.executable, "-c", WITHOUT_RAY, name],
         env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
         timeout=200,
         check=False,
     )
-    assert done.stdout == (
+    sentence = (
         "Ray's processes on this machine have ended: what was measured is stored; "
         "run the same command to resume\n"
-    ), done.stderr
+    )
+    assert done.stdout == 2 * sentence, done.stderr

@@ -22,6 +22,7 @@ from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
 from engine.workers.board_seat import BoardSeat, BoardSource
 from engine.workers.builders import BuilderPool
+from engine.workers.ray_nodes import this_node
 from engine.workers.worker_pool import PoolClosed
 from foundation.config import Config
 from foundation.errors import UserError
@@ -69,6 +70,31 @@ def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(
 
 def test_ray_leaves_sigterm_to_this_program() -> None:
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+@pytest.mark.parametrize("goes_on", [False, True])
+def test_a_death_is_the_builds_only_where_its_machine_goes_on(
+    goes_on: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray ends all workers of a machine before the machine stops to answer."""
+    assert worker._still_starts(this_node())
+    assert not worker._still_starts("a" * len(this_node()))
+    monkeypatch.setattr(worker, "_still_starts", lambda _node: goes_on)
+    one = worker.Worker(worker.Blueprint(Dying), 1)
+    one.wait_open()
+    with pytest.raises(worker.WorkerDied) as died:
+        one.call("end", timeout_s=200)
+    assert isinstance(died.value, worker.NodeLost) != goes_on
+
+
+class Dying:
+    """Ends its process when it is asked to."""
+
+    def open(self) -> None:
+        """Nothing to get ready."""
+
+    def end(self) -> None:
+        os._exit(11)
 
 
 class TellingBuilder(FakeBuilder):
