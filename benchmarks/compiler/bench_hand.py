@@ -54,6 +54,8 @@ _NAMES = (
     "hand_tenth_held_out",
     "hand_eleventh_draw",
     "hand_eleventh_held_out",
+    "hand_twelfth_draw",
+    "hand_twelfth_draw2",
 )
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))

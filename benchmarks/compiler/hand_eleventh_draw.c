@@ -6,17 +6,6 @@
 
 #define READ(from) __riscv_vle32_v_f32m4(from, vl)
 
-/* The sum of four registers, which is stored and not waited for. */
-static inline void store_sum(float *to, vfloat32m4_t values) {
-    size_t all = __riscv_vsetvlmax_e32m2(), one = __riscv_vsetvlmax_e32m1();
-    vfloat32m2_t half = __riscv_vfadd_vv_f32m2(__riscv_vget_v_f32m4_f32m2(values, 0),
-                                               __riscv_vget_v_f32m4_f32m2(values, 1), all);
-    vfloat32m1_t quarter = __riscv_vfadd_vv_f32m1(__riscv_vget_v_f32m2_f32m1(half, 0),
-                                                  __riscv_vget_v_f32m2_f32m1(half, 1), one);
-    vfloat32m1_t zero = __riscv_vfmv_s_f_f32m1(0, 1);
-    __riscv_vse32_v_f32m1(to, __riscv_vfredusum_vs_f32m1_f32m1(quarter, zero, one), 1);
-}
-
 /* Roots of 64 rows are taken at once. */
 static inline void triplet_margin(const uint64_t *args) {
     static float nears[64], fars[64];

@@ -14,6 +14,17 @@ static inline float largest_m4(vfloat32m4_t values, size_t vl) {
     return __riscv_vfmv_f_s_f32m1_f32(__riscv_vfredmax_vs_f32m4_f32m1(values, low, vl));
 }
 
+/* The sum of four registers, which is stored and not waited for. */
+static inline void store_sum(float *to, vfloat32m4_t values) {
+    size_t all = __riscv_vsetvlmax_e32m2(), one = __riscv_vsetvlmax_e32m1();
+    vfloat32m2_t half = __riscv_vfadd_vv_f32m2(__riscv_vget_v_f32m4_f32m2(values, 0),
+                                               __riscv_vget_v_f32m4_f32m2(values, 1), all);
+    vfloat32m1_t quarter = __riscv_vfadd_vv_f32m1(__riscv_vget_v_f32m2_f32m1(half, 0),
+                                                  __riscv_vget_v_f32m2_f32m1(half, 1), one);
+    vfloat32m1_t zero = __riscv_vfmv_s_f_f32m1(0, 1);
+    __riscv_vse32_v_f32m1(to, __riscv_vfredusum_vs_f32m1_f32m1(quarter, zero, one), 1);
+}
+
 /* e^x for x up to 88: 2^n by the exponent's bits, times a polynomial of degree 5 in the rest. */
 static inline vfloat32m4_t exponential(vfloat32m4_t x, size_t vl) {
     x = __riscv_vfmax_vf_f32m4(__riscv_vfmin_vf_f32m4(x, 88.0f, vl), -87.0f, vl);
