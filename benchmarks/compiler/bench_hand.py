@@ -56,6 +56,7 @@ _NAMES = (
     "hand_eleventh_held_out",
     "hand_twelfth_draw",
     "hand_twelfth_draw2",
+    "hand_twelfth_held_out",
 )
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
