@@ -20,7 +20,7 @@ from fuzz_program import (
 from fuzz_writer import Writer
 from hypothesis import strategies as st
 
-__all__ = ["EFFECTS", "draw_statement", "store", "store_at"]
+__all__ = ["EFFECTS", "draw_statement", "some_store", "store", "store_at"]
 
 _DEEPEST = 2
 
@@ -334,10 +334,11 @@ def draw_statement(w: Writer) -> None:
     """One statement of any family, with what it needs."""
     from fuzz_axes import AXIS_OPERATIONS
     from fuzz_loops import LOOPS
+    from fuzz_neighbours import NEIGHBOURS
     from fuzz_operations import OPERATIONS
     from fuzz_products import PRODUCTS
     from fuzz_turns import TURNS
 
-    tables = {**OPERATIONS, **AXIS_OPERATIONS, **EFFECTS, **LOOPS, **TURNS, **PRODUCTS}
+    tables = {**OPERATIONS, **AXIS_OPERATIONS, **EFFECTS, **NEIGHBOURS, **LOOPS, **TURNS, **PRODUCTS}
     weighted = [operation for operation, weight in tables.items() for _ in range(weight)]
     w.choose(weighted)(w)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import triton
 import triton.language as tl
 from pairs import in_turn
 from qemu_kernels import Expected
+
+from triton_rvv import RVVTarget, compile_kernel
 
 N = 64
 PLACES = np.arange(N, dtype=np.int32)
@@ -154,3 +158,64 @@ def test_a_sum_that_wraps_below_zero_is_not_positive(run):
     base = 2**31 - 10
     expected = np.where(PLACES < 10, PLACES, -1)
     run(positive_kernel, output_ptr=Expected(expected, start=UNTOUCHED), base=base, BLOCK=N)
+
+
+@triton.jit
+def pairs_kernel(index_ptr, table_ptr, first_ptr, second_ptr, n, BLOCK: tl.constexpr):
+    """Addresses whose neighbours are asked for again, in part when the index has changed."""
+    offsets = tl.arange(0, BLOCK)
+    index = tl.load(index_ptr + offsets)
+    place = index
+    for bit in tl.static_range(6):
+        place ^= ((index >> bit) & 1) << (5 - bit)
+    pairs = table_ptr + 2 * place
+    first = tl.load(pairs, mask=offsets < n)
+    second = tl.load(pairs + 1, mask=offsets < n)
+    tl.store(first_ptr + 2 * offsets, first, mask=offsets < n)
+    tl.store(first_ptr + 2 * offsets + 1, second, mask=offsets < n)
+    tl.store(index_ptr + offsets, offsets * 0)
+    tl.store(second_ptr + offsets, tl.load(pairs + 2) + tl.load(pairs + 3))
+
+
+def reversed_bits(index):
+    flipped = sum(((index >> bit) & 1) << (5 - bit) for bit in range(6))
+    return index ^ flipped
+
+
+@pytest.mark.parametrize("n", in_turn([N, 50], turns=1))
+def test_addresses_that_others_are_made_from_keep_their_index(run, n):
+    index = np.random.default_rng(1).permutation(N).astype(np.int32)
+    table = np.arange(2 * N + 2, dtype=np.float32) ** 2
+    place = 2 * reversed_bits(index)
+    pairs = np.stack([table[place], table[place + 1]], axis=1)
+    pairs[n:] = -1
+    run(
+        pairs_kernel,
+        index_ptr=Expected(np.zeros(N, np.int32), start=index),
+        table_ptr=table,
+        first_ptr=Expected(pairs.reshape(-1), start=np.full(2 * N, -1, np.float32)),
+        second_ptr=Expected(table[place + 2] + table[place + 3]),
+        n=n,
+        BLOCK=N,
+    )
+
+
+@triton.jit
+def once_again_kernel(table_ptr, y_ptr, AGAIN: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    place = at
+    for bit in tl.static_range(9):
+        place ^= (at >> bit) * 3
+    pairs = table_ptr + 2 * place
+    tl.store(y_ptr + at, tl.load(pairs) + tl.load(pairs + 1))
+    if AGAIN:
+        tl.store(y_ptr + at * 5, tl.load(pairs + 2), mask=at < 900)
+
+
+@pytest.mark.parametrize(("again", "arrays"), [(False, []), (True, ["i32"])])
+def test_only_what_another_store_asks_for_is_kept(again, arrays):
+    types, constants = {"table_ptr": "*fp32", "y_ptr": "*fp32"}, {"AGAIN": again, "BLOCK": 1024}
+    compiled = compile_kernel(
+        once_again_kernel, types, constants, RVVTarget(), disjoint_arguments=True
+    )
+    assert re.findall(r"alloca \[1024 x (i32|i64|ptr)\]", compiled.lowered) == arrays

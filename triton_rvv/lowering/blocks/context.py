@@ -236,12 +236,14 @@ class Context:
     def pass_on(self, value: Value) -> None:
         """The recipe of `value` is taken apart, and what it is made from put into another one.
 
-        Unless this was the last use of `value`, those parts have one more owner now.
+        Unless this was the last use of the recipe, those parts have one more owner now, and the
+        recipe one use less.
         """
         lowered = self._values[value]
-        if isinstance(lowered, Tensor):
+        if isinstance(lowered, Tensor) and lowered.uses - lowered.finished > 1:
+            lowered.uses -= 1
             for part in lowered.operands:
-                part.uses = max(part.uses, 1) + (value.uses > 1)
+                part.uses = max(part.uses, 1) + 1
 
     def keep(self, tensor: Tensor, array: Array) -> None:
         """Until the end of this region the tensor's elements are those in `array`."""

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.tensors import Tensor
 
-__all__ = ["at_same_places", "reachable", "readers", "replaced"]
+__all__ = ["asked_by_others", "at_same_places", "reachable", "readers", "replaced"]
 
 
 def reachable(
@@ -50,6 +50,28 @@ def _operands_first(roots: Sequence[Tensor]) -> list[Tensor]:
     for root in roots:
         visit(root)
     return order
+
+
+def asked_by_others(order: Sequence[Tensor], candidates: Collection[Tensor]) -> list[Tensor]:
+    """Of the candidates, those that not only others of them ask for, operands first.
+
+    The rest is computed on the way to those, at the same places.
+
+    Args:
+        order: recipes, operands first.
+        candidates: some of them.
+    """
+    asked: Counter[Tensor] = Counter()
+    found: list[Tensor] = []
+    for tensor in reversed(order):
+        is_part = asked[tensor] > 0 and asked[tensor] + tensor.finished >= tensor.uses
+        if tensor in candidates and not is_part:
+            found.append(tensor)
+        elif not is_part:
+            continue
+        if isinstance(tensor, Elementwise):
+            asked.update(tensor.operands)
+    return found[::-1]
 
 
 def readers(roots: Sequence[Tensor], loads: Collection[Tensor]) -> set[Tensor]:

@@ -9,8 +9,13 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.recipes import Splat
-from triton_rvv.lowering.blocks.sharing import at_same_places, reachable, readers
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.sharing import (
+    asked_by_others,
+    at_same_places,
+    reachable,
+    readers,
+)
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import ExpandDims
@@ -179,9 +184,9 @@ def materialise_loads(context: Context, which: Callable[[Tensor], bool] = lambda
 
 def _compute_shared(context: Context, roots: Sequence[Tensor], shared: Sequence[Tensor]) -> None:
     """Compute what is better not computed again for the next sink, before this one."""
-    for tensor in shared:
-        if _is_worth_keeping(context, tensor):
-            materialise(context, tensor)
+    worth_keeping = [each for each in shared if _is_worth_keeping(context, each)]
+    for tensor in asked_by_others(shared, worth_keeping):
+        materialise(context, tensor)
     for root in roots:
         root.finish()
     _drop_loads(context)
@@ -215,7 +220,7 @@ def _drop_loads(context: Context) -> None:
 
 def _is_worth_keeping(context: Context, tensor: Tensor) -> bool:
     """Whether an array of the elements, or registers, are faster than to ask for them again."""
-    if tensor.materialised is not None:
+    if tensor.materialised is not None or _only_widens(tensor):
         return False
     if tensor in context.pending_loads:
         stays_in_registers = tensor.type.elements <= loop_nests.UNROLLED_RUNS * vector_width(
@@ -224,6 +229,18 @@ def _is_worth_keeping(context: Context, tensor: Tensor) -> bool:
         if stays_in_registers or not tensor.own_reads_again:
             return True
     return tensor.cost >= EXPENSIVE
+
+
+def _only_widens(tensor: Tensor) -> bool:
+    """Whether it is made of narrower elements without arithmetic, which take less memory to keep.
+
+    Such are addresses, and offsets with 64 bits.
+    """
+    if isinstance(tensor, Affine):
+        return tensor.is_pointer
+    if not isinstance(tensor, Elementwise) or len(tensor.operands) != 1 or tensor.own_cost > 0:
+        return False
+    return tensor.operands[0].element.bits < tensor.element.bits
 
 
 def where_sums_fit(
