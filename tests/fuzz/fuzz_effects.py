@@ -339,6 +339,6 @@ def draw_statement(w: Writer) -> None:
     from fuzz_products import PRODUCTS
     from fuzz_turns import TURNS
 
-    tables = {**OPERATIONS, **AXIS_OPERATIONS, **EFFECTS, **NEIGHBOURS, **LOOPS, **TURNS, **PRODUCTS}
+    tables = OPERATIONS | AXIS_OPERATIONS | EFFECTS | NEIGHBOURS | LOOPS | TURNS | PRODUCTS
     weighted = [operation for operation, weight in tables.items() for _ in range(weight)]
     w.choose(weighted)(w)
