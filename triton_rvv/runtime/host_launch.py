@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+import operator
 import struct
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from triton_rvv.frontend.descriptors import descriptor_parts, is_descriptor
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
@@ -28,6 +29,7 @@ _CHUNKS_PER_THREAD = 16
 _ONE_PROGRAM = (1, 1, 1)
 _ONE_PROGRAM_HEADER = CALL_HEADER.pack(0, 1, 1, *_ONE_PROGRAM, 0)
 
+_MOST_PROGRAMS = 2**32 - 1  # CALL_HEADER has 32 bits for each axis
 _SLOT_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # How an argument lies in its slot (launchers/kernel_abi.h), by MLIR's type name; others are "Q".
 _LAYOUTS = {"f64": "d", "f32": "f4x"}
@@ -121,19 +123,25 @@ class HostLauncher:
 
         Raises:
             DeviceAssertionError: where a `tl.device_assert` did not hold.
+            TypeError: for a size of the grid that is no integer.
+            ValueError: for one that is negative or too large.
         """
         if self._overlaps is not None:
             kernel = self._overlaps.choose(kernel, values, slots)
         if self._prints and sys.stdout is not None:
             sys.stdout.flush()  # the kernel writes past Python's buffer
-        if kernel_times.spent_s is None:
-            self._run(kernel, pack(*slots), grid)
-        else:
-            start_threads()
-            began_s = time.perf_counter()
-            self._run(kernel, pack(*slots), grid)
-            kernel_times.spent_s += time.perf_counter() - began_s
-            kernel_times.runs += 1
+        try:
+            if kernel_times.spent_s is None:
+                self._run(kernel, pack(*slots), grid)
+            else:
+                start_threads()
+                began_s = time.perf_counter()
+                self._run(kernel, pack(*slots), grid)
+                kernel_times.spent_s += time.perf_counter() - began_s
+                kernel_times.runs += 1
+        except struct.error:
+            _check_grid(grid)  # only now, so that other calls need not wait for it
+            raise
         raise_failed_assertion()
         raise_out_of_memory()
 
@@ -174,6 +182,14 @@ class HostLauncher:
         chunk = programs // (num_threads() * _CHUNKS_PER_THREAD) or 1
         call = CALL_HEADER.pack(0, programs, chunk, *grid, 0) + slots
         run_on_workers(kernel.run_programs, call, -(-programs // chunk))
+
+
+def _check_grid(grid: Sequence[object]) -> None:
+    for axis, size in zip("xyz", grid, strict=True):
+        if not isinstance(size, SupportsIndex):
+            raise TypeError(f"a grid has {size!r} programs along {axis}: divide by triton.cdiv")
+        if not 0 <= operator.index(size) <= _MOST_PROGRAMS:
+            raise ValueError(f"a grid cannot have {size} programs along {axis}")
 
 
 def _short_pack(types: Sequence[str]) -> Callable[..., bytes] | None:
