@@ -12,6 +12,7 @@ from engine.run.budget import Budget
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.exactness import note_on_exactness
 from engine.run.identity import identity_of
+from engine.run.left_out import note_on_left_out
 from engine.run.loop import TuningLoop
 from engine.run.measured_on import store_measured_on
 from engine.run.on_inputs import on_inputs
@@ -151,6 +152,7 @@ def tune(
         )
     summary = _summary(search, info, opened.robust)
     notes += _on_reference(problem, search) + note_on_exactness(summary)
+    notes += () if info.gpu else note_on_left_out(problem, summary)
     return TuningResult(
         problem=problem,
         device=info.study_device,
