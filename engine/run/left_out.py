@@ -1,4 +1,4 @@
-"""What is said of a winner that makes no use of an argument which the default configuration uses."""
+"""What is said of a winner that makes no use of what the default configuration uses."""
 
 from __future__ import annotations
 
