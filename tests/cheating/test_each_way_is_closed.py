@@ -52,9 +52,7 @@ KERNELS = {
     "lanes that share places by a run-time stride": (
         f"{MEMORY_ORDER}test_places_that_lanes_share_by_run_time_strides"
     ),
-    "random strides, zero and negative ones too": (
-        f"{MEMORY_ORDER}test_places_by_random_strides"
-    ),
+    "random strides, zero and negative too": f"{MEMORY_ORDER}test_places_by_random_strides",
     "windows that overlap": "triton_rvv/test_shared_places.py::test_three_dimensions",
     "inputs that do not tell": "cheating/test_dull_inputs.py::test_what_is_left_out_is_found",
     "shortcuts for usual inputs": "cheating/test_shortcuts.py::test_a_shortcut_is_found",
