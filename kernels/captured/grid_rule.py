@@ -133,6 +133,8 @@ def possible_factors(
     sizes: Mapping[str, int],
     axes: Collection[int] = (0, 1, 2),
     products: Collection[Collection[str]] = (),
+    *,
+    may_cover: bool = False,
 ) -> list[Factor]:
     """The ways in which an axis may follow a parameter, as far as they give the deployed grid.
 
@@ -148,6 +150,7 @@ def possible_factors(
         axes: which may follow though they have one program; by the others, the kernel does not tell
             its programs apart.
         products: names that the kernel multiplies with each other.
+        may_cover: whether an axis of more programs, too, may follow a size that one block covers.
     """
     value = int(deployed[parameter])
     found: list[Factor] = []
@@ -160,7 +163,7 @@ def possible_factors(
         if programs == 1 and axis not in axes:
             continue
         alone = [Factor(axis, parameter, size, *_named(same[size])) for size in same]
-        explaining = [f for f in alone if _explains(f, programs, deployed)]
+        explaining = [f for f in alone if _explains(f, programs, deployed, may_cover=may_cover)]
         if not explaining and programs > 1:
             others = {name for names in products if parameter in names for name in names}
             turns = _turns(others - {parameter}, deployed)
@@ -177,10 +180,13 @@ def _named(places: list[str]) -> tuple[str, tuple[str, ...]]:
     return first, tuple(others)
 
 
-def _explains(factor: Factor, programs: int, deployed: Mapping[str, Any]) -> bool:
-    """Whether an axis of so many programs is a multiple of the factor, which is more than one."""
+def _explains(
+    factor: Factor, programs: int, deployed: Mapping[str, Any], *, may_cover: bool = False
+) -> bool:
+    """Whether an axis of so many programs is a multiple of the factor, which is more than one
+    unless one block may cover the size."""
     parts = factor.programs(deployed)
-    return (parts > 1 or programs == 1) and programs % parts == 0
+    return (parts > 1 or programs == 1 or may_cover) and programs % parts == 0
 
 
 def _turns(names: Collection[str], deployed: Mapping[str, Any]) -> list[str]:

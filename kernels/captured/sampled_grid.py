@@ -34,17 +34,23 @@ class SampledGrid:
         """The constexprs in the order of their values: large blocks explain a grid best."""
         return sorted(names, key=lambda name: -_number(self._constants.get(name)))
 
-    def ways(self, rule: GridRule, name: str) -> list[GridRule]:
+    def ways(self, rule: GridRule, name: str, *, may_cover: bool = False) -> list[GridRule]:
         """The other rules by which the grid may follow a parameter.
 
         Where it follows a size already, those of other sizes: 160 and 136 give the same number of
         blocks of 64, and not of blocks of 8. None if its value is not a positive integer.
+
+        Args:
+            rule: what holds so far.
+            name: the parameter.
+            may_cover: as for `possible_factors`.
         """
         if _number(self._constants[name]) < 1:
             return []
         rest = rule.without(name, self._constants)
         factors = possible_factors(
-            rest, name, self._constants, self._sizes, self._axes, self._products
+            *(rest, name, self._constants, self._sizes, self._axes, self._products),
+            may_cover=may_cover,
         )
         if rest != rule:
             factors = [factor for factor in factors if factor.size is not None]
@@ -76,7 +82,8 @@ class SampledGrid:
         ]
         if not own:
             return []
-        rules = [rule, *self.ways(rule, name)]
+        # Blocks that the function was asked for may be smaller than the size, and the deployed not.
+        rules = [rule, *self.ways(rule, name, may_cover=True)]
         return [rule for rule in rules if all(rule.grid(one) == grid for one, grid in own)]
 
 

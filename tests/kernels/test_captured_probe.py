@@ -17,6 +17,7 @@ from kernels.captured.block_rule import BlockRule
 from kernels.captured.freedom_text import freedom_texts
 from kernels.captured.grid_rule import GridRule, possible_factors
 from kernels.captured.probe import probed
+from kernels.captured.sampled_grid import SampledGrid
 from kernels.captured.space import captured_space
 from kernels.captured.task import Task
 from launchers.arguments import Described
@@ -256,3 +257,10 @@ def test_the_programs_own_function_decides_how_the_grid_follows() -> None:
     followed = [({"BLOCK": block}, (-(-1000 // block), 1, 1)) for block in (128, 512)]
     found = probe(replace(deployed, grid_samples=followed), memory, BLOCK=[128, 256])
     assert found.rule.grid({"BLOCK": 128}) == (8, 1, 1)
+    # A deployed block may cover the size, on an axis that has more programs for something else.
+    deployed = replace(deployed, constants={"BLOCK": 1024}, grid=(4, 1, 1), grid_samples=[])
+    assert SampledGrid(deployed, memory).rules(GridRule((4, 1, 1)), "BLOCK") == []
+    smaller = [({"BLOCK": block}, (4 * -(-1000 // block), 1, 1)) for block in (512, 2048)]
+    grid = SampledGrid(replace(deployed, grid_samples=smaller), memory)
+    (rule,) = grid.rules(GridRule((4, 1, 1)), "BLOCK")
+    assert rule.grid({"BLOCK": 128}) == (4 * 8, 1, 1)
