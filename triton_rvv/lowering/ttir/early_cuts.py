@@ -59,7 +59,7 @@ def _bits_left(
     if operation.name not in _CUTTING or not is_wide(operation.result):
         return 0
     low, high = ranges.get(operation.result, (-1, 0))
-    bits = next((width for width in _WIDTHS if 0 <= low and high < 1 << width), 0)
+    bits = next((width for width in _WIDTHS if low >= 0 and high < 1 << width), 0)
     return bits if bits and _is_loaded(operation.result, makers) else 0
 
 
