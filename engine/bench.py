@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from engine.arguments.options import SAMPLER_NAMES, sampler_name
 from engine.replays.searches import KERNEL_TUNER, factory, is_sampler
-from engine.replays.shipped import HALVES, shipped_files, split
+from engine.replays.shipped import PARTS, shipped_files, split
 from engine.replays.space_file import SUFFIXES, NoSpaceError, read_space
 from engine.results.units import counted
 from foundation.command_line import (
@@ -131,12 +131,12 @@ def _add_what(parser: ArgumentParser) -> None:
     spaces = parser.add_argument(
         "--spaces",
         metavar="SPACES",
-        default=HALVES[0],
-        help=f"separated by commas: {', '.join(HALVES)} or all, of the recorded spaces that come "
+        default=PARTS[0],
+        help=f"separated by commas: {', '.join(PARTS)} or all, of the recorded spaces that come "
         "with this package; files in T4 or caches of Kernel Tuner, or folders of them "
         "(default: %(default)s)",
     )
-    completes(spaces, lambda: (*HALVES, _ALL))
+    completes(spaces, lambda: (*PARTS, _ALL))
     families = parser.add_argument(
         "--families",
         metavar="NAMES",
@@ -205,10 +205,9 @@ def _files(spaces: str, families: str | None) -> dict[Path, bool]:
     chosen = _list(_family, families) if families else list(split().families)
     found: dict[Path, bool] = {}
     for part in _list(str, spaces):
-        if part in (*HALVES, _ALL):
-            half = split().families if part == _ALL else split().halves[part]
-            shipped = shipped_files([family for family in chosen if family in half])
-            found |= dict.fromkeys(shipped, True)
+        if part in (*PARTS, _ALL):
+            for name in PARTS if part == _ALL else (part,):
+                found |= dict.fromkeys(shipped_files(name, chosen), True)
         else:
             found |= _files_at(Path(part))
     if not found:
@@ -231,7 +230,7 @@ def _files_at(path: Path) -> dict[Path, bool]:
         return {path: True}
     if not path.is_dir():
         raise UserError(
-            f"there are no spaces {path}: give {', '.join(HALVES)}, all, a file or a folder"
+            f"there are no spaces {path}: give {', '.join(PARTS)}, all, a file or a folder"
         )
     files = [file for file in sorted(path.rglob("*")) if file.name.endswith(SUFFIXES)]
     if not files:

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None) -> int:
     from engine.programs.spaces import spaces_in
     from engine.programs.task_list import task_list
     from engine.programs.task_page import task_page
-    from engine.programs.task_table import bound_text, coverage_text, note_texts, task_rows
+    from engine.programs.task_table import coverage_text, mark_texts, note_texts, task_rows
     from foundation.console import EscapingConsole
 
     rows = task_rows(captured, spaces_in(arguments.file))
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None) -> int:
         console.print(task_list(rows, console))
         for keys, note in note_texts(rows):
             say(wrapped(f"{keys} {note}", len(keys.partition(",")[0]) + 1))
-        for line in filter(None, (bound_text(rows), coverage_text(rows))):
+        for line in filter(None, [*mark_texts(rows), coverage_text(rows)]):
             say(wrapped(line))
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID
 

@@ -149,6 +149,7 @@ class KernelSpec:
             they are: what is found holds for such alone.
         on_inputs: which arguments a configuration that the check found wrong relies on, in one
             sentence; "" if it is wrong whatever they are.
+        unused_arguments: names of the arguments of which the code of a configuration makes no use.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
 
@@ -174,6 +175,7 @@ class KernelSpec:
     ordered: bool = False
     kept_inputs: frozenset[str] = frozenset()
     on_inputs: Callable[[Problem, Config], str] | None = None
+    unused_arguments: Callable[[Problem, Config], frozenset[str]] | None = None
 
     @property
     def load_name(self) -> str:

@@ -65,3 +65,76 @@ def gemv_rows_grid(meta):
 
 def gemv_rows_reference(w_ptr, x_ptr):
     return {"y_ptr": w_ptr.double() @ x_ptr.double()}
+
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (128, 256, 64)], key=[])
+@triton.jit
+def moments_of_rows(x_ptr, mean_ptr, variance_ptr, N, BLOCK: tl.constexpr):
+    """The mean and the variance of each row, as a layer norm computes them in one pass."""
+    row = tl.program_id(0)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    squares = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(0, N, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * N + at, mask=at < N, other=0.0)
+        total += x
+        squares += x * x
+    mean = tl.sum(total, axis=0) / N
+    tl.store(mean_ptr + row, mean)
+    tl.store(variance_ptr + row, tl.sum(squares, axis=0) / N - mean * mean)
+
+
+def moments_of_rows_arguments(M=64, N=1000):
+    x = torch.randn(M, N)
+    return {"x_ptr": x, "mean_ptr": torch.empty(M), "variance_ptr": torch.empty(M), "N": N}
+
+
+def moments_of_rows_grid(meta):
+    return (meta["M"],)
+
+
+def moments_of_rows_reference(x_ptr):
+    x = x_ptr.double()
+    return {"mean_ptr": x.mean(1), "variance_ptr": x.var(1, correction=0)}
+
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (256, 128, 64)], key=[])
+@triton.jit
+def errors_of_rows(x_ptr, y_ptr, w_ptr, absolute_ptr, squared_ptr, N, BLOCK: tl.constexpr):
+    """The weighted mean absolute and squared error of each row of predictions."""
+    row = tl.program_id(0)
+    absolute = tl.zeros((BLOCK,), dtype=tl.float32)
+    squared = tl.zeros((BLOCK,), dtype=tl.float32)
+    for start in range(0, N, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        mask = at < N
+        error = tl.load(x_ptr + row * N + at, mask=mask, other=0.0)
+        error -= tl.load(y_ptr + row * N + at, mask=mask, other=0.0)
+        weight = tl.load(w_ptr + at, mask=mask, other=0.0)
+        absolute += weight * tl.abs(error)
+        squared += weight * error * error
+    tl.store(absolute_ptr + row, tl.sum(absolute, axis=0) / N)
+    tl.store(squared_ptr + row, tl.sum(squared, axis=0) / N)
+
+
+def errors_of_rows_arguments(M=64, N=1000):
+    return {
+        "x_ptr": torch.randn(M, N),
+        "y_ptr": torch.randn(M, N),
+        "w_ptr": torch.rand(N),
+        "absolute_ptr": torch.empty(M),
+        "squared_ptr": torch.empty(M),
+        "N": N,
+    }
+
+
+def errors_of_rows_grid(meta):
+    return (meta["M"],)
+
+
+def errors_of_rows_reference(x_ptr, y_ptr, w_ptr):
+    error, weight = x_ptr.double() - y_ptr.double(), w_ptr.double()
+    return {
+        "absolute_ptr": (weight * error.abs()).mean(1),
+        "squared_ptr": (weight * error**2).mean(1),
+    }

@@ -55,8 +55,8 @@ _ROWS_OF_UNIT = tuple(
     for rows, columns in ((16, 64), (32, 64), (32, 128), (64, 64))
 )
 # What is not called is left out, so that two files of ggml's do.
-_FLAGS = ("-O3", "-DNDEBUG", "-ffunction-sections", "-fdata-sections", "-Wno-everything")
-_CPU = "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs+zfh+zvfh+zicbop"
+FLAGS = ("-O3", "-DNDEBUG", "-ffunction-sections", "-fdata-sections", "-Wno-everything")
+CPU = "-mcpu=baseline_rv64+v+zvl256b+zba+zbb+zbs+zfh+zvfh+zicbop"
 
 
 def main() -> None:
@@ -132,7 +132,7 @@ def linked(ggml: Path, folder: Path, unit: bool) -> Path:
     objects = []
     for source, flags in sources.items():
         objects.append(str(folder / f"{source.stem}.o"))
-        command = [*_FLAGS, _CPU, *flags, "-c", str(source), "-o", objects[-1]]
+        command = [*FLAGS, CPU, *flags, "-c", str(source), "-o", objects[-1]]
         run_zig_cc(command, timeout_s=LIMIT_S)
     program = folder / "products"
     link = ["-static", "-Wl,--gc-sections", *objects, "-lm", "-o", str(program)]

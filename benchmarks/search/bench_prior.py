@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.replays.recorded_space import Floats, RecordedSpace
-from engine.replays.shipped import HALVES, family_of, shipped_files, split
+from engine.replays.shipped import PARTS, family_of, shipped_files
 from engine.replays.space_file import read_space
 from engine.search import Search
 from engine.search.model.warm_start import History
@@ -133,10 +133,10 @@ def scores(of: RecordedSpace, history: History, seeds: int) -> Floats:
 
 def compared(half: str, seeds: int) -> None:
     """Print a line for each family of a half, and one for all."""
-    known = [read_space(path) for path in shipped_files(split().halves["development"])]
+    known = [read_space(path) for path in shipped_files("development")]
     known = [of for of in known if len(of.table) >= FEWEST]
     families: dict[str, list[RecordedSpace]] = {}
-    for path in shipped_files(split().halves[half]):
+    for path in shipped_files(half):
         of = read_space(path)
         if len(of.table) >= FEWEST:
             families.setdefault(family_of(of.about.get("kernel")), []).append(of)
@@ -171,7 +171,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description="Scores searches with a prior of other kernels.")
     parser.add_argument("--seeds", type=positive_integer, default=6, help="searches of each space")
-    parser.add_argument("--half", choices=HALVES, default="development")
+    parser.add_argument("--half", choices=PARTS, default="development")
     arguments = parser.parse_args()
     print("half\tfamily\tspaces\t" + "\t".join(f"P@{budget} off, on" for budget in BUDGETS))
     compared(arguments.half, arguments.seeds)

@@ -41,10 +41,12 @@ class Case:
 
 _TILE = ("BLOCK_SIZE_M", "BLOCK_SIZE_N")
 _HEADS = ("BLOCK_SIZE_M", "BLOCK_SIZE_DMODEL")
+_PIXELS = ("BLOCK_SIZE_D", "BLOCK_SIZE_H", "BLOCK_SIZE_W")
 CASES = {
     "matmul": Case(("M", "N", "K"), product_operands, elements_of(*_TILE)),
     "layernorm_fwd": Case(("M",), elements_of(*_TILE, copies=3), elements_of(*_TILE)),
     "flash_attention_fwd": Case(("N_CTX",), working_set, elements_of(*_HEADS)),
+    "correlation": Case(("C",), elements_of(*_PIXELS, copies=3), elements_of(*_PIXELS)),
 }
 
 

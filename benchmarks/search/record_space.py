@@ -1,10 +1,11 @@
-"""Measures whole search spaces on the emulated board:
-python benchmarks/search/record_space.py [KERNEL...]
+"""Measures whole search spaces on emulated boards:
+python benchmarks/search/record_space.py [KERNEL...] [--second]
 
-Each becomes a file in T4 in `engine/replays/spaces/emulated-x60`, which `rvv-tune bench` replays:
-of every kernel at a shape that runs fast, or of the kernels named. It takes one process and a
-second or less per configuration, and resumes if it was stopped. The order is random, so a table
-that is not complete is a random sample.
+Each becomes a file in T4 in `engine/replays/spaces`, which `rvv-tune bench` replays: in
+`emulated-x60` of every kernel at a shape that runs fast, or of the kernels named; with `--second`
+in `emulated-boards` those of the second set. It takes one process and a second or less per
+configuration, and resumes if it was stopped. The order is random, so a table that is not complete
+is a random sample.
 """
 
 from __future__ import annotations
@@ -29,12 +30,13 @@ from foundation.shapes import Shape
 from kernels.registry import kernel_names, load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.board import Board
-from rvv_runner.devices import load_board
+from rvv_runner.devices import DEFAULT_DEVICE, load_board
 from search_spaces.enumeration import take_census
 
 __all__ = ["main"]
 
 RECORDED = SPACES / "emulated-x60"
+SECOND = SPACES / "emulated-boards"
 
 # Kernels with hundreds of configurations, at sizes that a build takes longer for than a run.
 SMALL_SHAPES: Mapping[str, Shape] = {
@@ -44,6 +46,27 @@ SMALL_SHAPES: Mapping[str, Shape] = {
     "matmul": {"M": 128, "N": 64, "K": 64},
     "split_k_matmul": {"M": 16, "N": 32, "K": 512},
 }
+
+# The second set: kernels of language models at small shapes, other cores, and several at once.
+SECOND_SET: Sequence[tuple[str, Shape, str]] = (
+    ("correlation", {"C": 8, "H": 32, "W": 256, "D": 16}, "emulated:c908"),
+    ("correlation", {"C": 8, "H": 32, "W": 128, "D": 16}, "emulated@4cores"),
+    ("decode_attention", {"KV_HEADS": 2, "G": 7, "N_CTX": 2048, "D_HEAD": 64}, "emulated"),
+    ("decode_attention", {"KV_HEADS": 2, "G": 7, "N_CTX": 2048, "D_HEAD": 64}, "emulated@4cores"),
+    ("decode_attention", {"KV_HEADS": 4, "G": 4, "N_CTX": 1024, "D_HEAD": 128}, "emulated:c908"),
+    ("flash_attention_fwd", {"H": 4, "N_CTX": 256, "D_HEAD": 32}, "emulated@4cores"),
+    ("flash_attention_fwd_causal", {"H": 4, "N_CTX": 256, "D_HEAD": 32}, "emulated:c908"),
+    ("resize", {"C": 2, "H": 64, "W": 1024}, "emulated:c908"),
+    ("resize", {"C": 3, "H": 128, "W": 256}, "emulated@4cores"),
+    ("warp", {"C": 3, "H": 128, "W": 256}, "emulated:c908"),
+    ("warp", {"C": 3, "H": 128, "W": 256}, "emulated@4cores"),
+    ("matmul_w4a16", {"M": 32, "N": 512, "K": 256}, "emulated"),
+    ("matmul_w4a8", {"M": 32, "N": 512, "K": 256}, "emulated"),
+    ("matmul_w4a8", {"M": 128, "N": 256, "K": 128}, "emulated@4cores"),
+    ("add_rms_norm", {"M": 64, "N": 896}, "emulated@4cores"),
+    ("cross_entropy", {"M": 32, "N": 4096}, "emulated:c908"),
+    ("rope_fwd", {"TOKENS": 32, "HEADS": 14, "HEAD_SIZE": 64}, "emulated:c908"),
+)
 
 _LIMIT_S = 600.0
 _WRITTEN_EVERY = 50  # configurations
@@ -56,17 +79,14 @@ class Recording:
     Args:
         problem: the kernel at its shape.
         board: opened; what measures.
+        path: the file of the table.
         rows: by configuration.
     """
 
     problem: Problem
     board: Board
+    path: Path
     rows: dict[Config, Result] = field(default_factory=dict)
-
-    @property
-    def path(self) -> Path:
-        """The file of the table."""
-        return RECORDED / f"{self.problem.name}.json.gz"
 
     @property
     def about(self) -> dict[str, object]:
@@ -116,15 +136,16 @@ class Recording:
         write_space(self.path, about, {config: self.rows[config] for config in order})
 
 
-def record(problem: Problem, board: Board, most: int | None) -> None:
+def record(problem: Problem, board: Board, path: Path, most: int | None = None) -> None:
     """Measure what is missing of a space.
 
     Args:
         problem: the kernel at its shape.
         board: opened.
+        path: the file of the table.
         most: a random sample of so many configurations; None for all.
     """
-    recording = Recording(problem, board)
+    recording = Recording(problem, board, path)
     recording.read()
     space = problem.space(board.info)
     configs = [space.config_of(row) for row in take_census(space).ranks.tolist()]
@@ -143,21 +164,38 @@ def record(problem: Problem, board: Board, most: int | None) -> None:
     print(f"{recording.path}: {len(recording.rows)} of {len(configs)} configurations", flush=True)
 
 
+def record_second_set(kernels: Sequence[str]) -> None:
+    """Record the spaces of the second set, of all kernels if none is named."""
+    for kernel, shape, device in SECOND_SET:
+        if kernel not in (kernels or kernel_names()):
+            continue
+        board = load_board(device)
+        board.open()
+        problem = make_problem(load_kernel(kernel), shape)
+        name = f"{problem.name}-{board.info.study_device}".replace("emulated:", "")
+        record(problem, board, SECOND / f"{name}.json.gz")
+        board.close()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Record spaces."""
     parser = argparse.ArgumentParser(description="Measures every configuration of kernels.")
     parser.add_argument("kernels", nargs="*", help="all if none is named")
+    parser.add_argument("--second", action="store_true", help="the spaces of the second set")
     parser.add_argument("--shape", type=shape_type, help="of one kernel")
-    parser.add_argument("--device", default="emulated")
     parser.add_argument("--most", type=int, help="a random sample of so many configurations each")
     arguments = parser.parse_args(argv)
+    if arguments.second:
+        record_second_set(arguments.kernels)
+        return 0
     if arguments.shape and len(arguments.kernels) != 1:
         parser.error("--shape: name the one kernel that it is for")
-    board = load_board(arguments.device)
+    board = load_board(DEFAULT_DEVICE)
     board.open()
     for kernel in arguments.kernels or kernel_names():
         shape = arguments.shape or SMALL_SHAPES.get(kernel, {})
-        record(make_problem(load_kernel(kernel), shape, None), board, arguments.most)
+        problem = make_problem(load_kernel(kernel), shape)
+        record(problem, board, RECORDED / f"{problem.name}.json.gz", arguments.most)
     return 0
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy.typing as npt
 
 from engine.replays.recorded_space import RecordedSpace
 from engine.replays.runs import Job, Run, run_all
-from engine.replays.shipped import shipped_files, split
+from engine.replays.shipped import shipped_files
 from engine.replays.space_file import read_space
 from engine.search.model.candidates import Candidates
 from foundation.command_line import run_script
@@ -98,8 +97,8 @@ def main() -> None:
     parser.add_argument("--trials", type=int, default=50)
     parser.add_argument("--runs", type=Path, default=Path("studies/bench/runs.jsonl"))
     arguments = parser.parse_args()
-    shipped = partial(shipped_files, split().halves["development"])
-    paths = sorted(arguments.spaces.glob("*.json.gz")) if arguments.spaces else shipped()
+    folder = arguments.spaces
+    paths = sorted(folder.glob("*.json.gz")) if folder else shipped_files("development")
     spaces = {path: read_space(path) for path in paths}
     least = _CONFIGS_PER_TRIAL * arguments.trials
     spaces = {path: of for path, of in spaces.items() if len(of.table) >= least}

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from engine.programs.task_table import HEADS, TaskRow, bound_text, cells, coverage_text
+from engine.programs.task_table import HEADS, TaskRow, cells, coverage_text, mark_texts
 from kernels.captured.task_file import Capture
 
 __all__ = ["task_page"]
@@ -26,7 +26,7 @@ def task_page(captured: Capture, rows: Sequence[TaskRow]) -> str:
         captured=captured,
         heads=HEADS,
         rows=[(row, cells(row)) for row in rows],
-        bound=bound_text(rows),
+        marks=mark_texts(rows),
         coverage=coverage_text(rows),
         style=(files("engine.reports") / "report.css").read_text(),
     )

@@ -17,15 +17,17 @@ __all__ = [
     "ParameterNote",
     "TaskRow",
     "TaskSpace",
-    "bound_text",
     "cells",
     "coverage_text",
+    "mark_texts",
     "note_texts",
     "task_rows",
 ]
 
 # What Triton takes on a CPU of today to launch a kernel on a GPU, at most.
 _LAUNCH_S = 50e-6
+# Launches whose mean is a time to go by: a kernel's first finds its memory and code in no cache.
+_ENOUGH_LAUNCHES = 5
 
 HEADS = (
     "task",
@@ -157,26 +159,29 @@ def cells(row: TaskRow) -> Sequence[str]:
     )
 
 
-def bound_text(rows: Sequence[TaskRow]) -> str:
-    """What "<" says in the column of times; "" if it is not there."""
-    if not any(_is_bound(row.task) for row in rows):
-        return ""
-    return (
-        "<: launches this short may keep the GPU waiting, so the time includes a part of launching "
-        "them; tuning measures the kernel alone"
-    )
+def mark_texts(rows: Sequence[TaskRow]) -> list[str]:
+    """What the marks in the column of times say, those that are there."""
+    texts = {
+        "<": "launches this short may keep the GPU waiting, so the time includes a part of "
+        "launching them; tuning measures the kernel alone",
+        "~": f"fewer than {_ENOUGH_LAUNCHES} launches were timed, so time and share may be far "
+        "off; let the program repeat its work to know better",
+    }
+    marks = {mark for row in rows for mark in _marks(row.task)}
+    return [f"{mark}: {text}" for mark, text in texts.items() if mark in marks]
 
 
 def _time(task: Task) -> str:
+    return "-" if task.time_s is None else " ".join([*_marks(task), time_text(task.time_s)])
+
+
+def _marks(task: Task) -> list[str]:
+    """What is to be known of a task's time."""
     if task.time_s is None:
-        return "-"
-    return f"{'< ' if _is_bound(task) else ''}{time_text(task.time_s)}"
-
-
-def _is_bound(task: Task) -> bool:
-    """Whether the captured time is only an upper bound of the kernel's own."""
-    is_timed_alone = task.device == "host" or task.time_s is None
-    return not is_timed_alone and (task.time_s or 0.0) < _LAUNCH_S * task.launches
+        return []
+    # Those of the host are timed without their launch.
+    is_bound = task.device != "host" and task.time_s < _LAUNCH_S * task.launches
+    return ["<"] * is_bound + ["~"] * (task.timed_launches < _ENOUGH_LAUNCHES)
 
 
 def _visible(task: Task) -> str:

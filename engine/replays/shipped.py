@@ -1,4 +1,4 @@
-"""The recorded spaces that ship with this package, in two halves."""
+"""The recorded spaces that ship with this package, in two halves of each set."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["HALVES", "SPACES", "Split", "family_of", "shipped_files", "split"]
+__all__ = ["PARTS", "SPACES", "Split", "family_of", "shipped_files", "split"]
 
 SPACES = Path(__file__).parent / "spaces"
-HALVES = ("test", "development")
+_HALVES = ("test", "development")
+# The folders of each set, by what follows the name of a half. The first set stays as it is, so that
+# figures of different versions can be compared; what is recorded later makes a set of its own.
+_SETS: Mapping[str, Sequence[str]] = {
+    "": ("benchmark-hub", "emulated-x60", "gpus"),
+    "-2": ("emulated-boards",),
+}
+# What can be replayed by name: each half of each set.
+PARTS = tuple(f"{half}{suffix}" for suffix in _SETS for half in _HALVES)
 
 # A kernel that is in no family, as in the user's own files, is a family of its own.
 _UNKNOWN = "other"
@@ -34,7 +42,7 @@ class Split:
 def split() -> Split:
     """What spaces/split.toml says."""
     content = tomllib.loads((SPACES / "split.toml").read_text(encoding="utf-8"))
-    return Split({half: content[half] for half in HALVES}, content["families"])
+    return Split({half: content[half] for half in _HALVES}, content["families"])
 
 
 def family_of(kernel: object) -> str:
@@ -45,9 +53,18 @@ def family_of(kernel: object) -> str:
     return str(kernel or _UNKNOWN)
 
 
-def shipped_files(families: Collection[str]) -> list[Path]:
-    """The files of the recorded spaces of some families, ordered by folder and name."""
-    return [path for path in sorted(SPACES.glob("*/*.json.gz")) if _family_in(path) in families]
+def shipped_files(part: str, families: Collection[str] | None = None) -> list[Path]:
+    """The files of one of `PARTS`, ordered by folder and name.
+
+    Args:
+        part: its name.
+        families: only these; all if None.
+    """
+    half, dash, number = part.partition("-")
+    within = [name for name in split().halves[half] if families is None or name in families]
+    folders = [SPACES / folder for folder in _SETS[dash + number]]
+    paths = (path for folder in folders for path in sorted(folder.glob("*.json.gz")))
+    return [path for path in paths if _family_in(path) in within]
 
 
 def _family_in(path: Path) -> str:

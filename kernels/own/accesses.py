@@ -19,7 +19,7 @@ from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import reached_arguments
 from triton_rvv.targets.target_names import named_target
 
-__all__ = ["Accesses", "accesses_of", "interpreter_lacks"]
+__all__ = ["Accesses", "accesses_of", "interpreter_lacks", "unused_arguments"]
 
 _NAMES = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
 
@@ -72,6 +72,28 @@ def accesses_of(launch: Launch) -> Accesses:
     both = tensors & stored & loaded
     counted = frozenset(n for n in both if not values[n].is_floating_point())
     return Accesses(constant, only_stored, counted, makes_pointers, narrow)
+
+
+def unused_arguments(launch: Launch) -> frozenset[str]:
+    """Names of the arguments, constants aside, of which the kernel makes no use in this
+    configuration; none where it cannot be compiled."""
+    values = launch.values()
+    signature = _signature(launch, values)
+    try:
+        module = parse_module(_ttir(launch, values, signature))
+    except CompileError:
+        return frozenset()
+    (block,) = module.regions[0].blocks
+    kernel = next(op for op in block.operations if op.name == "tt.func")
+    names = [
+        name
+        for name in launch.file.function.arg_names
+        if signature[name] != "constexpr"
+        for _part in part_names(name, signature[name])
+    ]
+    parts = zip(names, kernel.regions[0].blocks[0].arguments, strict=True)
+    used = {name for name, value in parts if value.uses}
+    return frozenset(names) - used
 
 
 def interpreter_lacks(launch: Launch, values: Mapping[str, Any]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from kernels.own.accesses import accesses_of
+from kernels.own.accesses import accesses_of, unused_arguments
 from kernels.own.expected import (
     ExpectedOutput,
     expected_output,
@@ -45,6 +45,7 @@ def check_notes(launch: Launch) -> tuple[str, ...]:
         return (
             *_on_second_inputs(launch, values),
             *_on_shared_memory(launch, values),
+            *_on_unused(launch, values),
             f"without a function reference, outputs are compared with {way.what}",
             *_on_rounding(launch, [n for n in outputs if _is_wide(values[n])]),
         )
@@ -53,6 +54,7 @@ def check_notes(launch: Launch) -> tuple[str, ...]:
     return (
         *_on_second_inputs(launch, values),
         *_on_shared_memory(launch, values),
+        *_on_unused(launch, values),
         *_on_unnamed(unnamed_outputs(launch, said)),
         *(_on_tolerance(launch, values, outputs) if is_quick else ()),
     )
@@ -75,6 +77,16 @@ def _on_second_inputs(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
             f"the timed runs have the same inputs as the check, since {', '.join(differ)} "
             f"{'depend' if len(differ) > 1 else 'depends'} on random numbers: a kernel that is "
             "right for these inputs alone is not found"
+        )
+
+
+def _on_unused(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
+    """Integers that make no difference: others than these never have another value here."""
+    unused = unused_arguments(launch)
+    if names := [name for name in values if name in unused and isinstance(values[name], int)]:
+        yield (
+            f"the default configuration makes no use of {', '.join(names)}: if its outputs should "
+            "follow from it, as from a stride, they are right for what arguments passes alone"
         )
 
 

@@ -14,7 +14,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.scratch import scratch_folder
-from kernels.own.accesses import accesses_of
+from kernels.own.accesses import accesses_of, unused_arguments
 from kernels.own.argument_of import argument_of
 from kernels.own.callable_file import is_callable_file, load_callable
 from kernels.own.check_notes import check_notes
@@ -81,6 +81,7 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         ordered=file.is_ordered,
         kept_inputs=file.kept_inputs,
         on_inputs=own.on_inputs,
+        unused_arguments=own.unused_arguments,
     )
 
 
@@ -206,6 +207,10 @@ class _OwnKernel:
             f"{them}, and wrong as the check changes {them}: if the kernel gets nothing else, "
             f"write {self._file.spelt('kept_inputs')} = {list(names)} into the file"
         )
+
+    def unused_arguments(self, problem: Problem, config: Config) -> frozenset[str]:
+        """See `KernelSpec.unused_arguments`."""
+        return unused_arguments(self._launch(problem, config))
 
     @contextlib.contextmanager
     def _host_run(self, problem: Problem, config: Config) -> Iterator[HostRun]:

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from engine.run.left_out import note_on_left_out
+from engine.run.summary import summarise
+from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 from kernels.own.host_run import HostRun
 from kernels.registry import load_kernel, make_problem
@@ -43,6 +46,23 @@ def test_a_number_that_the_default_leaves_out_is_named():
         "the check keeps factor close to what arguments makes, since the default "
     )
     assert "with another number, y_ptr[" in note
+
+
+def test_an_argument_that_is_left_out_is_named():
+    problem = make_problem(load_kernel(f"{FILE}:strided_kernel"), {})
+    assert problem.spec.check(problem) == (
+        "the default configuration makes no use of seed: if its outputs should follow from it, as "
+        "from a stride, they are right for what arguments passes alone",
+    )
+    honest, fast = (Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1))
+    for time_s in (1.0, 3.0):
+        times = {honest: 2.0, fast: time_s}
+        trials = [StoredTrial(n, c, "correct", times[c], {}) for n, c in enumerate(times)]
+        notes = note_on_left_out(problem, summarise(trials, honest))
+        assert notes == (time_s < times[honest]) * (
+            "FAST=1,BLOCK=64 makes no use of step, as the default configuration does: it may be "
+            "right for this shape and these strides alone",
+        )
 
 
 def test_the_input_that_a_shortcut_relies_on_is_named_without_a_reference():

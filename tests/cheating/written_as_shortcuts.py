@@ -47,6 +47,18 @@ def factor_kernel(x_ptr, y_ptr, factor, FAST: tl.constexpr, BLOCK: tl.constexpr)
     tl.store(y_ptr + at, tl.load(x_ptr + at))
 
 
+@triton.jit
+def strided_kernel(x_ptr, y_ptr, step, seed, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Takes rows for ones that lie one after another, and makes no use of a seed at all."""
+    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+    tl.store(y_ptr + row * BLOCK + at, tl.load(x_ptr + row * (BLOCK if FAST else step) + at))
+
+
+def strided_arguments(N=128):
+    x = torch.randn(N // 64, 64)
+    return {"x_ptr": x, "y_ptr": torch.empty(N // 64, 64), "step": x.stride(0), "seed": 7}
+
+
 def factor_arguments(N=128):
     return {"x_ptr": torch.randn(N), "y_ptr": torch.empty(N), "factor": 1.0}
 
@@ -81,6 +93,10 @@ def factor_reference(x_ptr, factor):
     return {"y_ptr": factor * x_ptr}
 
 
+def strided_reference(x_ptr):
+    return {"y_ptr": x_ptr}
+
+
 def skipped_reference(x_ptr, w_ptr):
     return {"y_ptr": w_ptr * x_ptr.sigmoid()}
 
@@ -89,6 +105,6 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-for _name in ("counter", "skipped", "unit", "factor"):
+for _name in ("counter", "skipped", "unit", "factor", "strided"):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
     globals()[f"{_name}_grid"] = grid

@@ -39,7 +39,7 @@ MISTAKES = [
     (["--families", "products"], "--spaces test has no space of these families: add --spaces all"),
     (["--samplers", "auot"], "there is no sampler named auot: did you mean auto"),
     (["--samplers", "no_file.py:make"], "there is no file no_file.py: write FILE.py:FACTORY"),
-    (["--spaces", "no_folder"], "there are no spaces no_folder: give test, development, all"),
+    (["--spaces", "no_folder"], "there are no spaces no_folder: give test, development, test-2"),
     (["--samplers", "random,,grid"], "random,,grid has a comma too many"),
     (["--trials", "100000"], "no space has 200000 configurations: give fewer --trials"),
     (["--quick", "--full"], "not allowed with argument --quick"),

@@ -17,8 +17,8 @@ from engine.programs.task_table import (
     HEADS,
     ParameterNote,
     TaskSpace,
-    bound_text,
     cells,
+    mark_texts,
     note_texts,
     task_rows,
 )
@@ -98,22 +98,28 @@ def test_a_reason_that_tasks_share_is_told_once(read: Capture) -> None:
 
 
 @pytest.mark.parametrize(
-    ("device", "time_s", "shown"),
-    [("host", 1e-6, "3 us"), ("NVIDIA H100", 1e-6, "< 3 us"), ("NVIDIA H100", 1e-3, "3 ms")],
+    ("device", "launches", "time_s", "shown"),
+    [
+        ("host", 5, 5e-6, "5 us"),
+        ("host", 4, 4e-6, "~ 4 us"),
+        ("NVIDIA H100", 5, 5e-6, "< 5 us"),
+        ("NVIDIA H100", 1, 5e-6, "< ~ 5 us"),
+        ("NVIDIA H100", 5, 5e-3, "5 ms"),
+    ],
 )
-def test_times_that_include_launching_are_upper_bounds(
-    tmp_path: Path, device: str, time_s: float, shown: str
+def test_times_that_are_no_more_than_a_bound_or_a_guess_are_marked(
+    tmp_path: Path, device: str, launches: int, time_s: float, shown: str
 ) -> None:
     capture = CaptureFile(tmp_path / "a.capture")
     x = torch.zeros(64)
     values = {"x": x, "out": x.clone(), "n": 64, "BLOCK": 64}
-    capture.launch(kernels.total_kernel, [1], values, launches=3, time_s=time_s)
+    capture.launch(kernels.total_kernel, [1], values, launches=launches)
     read = read_capture(capture.path)
     (task,) = read.tasks
-    read = dataclasses.replace(read, tasks=(dataclasses.replace(task, device=device),))
-    (row,) = rows = task_rows(read, lambda task: None)
+    task = dataclasses.replace(task, device=device, timed_launches=launches, time_s=time_s)
+    (row,) = rows = task_rows(dataclasses.replace(read, tasks=(task,)), lambda task: None)
     assert cells(row)[HEADS.index("time")] == shown
-    assert bool(bound_text(rows)) == ("<" in shown)
+    assert [text[0] for text in mark_texts(rows)] == [mark for mark in "<~" if mark in shown]
 
 
 def test_a_task_is_named_by_the_digits_that_the_table_shows_or_by_its_kernel(

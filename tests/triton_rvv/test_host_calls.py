@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 import time
 
@@ -126,6 +127,22 @@ def test_every_program_runs_once(shape, threads):
     counts = torch.zeros(int(np.prod(shape)), dtype=torch.int32)
     count_kernel[shape](counts)
     assert (counts == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((2.5,), "a grid has 2.5 programs along x: divide by triton.cdiv"),
+        ((3, -1), "a grid cannot have -1 programs along y"),
+        ((3, 1, 2**32), "a grid cannot have 4294967296 programs along z"),
+    ],
+)
+def test_a_grid_that_there_is_not_names_its_axis(shape, message):
+    count = torch.zeros(1, dtype=torch.int32)
+    for _ in range(2):  # a second call goes another way
+        with pytest.raises((TypeError, ValueError), match=re.escape(message)):
+            count_kernel[shape](count)
+    assert count.item() == 0
 
 
 def test_threads_are_numbers_from_one_on():

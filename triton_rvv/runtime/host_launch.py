@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+import operator
 import struct
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 from triton_rvv.frontend.descriptors import descriptor_parts, is_descriptor
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
@@ -18,7 +18,8 @@ from triton_rvv.runtime.host_loader import load_object
 from triton_rvv.runtime.host_overlaps import OverlapCheck
 from triton_rvv.runtime.host_scratch import raise_out_of_memory
 from triton_rvv.runtime.kernel_clock import OF_THREAD as kernel_times
-from triton_rvv.runtime.workers import has_large_stack, num_threads, run_on_workers, start_threads
+from triton_rvv.runtime.kernel_clock import TimedKernel
+from triton_rvv.runtime.workers import has_large_stack, num_threads, run_on_workers
 
 __all__ = ["HostLauncher"]
 
@@ -28,6 +29,7 @@ _CHUNKS_PER_THREAD = 16
 _ONE_PROGRAM = (1, 1, 1)
 _ONE_PROGRAM_HEADER = CALL_HEADER.pack(0, 1, 1, *_ONE_PROGRAM, 0)
 
+_MOST_PROGRAMS = 2**32 - 1  # CALL_HEADER has 32 bits for each axis
 _SLOT_BITS = 0xFFFF_FFFF_FFFF_FFFF
 # How an argument lies in its slot (launchers/kernel_abi.h), by MLIR's type name; others are "Q".
 _LAYOUTS = {"f64": "d", "f32": "f4x"}
@@ -121,19 +123,18 @@ class HostLauncher:
 
         Raises:
             DeviceAssertionError: where a `tl.device_assert` did not hold.
+            TypeError: for a size of the grid that is no integer.
+            ValueError: for one that is negative or too large.
         """
         if self._overlaps is not None:
             kernel = self._overlaps.choose(kernel, values, slots)
         if self._prints and sys.stdout is not None:
             sys.stdout.flush()  # the kernel writes past Python's buffer
-        if kernel_times.spent_s is None:
+        try:
             self._run(kernel, pack(*slots), grid)
-        else:
-            start_threads()
-            began_s = time.perf_counter()
-            self._run(kernel, pack(*slots), grid)
-            kernel_times.spent_s += time.perf_counter() - began_s
-            kernel_times.runs += 1
+        except struct.error:
+            _check_grid(grid)  # only now, so that other calls need not wait for it
+            raise
         raise_failed_assertion()
         raise_out_of_memory()
 
@@ -161,19 +162,40 @@ class HostLauncher:
         return load_object(compiled)
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
-        if grid == _ONE_PROGRAM:
-            # Bytes to which nothing is added are the same object, and a kernel without arguments
-            # would count its program in the header of all calls to come.
-            call = _ONE_PROGRAM_HEADER + (slots or b"\0")
-            if has_large_stack():  # the rest takes as long as a small kernel's work
-                kernel.run_programs(call)
-            else:
-                run_on_workers(kernel.run_programs, call, 1)
+        if kernel_times.spent_s is None:
+            _run_programs(kernel, slots, grid)
             return
-        programs = math.prod(grid)
-        chunk = programs // (num_threads() * _CHUNKS_PER_THREAD) or 1
-        call = CALL_HEADER.pack(0, programs, chunk, *grid, 0) + slots
-        run_on_workers(kernel.run_programs, call, -(-programs // chunk))
+        timed = TimedKernel(kernel)
+        chunks = _run_programs(timed, slots, grid)
+        kernel_times.spent_s += timed.alone_s(chunks)
+        kernel_times.runs += 1
+
+
+def _run_programs(kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> int:
+    """Run every program of a grid; returns in how many chunks threads took them."""
+    if grid == _ONE_PROGRAM:
+        # Bytes to which nothing is added are the same object, and a kernel without arguments
+        # would count its program in the header of all calls to come.
+        call = _ONE_PROGRAM_HEADER + (slots or b"\0")
+        if has_large_stack():  # the rest takes as long as a small kernel's work
+            kernel.run_programs(call)
+        else:
+            run_on_workers(kernel.run_programs, call, 1)
+        return 1
+    programs = math.prod(grid)
+    chunk = programs // (num_threads() * _CHUNKS_PER_THREAD) or 1
+    call = CALL_HEADER.pack(0, programs, chunk, *grid, 0) + slots
+    chunks = -(-programs // chunk)
+    run_on_workers(kernel.run_programs, call, chunks)
+    return chunks
+
+
+def _check_grid(grid: Sequence[object]) -> None:
+    for axis, size in zip("xyz", grid, strict=True):
+        if not isinstance(size, SupportsIndex):
+            raise TypeError(f"a grid has {size!r} programs along {axis}: divide by triton.cdiv")
+        if not 0 <= operator.index(size) <= _MOST_PROGRAMS:
+            raise ValueError(f"a grid cannot have {size} programs along {axis}")
 
 
 def _short_pack(types: Sequence[str]) -> Callable[..., bytes] | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
-__all__ = ["has_large_stack", "num_threads", "run_on_workers", "set_num_threads", "start_threads"]
+__all__ = ["has_large_stack", "num_threads", "run_on_workers", "set_num_threads"]
 
 THREADS_VARIABLE = "TRITON_RVV_THREADS"
 
@@ -93,13 +93,6 @@ def set_num_threads(count: int) -> None:
     if count < 1:
         raise ValueError(f"{count} threads run nothing: ask for 1 or more")
     _workers().resize(count)
-
-
-def start_threads() -> None:
-    """Start the threads that `run_on_workers` takes, if they do not run yet: it takes a while."""
-    workers = _workers()
-    if workers.count > has_large_stack():
-        workers.pool()
 
 
 def run_on_workers(work: Callable[[T], None], argument: T, at_most: int) -> None:

@@ -58,9 +58,8 @@ class Machine:
         tail_k: the same behind the last whole turn, where operands end there. A power of two.
         max_epilogue_turns: turns of a loop around a product up to which the last one stores the
             result: 1 to 30% faster with 1 or 2, and 3 to 13% slower with more.
-        sum_chains: chains of sums that hide the latency of one.
-        max_sum_runs: runs of sums that one loop keeps; more leave no registers for what the sums
-            are made from.
+        sum_chains: chains of sums that hide the latency of one; more take registers from what the
+            sums are made from.
         segment_load_cycles: of a segment load of 3 and of 4 streams for each register of a stream,
             where a load by strides takes a cycle for an element (rvv-bench).
         segment_register_bytes: the bytes of a register in these.
@@ -96,7 +95,6 @@ class Machine:
     tail_k: int = 4
     max_epilogue_turns: int = 2
     sum_chains: int = 4
-    max_sum_runs: int = 8
     segment_load_cycles: tuple[float, float] = (20.4, 24.5)
     segment_register_bytes: int = 32
     strided_element_cycles: float = 1.0

@@ -63,7 +63,7 @@ def _narrow_block(block: Block, rewriter: Rewriter, target: Target) -> int:
         ]
         for each in sums:
             size = size_of_sums(each.reduction, target, len(sums))
-            if size:
+            if size and _is_worth_it(loop, each, size, len(sums)):
                 _narrow(block, loop, each, size, rewriter)
                 fired += 1
     return fired
@@ -112,16 +112,30 @@ def _update(loop: Operation, number: int, reduction: Operation) -> Operation | N
     return None
 
 
+def _is_worth_it(loop: Operation, narrowed: _Sum, size: int, sums: int) -> bool:
+    """Whether blocks of this size take less than larger ones.
+
+    Where sums of several blocks are only halved, that leaves registers to what several loads bring.
+    Of a single load, each half is as soon added to a whole block; and where a loop stores, too,
+    both halves are held for that.
+    """
+    type_, axis = narrowed.reduction.operands[0].type, narrowed.reduction.integer("axis")
+    assert isinstance(type_, TensorType)
+    if sums == 1 or type_.shape[axis] > 2 * size:
+        return True
+    names = [each.name for each in loop.regions[0].block.operations]
+    return names.count("tt.load") > 1 and "tt.store" not in names
+
+
 def size_of_sums(reduction: Operation, target: Target, sums: int) -> int:
     """The size that is left of the reduced dimension, or 0 where the block stays as it is.
 
-    `sums` blocks are added to in the same loop.
+    `sums` blocks are added to in the same loop, whose chains hide each other's latency.
     """
     type_, axis = reduction.operands[0].type, reduction.integer("axis")
     assert isinstance(type_, TensorType)
     lanes = target.run_registers * target.lanes(max(type_.element.bits, 8))
-    together = target.machine.max_sum_runs >> (sums - 1).bit_length()
-    runs = max(min(target.machine.sum_chains, together), 1)
+    runs = -(-target.machine.sum_chains // sums)
     left = runs * lanes if axis == len(type_.shape) - 1 else 1
     return left if left < type_.shape[axis] else 0
 

@@ -19,6 +19,7 @@ from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.early_counts import count_early
+from triton_rvv.lowering.ttir.early_cuts import cut_early
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
 from triton_rvv.lowering.ttir.every_other import find_every_other
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
@@ -139,6 +140,11 @@ PASSES: Sequence[Pass] = (
         "narrow-comparisons",
         narrow_comparisons,
         "Compares columns with a wider number in the columns' own type.",
+    ),
+    Pass(
+        "cut-early",
+        cut_early,
+        "Cuts integers of 32 bits to 8 or 16 where a mask or a shift leaves no more of them.",
     ),
     Pass(
         "widen-late",
