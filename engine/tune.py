@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,6 +93,7 @@ def _tune_program(arguments: argparse.Namespace) -> bool:
     Raises:
         UserError: for options that are about a single study, or devices whose times differ.
     """
+    start_s = time.monotonic()  # what is loaded counts
     check_program_options(arguments)
     devices = only_group(groups_of(arguments))
     request = dataclasses.replace(request_of(arguments), devices=devices)
@@ -101,7 +103,7 @@ def _tune_program(arguments: argparse.Namespace) -> bool:
     from engine.programs.budget import ProgramBudget
     from engine.programs.command import tune_capture
 
-    budget = ProgramBudget(arguments.trials, arguments.budget)
+    budget = ProgramBudget(arguments.trials, arguments.budget, start_s)
     path, widens = Path(arguments.kernel), arguments.widen
     return tune_capture(path, request, budget, as_json=arguments.json, widens=widens)
 

@@ -159,3 +159,61 @@ def scatter_counts_grid(meta):
 
 def scatter_counts_reference(x_ptr):
     return {"counts_ptr": x_ptr.int().bincount(minlength=256).int()}
+
+
+@triton.autotune([triton.Config({"BLOCK": block}) for block in (1024, 256)], key=[])
+@triton.jit
+def gray_of_argb(pixel_ptr, gray_ptr, N, BLOCK: tl.constexpr):
+    """The brightness of pixels in 32 bits, by the weights of BT.601 in 8 bits."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    pixel = tl.load(pixel_ptr + at, mask=at < N, other=0)
+    red, green, blue = (pixel >> 16) & 255, (pixel >> 8) & 255, pixel & 255
+    gray = (77 * red + 150 * green + 29 * blue + 128) >> 8
+    tl.store(gray_ptr + at, gray.to(tl.uint8), mask=at < N)
+
+
+def gray_of_argb_arguments(N=32768):
+    pixels = torch.randint(-(1 << 31), (1 << 31) - 1, (N,), dtype=torch.int32)
+    return {"pixel_ptr": pixels, "gray_ptr": torch.empty(N, dtype=torch.uint8), "N": N}
+
+
+def gray_of_argb_grid(meta):
+    return (triton.cdiv(meta["N"], meta["BLOCK"]),)
+
+
+def gray_of_argb_reference(pixel_ptr):
+    blue, green, red, _ = pixel_ptr.view(torch.uint8).view(-1, 4).int().T
+    return {"gray_ptr": ((77 * red + 150 * green + 29 * blue + 128) >> 8).to(torch.uint8)}
+
+
+@triton.autotune([triton.Config({"BLOCK": block}) for block in (256, 64)], key=[])
+@triton.jit
+def unpack_weights(packed_ptr, zero_ptr, scale_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    """A row of int32 holds eight rows of 4-bit weights, as GPTQ packs them."""
+    row = tl.program_id(0)
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    packed = tl.load(packed_ptr + row * N + at, mask=at < N, other=0)
+    zero = tl.load(zero_ptr + at, mask=at < N, other=0).to(tl.int32)
+    scale = tl.load(scale_ptr + at, mask=at < N, other=0.0)
+    for place in tl.static_range(8):
+        weight = ((packed >> (4 * place)) & 15) - zero
+        tl.store(out_ptr + (row * 8 + place) * N + at, weight.to(tl.float32) * scale, mask=at < N)
+
+
+def unpack_weights_arguments(K=64, N=500):
+    return {
+        "packed_ptr": torch.randint(-(1 << 31), (1 << 31) - 1, (K // 8, N), dtype=torch.int32),
+        "zero_ptr": torch.randint(0, 16, (N,), dtype=torch.uint8),
+        "scale_ptr": torch.rand(N) + 0.5,
+        "out_ptr": torch.empty(K, N),
+        "N": N,
+    }
+
+
+def unpack_weights_grid(meta):
+    return (meta["K"] // 8, triton.cdiv(meta["N"], meta["BLOCK"]))
+
+
+def unpack_weights_reference(packed_ptr, zero_ptr, scale_ptr):
+    weights = (packed_ptr[:, None] >> (4 * torch.arange(8, dtype=torch.int32))[:, None]) & 15
+    return {"out_ptr": ((weights - zero_ptr.int()) * scale_ptr).flatten(0, 1)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 __all__ = ["ProgramBudget", "part_way_s"]
 
@@ -18,12 +18,12 @@ class ProgramBudget:
         time_s: seconds after which nothing is begun: no examination, no trial and no round of a
             comparison; builds that are under way then are ended, but for a command's first.
             None for no limit.
-        start_s: when they begin, as `time.monotonic` gives it.
+        start_s: when the command began, as `time.monotonic` gives it.
     """
 
     trials: int | None
     time_s: float | None
-    start_s: float = field(default_factory=time.monotonic)
+    start_s: float
 
     def end_s(self, part: float = 1.0) -> float:
         """When a part of the time is over, as `time.monotonic` gives it."""

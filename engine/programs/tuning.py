@@ -40,7 +40,6 @@ __all__ = ["EXAMINED_PART", "ProgramListener", "tune_program"]
 EXAMINED_PART = 0.5
 _USUAL_EXAMINATION_S = 10.0  # of a kernel of a package, before one was timed
 _AT_ONCE = 2 * cores()  # examinations between slices of trials
-_LEAST_S = 1.0  # for the first trials of a command to begin
 
 # Called after each change with all standings, and the position of the task that changed.
 ProgramListener = Callable[[Sequence[TaskStanding], int], None]
@@ -299,8 +298,6 @@ class _ProgramRun:
         open the board and to build would do the same again each time.
         """
         left_s = self._budget.left_s(part)
-        if left_s is not None and not self._measured:
-            left_s = max(left_s, _LEAST_S)
         ending: EndingBuilds = "all" if self._measured else "all but the first"
         return replace(self._request.search, timeout_s=left_s, ending_builds=ending)
 

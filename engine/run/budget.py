@@ -20,6 +20,8 @@ class Budget:
     Args:
         trials: distinct configurations to try in the study, earlier runs included.
         timeout_s: start no new trials after this many seconds; None for no limit.
+        begun_s: when they begin, as `time.monotonic` gives it; None for when the run does, whose
+            study and boards are open by then.
         ending_builds: which builds of this run end then, too, and are not measured; others do not
             begin. Where the first comes to its end, a short run has a result.
         until_converged: start no new trials once the surrogate predicts no further improvement.
@@ -28,6 +30,7 @@ class Budget:
 
     trials: int
     timeout_s: float | None = None
+    begun_s: float | None = None
     until_converged: bool = False
     rounds: Rounds = ALL_ROUNDS
     ending_builds: EndingBuilds = "none"
@@ -41,7 +44,7 @@ class Budget:
         """When builds of a run end, but for the first; None if they come to their end.
 
         Args:
-            start_s: of the run, as `time.monotonic` gives it.
+            start_s: of the time, as `time.monotonic` gives it.
         """
         if self.timeout_s is None or self.ending_builds == "none":
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -120,12 +121,13 @@ def tune(
         owns_process: whether a second signal ends the process at once; otherwise it is a
             KeyboardInterrupt.
         bench: of this problem, which stays open for other studies unless the run is stopped or
-            fails; None for one of its own.
+            fails, and for which the time of the search begins at once; None for one of its own.
 
     Raises:
         UserError: for unknown names, invalid sizes, and a storage that cannot be used.
         BoardError: if the board cannot be used.
     """
+    begun_s = time.monotonic() if bench is not None else None
     problem, *more_problems = problems = _problems(request)
     _tell(listeners, StageStarted("opening the study"))
     info = board_info(request.devices[0], request.work.ray_address)
@@ -134,7 +136,7 @@ def tune(
     opened = _open(request, problems, info, space)
     search, stored = opened.search, opened.stored
     _tell(listeners, StudyOpened(stored.study_name, search.tried, opened.warm_started_from))
-    budget = _budget(request.search, search.size)
+    budget = _budget(request.search, search.size, begun_s)
     notes = space.notes + ((_ORDERED,) if problem.spec.ordered else ())
     if _is_complete(search, budget, info):
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
@@ -262,10 +264,15 @@ def _is_complete(search: Search, budget: Budget, info: BoardInfo) -> bool:
     return (is_compared or not must_compare) and search.tried >= min(budget.trials, search.size)
 
 
-def _budget(options: SearchOptions, space_size: int) -> Budget:
+def _budget(options: SearchOptions, space_size: int, begun_s: float | None) -> Budget:
     trials = space_size if options.trials is None else options.trials
     return Budget(
-        trials, options.timeout_s, options.until_converged, options.rounds, options.ending_builds
+        trials,
+        options.timeout_s,
+        begun_s,
+        options.until_converged,
+        options.rounds,
+        options.ending_builds,
     )
 
 

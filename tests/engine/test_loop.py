@@ -62,6 +62,7 @@ class Run:
         search: Search | None = None,
         trials: int = 100,
         timeout_s: float | None = None,
+        begun_s: float | None = None,
         boards: Iterable[FakeBoard] = (FakeBoard(),),
         builder: FakeBuilder | None = None,
         in_flight: int = 3,
@@ -80,7 +81,7 @@ class Run:
             BoardPool(
                 [BoardSource("fake", functools.partial(copy.copy, board)) for board in boards]
             ),
-            budget=Budget(trials, timeout_s, ending_builds=ending_builds),
+            budget=Budget(trials, timeout_s, begun_s, ending_builds=ending_builds),
             in_flight=in_flight,
             repeats=1,
             deterministic=deterministic,
@@ -355,6 +356,15 @@ def test_builds_end_with_the_time_where_asked(ending: EndingBuilds, measured: in
     assert run.search.tried == measured
     assert [trial.config for trial in run.search.trials()] == [first] * measured
     assert run.search.ask() is not None  # it was given back
+
+
+@pytest.mark.parametrize(("ending", "measured"), [("all", 0), ("all but the first", 1)])
+def test_a_time_that_is_over_at_once_has_room_for_the_first(
+    ending: EndingBuilds, measured: int
+) -> None:
+    run = Run(WIDE, timeout_s=1.0, begun_s=time.monotonic() - 2.0, ending_builds=ending)
+    ended = run.loop.run()
+    assert (ended.reason, ended.measured) == ("timeout", measured)
 
 
 def test_a_build_under_way_ends_with_the_time() -> None:

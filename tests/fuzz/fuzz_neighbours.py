@@ -1,10 +1,11 @@
-"""Draws loads of neighbours: of the places in one block of pointers, and of those behind them."""
+"""Draws loads of neighbours by one block of pointers, and of the halves of even places."""
 
 from __future__ import annotations
 
+import numpy as np
 from fuzz_effects import some_store
 from fuzz_numbers import Block
-from fuzz_program import Let, Machine, Store, Var
+from fuzz_program import Address, Let, Machine, Store, Var
 from fuzz_writer import Writer
 
 __all__ = ["NEIGHBOURS"]
@@ -33,4 +34,34 @@ def neighbours(w: Writer) -> None:
             some_store(w)
 
 
-NEIGHBOURS = {neighbours: 3}
+def halves(w: Writer) -> None:
+    """A load of the halves of even places, under a mask that leaves out the others."""
+    kind, size = w.choose(["int8", "int16", "int32", "int64", "float32"]), w.choose(w.sizes)
+    first, forms = w.choose([0, 1, 2, -1, -3, -16]), w.choose([("// 2", "% 2"), (">> 1", "& 1")])
+    others = w.mask((size,)) if w.chance(60) else None
+    array = w.array(kind, writable=True)
+    start = max(-first, 0)
+    w.reach(array, start + max(size + first, 0) // 2 + 1)
+    address = Address(array, (size,), (("0", 0),), start)
+    line = f"(tl.arange(0, {size}) + {w.scalar(first)})"
+    places = np.arange(size) + first
+
+    def load(machine: Machine) -> Block:
+        on = places % 2 == 0
+        if others is not None:
+            on = on & np.broadcast_to(machine.known(others), (size,))
+        memory = machine.memory[array.buffer]
+        at = np.where(on, address.places(machine) + places // 2, 0)
+        data = np.where(on, memory.data[at], memory.data.dtype.type(0))
+        return Block(memory.kind, data, np.where(on, memory.slack[at], 0.0))
+
+    var, mask = Var(w.fresh(), kind, (size,)), f"(({line} {forms[1]}) == 0)"
+    if others is not None:
+        w.used.add(others.name)
+        mask = f"{mask} & {others.name}"
+    text = f"tl.load({address.text()} + ({line} {forms[0]}), mask={mask}, other=0)"
+    w.blocks[-1].append(Let(var, text, load))
+    w.scopes[-1].append(var)
+
+
+NEIGHBOURS = {neighbours: 3, halves: 2}

@@ -88,6 +88,22 @@ def shift(w: Writer) -> None:
     w.let(kind, _spread(shape, a, b), text, of, a, b)
 
 
+def few_bits(w: Writer) -> None:
+    """Some bits of loaded integers, and what is computed of them."""
+    kind, shape = w.choose(["int32", "uint32"]), w.shape()
+    a, distance = w.load(kind, shape), w.choose([0, 4, 8, 16, 24])
+    mask, number = w.choose([1, 15, 127, 255, 4095, 65535, 65537]), w.choose([3, 127, 255])
+    signs = {"+": reference.add, "-": reference.subtract, "*": reference.multiply}
+    sign, of = w.choose([*signs.items(), ("//", reference.integer_divide)])
+
+    def compute(a):
+        shifted = reference.shift_right(a, _exact(kind, distance))
+        return of(reference.bits_and(shifted, _exact(kind, mask)), _exact(kind, number))
+
+    text = f"(({a.name} >> {distance}) & {mask}) {sign} {number}"
+    w.let(kind, a.shape, text, compute, a)
+
+
 def multiply_high(w: Writer) -> None:
     kind, shape = w.choose(["int32", "uint32", "int64", "uint64"]), w.shape()
     a, b = w.operand(kind, shape), w.operand(kind, shape)
@@ -215,7 +231,7 @@ OPERATIONS = {
     operation: weight
     for weight, operations in {
         4: (binary, conversion, comparison, choice),
-        2: (division, shift, unary, mathematics, truth),
+        2: (division, shift, few_bits, unary, mathematics, truth),
         1: (multiply_high, fused, clamp, reinterpretation, lanes, scalar_argument, call),
     }.items()
     for operation in operations

@@ -14,6 +14,7 @@ from qemu_kernels import Expected
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.frontend.ttir_verifier import verify
 from triton_rvv.frontend.types import element_type
+from triton_rvv.lowering.ttir.early_cuts import cut_early
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_widening import widen_late
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
@@ -24,7 +25,7 @@ def _narrowed(body: str, run: Callable[[Kernel], int] = narrow_integers) -> tupl
     """How many places a pass changed, and each operation with its elements."""
     arguments = (
         "%a: tensor<64xi8>, %b: tensor<64xi8>, %p: tensor<64x!tt.ptr<i8>>, %w: tensor<64xi32>, "
-        "%n: i32"
+        "%n: i32, %words: tensor<64x!tt.ptr<i32>>"
     )
     module = parse_module(function(body, arguments))
     fired = run(Kernel(module, RVVTarget(), True))
@@ -192,6 +193,81 @@ def test_products_are_widened_behind(operations, widened):
 )
 def test_nothing_is_widened_later(operations):
     assert _narrowed(_lines(*_WIDEN, *operations), widen_late)[0] == 0
+
+
+_LOADED = (
+    '%q = "tt.load"(%words) <{operandSegmentSizes = array<i32: 1, 0, 0>}> '
+    ": (tensor<64x!tt.ptr<i32>>) -> tensor<64xi32>\n"
+)
+_SHIFTED = ("%eight = constant 8", "%h = shrsi %q, %eight")
+
+
+@pytest.mark.parametrize(
+    ("operations", "cut"),
+    [
+        (("%m = constant 255", "%c = andi %h, %m", "%d = subi %m, %c"), "trunci i8"),
+        (("%m = constant 256", "%c = andi %h, %m", "%d = muli %m, %c"), "trunci i16"),
+        (("%m = constant 65535", "%c = andi %h, %m", "%d = addi %m, %c"), "trunci i16"),
+        (("%m = constant 16", "%c = shrui %h, %m", "%d = divsi %c, %m"), "trunci i16"),
+    ],
+)
+def test_bits_of_what_is_loaded_are_cut(operations, cut):
+    fired, rewritten = _narrowed(_LOADED + _lines(*_SHIFTED, *operations), cut_early)
+    assert fired == 1
+    at = rewritten.index(cut)
+    assert rewritten[at : at + 2] == [cut, "extui i32"]
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        ("%m = constant 65536", "%c = andi %h, %m", "%d = subi %m, %c"),  # has 17 bits
+        ("%m = constant -256", "%c = andi %h, %m", "%d = subi %m, %c"),  # keeps the upper ones
+        ("%m = constant 15", "%c = shrui %h, %m", "%d = subi %c, %m"),  # leaves 17
+        ("%m = constant 255", "%c = andi %w, %m", "%d = subi %m, %c"),  # may be an address
+        ("%m = constant 255", "%c = andi %h, %m", "%d = cmpi %c, %m, predicate=2: i32 -> i1"),
+        (
+            *("%m = constant 255", "%c = andi %h, %m", "%d = subi %m, %c"),
+            "%e = extsi %c: i32 -> i64",  # reads all of it
+        ),
+        (*_WIDEN, "%m = constant 15", "%c = andi %x, %m", "%d = subi %m, %c"),  # is narrow
+    ],
+)
+def test_bits_that_stay_wide(operations):
+    assert _narrowed(_LOADED + _lines(*_SHIFTED, *operations), cut_early)[0] == 0
+
+
+@triton.jit
+def bits_kernel(a_ptr, b_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    a = tl.load(a_ptr + at, mask=at < N, other=-1)
+    b = tl.load(b_ptr + at, mask=at < N, other=-1)
+    u = b.to(tl.uint32, bitcast=True)
+    product = ((a >> 24) & 255) * (255 - ((b >> 4) & 255))
+    tl.store(out_ptr + at, (product + 127) // 255, mask=at < N)
+    tl.store(out_ptr + N + at, (a & 65535) - (b & 65535), mask=at < N)
+    tl.store(out_ptr + 2 * N + at, ((a & 65535) + 1) * 3 // 7, mask=at < N)
+    tl.store(out_ptr + 3 * N + at, ((a & 127) - 128) % 5, mask=at < N)
+    tl.store(out_ptr + 4 * N + at, ((u >> 24) * 257 + (u >> 16)).to(tl.int32), mask=at < N)
+    tl.store(out_ptr + 5 * N + at, (((u & 15) - 8) >> 1).to(tl.int32, bitcast=True), mask=at < N)
+
+
+def test_bits_of_32_are_those_that_they_were(run):
+    random = np.random.default_rng(4).integers(-(1 << 31), 1 << 31, 80)
+    edges = [0, -1, 255, 256, 65535, 65536, 127, 128, -256, -(1 << 31), (1 << 31) - 1, -(1 << 24)]
+    a = np.append(np.repeat(edges, 12), random).astype(np.int32)
+    b = np.append(np.tile(edges, 12), random[::-1]).astype(np.int32)
+    u, least = b.view(np.uint32), (a & 127) - 128
+    results = [
+        (((a >> 24) & 255) * (255 - ((b >> 4) & 255)) + 127) // 255,
+        (a & 65535) - (b & 65535),
+        ((a & 65535) + 1) * 3 // 7,
+        np.fmod(least, 5),
+        (u >> 24) * 257 + (u >> 16),
+        ((u & 15) - 8) >> 1,
+    ]
+    expected = np.concatenate([each.astype(np.uint32).view(np.int32) for each in results])
+    run(bits_kernel, a_ptr=a, b_ptr=b, out_ptr=Expected(expected), N=len(a), BLOCK=256)
 
 
 @triton.jit

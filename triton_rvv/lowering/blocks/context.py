@@ -274,6 +274,10 @@ class Context:
         """The addresses of the row that a load in a loop reads some turns later, where known."""
         return self._kernel.later_rows.get(load)
 
+    def halved_by(self, load: Operation) -> Value | None:
+        """The block whose even numbers are halved for a load's addresses, where that is known."""
+        return self._kernel.every_other.get(load)
+
     @property
     def demanded(self) -> DemandedElements:
         """Which part of each block anybody asks for."""

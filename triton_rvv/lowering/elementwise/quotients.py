@@ -21,6 +21,7 @@ from triton_rvv.lowering.elementwise.index import (
 )
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import materialise
+from triton_rvv.lowering.ttir.every_other import EVERY_OTHER
 from triton_rvv.lowering.ttir.shaped_blocks import IS_RESHAPED
 
 __all__ = ["HANDLERS", "low_bits"]
@@ -71,7 +72,8 @@ def _digits(
 ) -> Affine | None:
     """A quotient or remainder by a small power of two along one dimension."""
     varying = [axis for axis, part in enumerate(left.components) if not part.is_zero]
-    if len(varying) != 1 or left.wrapped is not None:
+    is_followed = EVERY_OTHER not in operation.attributes
+    if len(varying) != 1 or left.wrapped is not None or not is_followed:
         return None
     axis, emitter = varying[0], arith.EMITTERS[operation.name]
     flat = TensorType((left.shape[axis],), left.element)

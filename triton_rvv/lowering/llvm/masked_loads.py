@@ -1,4 +1,4 @@
-"""Loads of neighbours in memory under a mask."""
+"""Loads under a mask."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import ZEROS, Val, integer, type_suffix, vector_type
 from triton_rvv.lowering.llvm.vectors import concatenated
 
-__all__ = ["masked_load"]
+__all__ = ["masked_gather", "masked_load"]
 
 # An instruction that loads 256 bits under a mask, and the bits of an element.
 _REGISTER_BITS = 256
@@ -37,6 +37,13 @@ def masked_load(builder: Builder, address: Val, mask: Val, fill: Val, align: int
     return builder.call(
         fill.type, f"llvm.masked.load.{type_suffix(fill)}.p0", [aligned, mask, fill]
     )
+
+
+def masked_gather(builder: Builder, addresses: Val, mask: Val, fill: Val, align: int) -> Val:
+    """Elements from anywhere where a mask is true, and lanes of `fill` where it is false."""
+    suffix = f"{type_suffix(fill)}.{type_suffix(addresses)}"
+    aligned = Val(f"{addresses.type} align {align}", addresses.ref)
+    return builder.call(fill.type, f"llvm.masked.gather.{suffix}", [aligned, mask, fill])
 
 
 def _by_registers(

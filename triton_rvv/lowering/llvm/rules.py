@@ -62,6 +62,9 @@ RULES: Sequence[Rule] = (
     Rule("load-early", "Loads for the next turn of a loop beside the arithmetic of this one."),
     Rule("transpose-squares", "Loads blocks that lie by column in squares, and transposes those."),
     Rule("load-periods", "Loads lines that follow one another in turn each at once."),
+    Rule(
+        "load-every-other", "Loads what a mask leaves of pairs as neighbours, and puts it in place."
+    ),
     Rule("load-segments", "Loads every so many elements together with those between them."),
     Rule("prefetch-columns", "Asks for the next lines of a block that lies by column."),
     Rule("prefetch-next-program", "Asks for the next program's block where it has few lines."),

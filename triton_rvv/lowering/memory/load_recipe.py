@@ -21,11 +21,12 @@ from triton_rvv.lowering.blocks.recipes import Splat, guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import READ, Builder
-from triton_rvv.lowering.llvm.masked_loads import masked_load
-from triton_rvv.lowering.llvm.values import FALSE, ZEROS, Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.llvm.masked_loads import masked_gather, masked_load
+from triton_rvv.lowering.llvm.values import FALSE, ZEROS, Val, integer, vector_type
 from triton_rvv.lowering.llvm.vectors import transposed
 from triton_rvv.lowering.llvm.vp_memory import first_lanes, load_first, load_first_by_stride
 from triton_rvv.lowering.memory.conditions import condition_at, first_where
+from triton_rvv.lowering.memory.every_other import EveryOther, every_other_run
 from triton_rvv.lowering.memory.noted_accesses import note_access
 from triton_rvv.lowering.memory.periodic_loads import periodic_run
 from triton_rvv.lowering.memory.prefetches import (
@@ -53,6 +54,7 @@ class Load(Tensor):
             asking for while this one is read again.
         later_row: where the row lies that a later turn of a loop around reads in its place.
         rows: the loads with which it shares rows, where code may rely on that.
+        every_other: the lanes that its mask lets through at most, where these are neighbours.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Load(Tensor):
         self.to_next_program: Val | None = None
         self.later_row: Affine | None = None
         self.rows: SharedRows | None = None
+        self.every_other: EveryOther | None = None
 
     @property
     def lies_by_column(self) -> bool:
@@ -208,6 +211,9 @@ class Load(Tensor):
     def own_shares_rows(self) -> bool:
         return self.rows is not None and self.materialised is None
 
+    def own_fit_guards(self) -> list[Val]:
+        return [] if self.every_other is None else [self.every_other.fits]
+
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         condition = condition_at(builder, self.mask, point)
         alone = functools.partial(self._evaluate_alone, builder, point, condition)
@@ -230,12 +236,13 @@ class Load(Tensor):
             value = self._run(builder, pointers, condition, point)
         elif stride is not None and stride.constant == 0 and condition.width == 1:
             value = self._repeated(builder, pointers, condition, point)
-        elif condition.truth is True and (run := self._run_by_lines(builder, pointers, point)):
+        elif (run := self._run_by_lines(builder, pointers, condition, point)) is not None:
             value = run
         else:
-            addresses = self.pointers.at(builder, point)
-            condition = first_where(builder, condition, point.lanes, point.width)
-            value = self._gathered(builder, addresses, condition, point)
+            addresses, fill = self.pointers.at(builder, point), self._fill(builder, point)
+            wanted = first_where(builder, condition, point.lanes, point.width)
+            mask = builder.splat(wanted, point.width)
+            value = masked_gather(builder, addresses, mask, fill, self.element.size_bytes)
             if condition.truth is True:
                 prefetch_columns_ahead(builder, pointers, point)
         return loaded(builder, value, self.element)
@@ -300,8 +307,12 @@ class Load(Tensor):
         mask = first_lanes(builder, point.lanes, point.width)
         return builder.select(mask, value, self._fill(builder, point))
 
-    def _run_by_lines(self, builder: Builder, pointers: Affine, point: VectorIndex) -> Val | None:
+    def _run_by_lines(
+        self, builder: Builder, pointers: Affine, condition: Val, point: VectorIndex
+    ) -> Val | None:
         """A run that is loaded from pieces of memory, where it can be."""
+        if condition.truth is not True:
+            return every_other_run(builder, self.every_other, self.pointers, condition, point)
         if (run := periodic_run(builder, pointers, point)) is not None:
             return run
         if self.streams is not None and pointers.extra is None:
@@ -333,15 +344,6 @@ class Load(Tensor):
     def _scalar(self, builder: Builder, address: Val, condition: Val, point: VectorIndex) -> Val:
         one = VectorIndex(point.index, point.start, 1, point.version, point.memo)
         return load_scalar(builder, self.element, address, condition, self._fill(builder, one))
-
-    def _gathered(
-        self, builder: Builder, addresses: Val, condition: Val, point: VectorIndex
-    ) -> Val:
-        """Elements from anywhere, with the fill value in the lanes that are off."""
-        fill, mask = self._fill(builder, point), builder.splat(condition, point.width)
-        suffix = f"{type_suffix(fill)}.{type_suffix(addresses)}"
-        aligned = Val(f"{addresses.type} align {self.element.size_bytes}", addresses.ref)
-        return builder.call(fill.type, f"llvm.masked.gather.{suffix}", [aligned, mask, fill])
 
     def _fill(self, builder: Builder, point: VectorIndex) -> Val:
         """What a lane holds that is not loaded; without `other` Triton leaves it undefined."""

@@ -17,6 +17,7 @@ from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.memory.distances import moving, written
+from triton_rvv.lowering.memory.every_other import every_other_of
 from triton_rvv.lowering.memory.listed import with_lists
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.scalar_loads import load_scalar, zero
@@ -67,6 +68,8 @@ def _load(context: Context, operation: Operation) -> None:
     source = operation.operands[0]
     addresses, condition = with_lists(context, addresses, as_mask(mask))
     load = Load(result.type, addresses, condition, other_tensor, source)
+    if (halved := context.halved_by(operation)) is not None and load.fills_with_zeros:
+        load.every_other = every_other_of(context, context.tensor(halved))
     if access is not None:
         load.is_denser_by_column = access.is_denser_by_column
         load.rows = access.rows

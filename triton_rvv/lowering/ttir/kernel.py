@@ -30,6 +30,8 @@ class Kernel:
     Attributes:
         accesses: what is known of loads and stores of blocks; see `infer_access`.
         later_rows: for some loads in loops, the addresses of a later turn; see `find_chosen_rows`.
+        every_other: for some loads, the block of which they are loaded from the halves of even
+            numbers; see `find_every_other`.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Kernel:
         self._apart: list[tuple[Value, Value]] = []
         self.accesses: dict[Operation, Access] = {}
         self.later_rows: dict[Operation, Value] = {}
+        self.every_other: dict[Operation, Value] = {}
 
     @functools.cached_property
     def functions(self) -> Mapping[str, Operation]:

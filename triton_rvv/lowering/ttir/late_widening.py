@@ -32,7 +32,7 @@ from triton_rvv.lowering.ttir.narrow_integers import (
 )
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
-__all__ = ["widen_late"]
+__all__ = ["users_of", "widen_late"]
 
 _WIDE_BITS = 32
 # Operations that compute nothing.
@@ -50,7 +50,7 @@ def widen_late(kernel: Kernel) -> int:
         if not may_narrow(function, rewriter.makers):
             continue
         ranges = ranges_of_blocks(function)
-        users = _users(function)
+        users = users_of(function)
         for block in blocks_inside(function):
             for web in _narrow_parts(block, ranges, rewriter.makers):
                 needed = _needed_wide(web, users)
@@ -93,7 +93,8 @@ def _narrow_parts(
     return [web for web in webs if web is not None]
 
 
-def _users(function: Operation) -> dict[Value, list[Operation]]:
+def users_of(function: Operation) -> dict[Value, list[Operation]]:
+    """The operations that read each value of a function, each of them once."""
     users: dict[Value, list[Operation]] = {}
     for operation in function.walk():
         for value in dict.fromkeys(operation.operands):

@@ -19,7 +19,9 @@ from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.early_counts import count_early
+from triton_rvv.lowering.ttir.early_cuts import cut_early
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
+from triton_rvv.lowering.ttir.every_other import find_every_other
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
 from triton_rvv.lowering.ttir.infer_access import infer_access, show_accesses
 from triton_rvv.lowering.ttir.interleaved_stores import group_stores
@@ -140,6 +142,11 @@ PASSES: Sequence[Pass] = (
         "Compares columns with a wider number in the columns' own type.",
     ),
     Pass(
+        "cut-early",
+        cut_early,
+        "Cuts integers of 32 bits to 8 or 16 where a mask or a shift leaves no more of them.",
+    ),
+    Pass(
         "widen-late",
         widen_late,
         "Widens integers only where 32 bits are needed, and not before.",
@@ -223,6 +230,11 @@ PASSES: Sequence[Pass] = (
         "infer-access",
         infer_access,
         "Finds where the elements of loads and stores lie, and how far the next ones are.",
+    ),
+    Pass(
+        "find-every-other",
+        find_every_other,
+        "Finds loads of halves of which masks let through those of even numbers alone.",
     ),
     Pass(
         "share-rows",
