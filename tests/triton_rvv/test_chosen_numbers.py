@@ -23,6 +23,8 @@ _CHOICE = """
 _DIVISION = '%r = "arith.divf"(%ones, %chosen) : (PAIR) -> tensor<SIZExf32>\n'
 _SUM = '%r = "arith.addf"(%ones, %chosen) : (PAIR) -> tensor<SIZExf32>\n'
 _ROOT = '%s = "math.sqrt"(%r) : (tensor<SIZExf32>) -> tensor<SIZExf32>\n'
+_OTHER = _CHOICE.splitlines()[-1].replace("%chosen", "%other") + "\n"
+_PLUS_ONE = '%plus = "arith.addf"(%x, %ones) : (PAIR) -> tensor<SIZExf32>\n'
 _READ = '%more = "arith.mulf"(%x, %chosen) : (PAIR) -> tensor<SIZExf32>\n'
 
 
@@ -60,6 +62,8 @@ def test_numbers_are_computed_once(body, computed):
         (_CHOICE + _DIVISION, 32),  # two numbers take as long
         (_CHOICE + _DIVISION.replace("%ones, %ch", "%x, %ch"), 64),
         (_CHOICE.replace("(%c, %ps, %ones)", "(%c, %x, %ones)") + _DIVISION, 64),
+        (_CHOICE + _OTHER + _DIVISION.replace("%ones, %ch", "%other, %ch"), 64),
+        (_CHOICE + _PLUS_ONE + _DIVISION.replace("%chosen", "%plus"), 64),
         (_CHOICE + _SUM + _READ, 64),  # the choice is made in any case
     ],
 )
