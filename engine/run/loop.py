@@ -141,8 +141,7 @@ class TuningLoop:
         lanes = ThreadPoolExecutor(self._in_flight + 1, thread_name_prefix="lane")
         try:
             self._limit.learn(self._known_default_wall_s())
-            begun_s = self._budget.begun_s
-            reason = self._drive(lanes, start_s if begun_s is None else begun_s)
+            reason = self._drive(lanes, self._budget.begun_s or start_s)
             if self._repeats > 1 and self._budget.rounds.most and reason != "timeout":
                 self._compare_leaders(lanes)
             return reason
@@ -163,7 +162,7 @@ class TuningLoop:
 
     def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
         self._build_end_s = self._budget.build_end_s(start_s)
-        self._fill(lanes, start_s, begins_late=self._budget.spares_first)
+        self._fill(lanes, start_s, late=int(self._budget.spares_first))
         if self._pending:
             which = "next" if self._search.tried else "first"
             self._emit(StageStarted(f"building the {which} configuration"))
@@ -185,23 +184,16 @@ class TuningLoop:
                 self._tell(config, outcome)
                 self._second_tries.check(outcome.measurement.reason)
 
-    def _fill(
-        self, lanes: ThreadPoolExecutor, start_s: float, *, begins_late: bool = False
-    ) -> EndReason | None:
-        """Open proposals up to `in_flight`; return why no more will be opened, if so.
-
-        Args:
-            lanes: where they are built and measured.
-            start_s: of the time, as `time.monotonic` gives it.
-            begins_late: whether one is opened even if the time is over.
-        """
+    def _fill(self, lanes: ThreadPoolExecutor, start_s: float, late: int = 0) -> EndReason | None:
+        """Open proposals up to `in_flight`, of which so many may be `late`; return why no more will
+        be opened, if so."""
         while len(self._pending) < self._in_flight:
             others = self._search.tried_elsewhere()
             if self._search.tried + len(self._pending) + others >= self._budget.trials:
                 return self._budget.end_of(self._search.size)
             if self._budget.until_converged and self._convergence.is_reached():
                 return "converged"
-            if self._is_late(start_s) and (self._pending or not begins_late):
+            if self._is_late(start_s) and len(self._pending) >= late:
                 return "timeout"
             if self._stop.is_set():
                 raise _Interrupted
