@@ -92,9 +92,13 @@ def wrapping_kernel(x_ptr, y_ptr, start, middle, N: tl.constexpr):
     tl.store(y_ptr + at, tl.load(x_ptr + half - middle, mask=mask, other=0))
 
 
-def test_places_that_wrap():
-    """Beyond 2^31 halves begin anew at -2^30, which no line of neighbours says."""
+@pytest.mark.parametrize(("size", "count"), [(64, 1), (4, 1), (2, 0)])
+def test_places_that_wrap(size, count):
+    """Beyond 2^31 halves begin anew at -2^30, which no line of neighbours says.
+
+    Two lanes have a half that is no vector.
+    """
     types = {"x_ptr": "*i32", "y_ptr": "*i32", "start": "i32", "middle": "i32"}
-    compiled = compile_kernel(wrapping_kernel, types, {"N": 64}, RVVTarget())
-    assert {each.name: each.count for each in compiled.passes}["load-every-other"] == 1
+    compiled = compile_kernel(wrapping_kernel, types, {"N": size}, RVVTarget())
+    assert {each.name: each.count for each in compiled.passes}["load-every-other"] == count
     assert "llvm.masked.gather" in compiled.lowered  # for a start near the end of the integers

@@ -20,6 +20,8 @@ from triton_rvv.lowering.memory.conditions import first_where
 
 __all__ = ["EveryOther", "every_other_of", "every_other_run"]
 
+_LEAST_WIDTH = 4  # half of two lanes is a number, and no vector
+
 
 @dataclass(frozen=True)
 class EveryOther:
@@ -61,7 +63,9 @@ def every_other_run(
         condition: of each lane, where all are wanted.
         point: where; sums in addresses and masks do not wrap there.
     """
-    if lanes is None or not point.version.fits or condition.width != point.width or point.width < 2:
+    if lanes is None or not point.version.fits or condition.width != point.width:
+        return None
+    if point.width < _LEAST_WIDTH:
         return None
     condition = first_where(builder, condition, point.lanes, point.width)
     half, size_bytes = point.width // 2, pointers.pointee.size_bytes
