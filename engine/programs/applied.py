@@ -185,6 +185,7 @@ def _rule(task: Task, winner: Winner, loose: frozenset[str]) -> Rule:
         followed=sorted(_followed(task, winner)),
         loose=sorted(loose),
         loads=winner.loads,
+        untold=winner.untold,
     )
 
 

@@ -122,6 +122,7 @@ def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:
         device_kind="gpu" if info.gpu else "host" if info.backend == "host" else "board",
         study=result.study,
         loads=probed.blocks.blocks({**task.constants, **trial.config}),
+        untold=probed.rule.untold(task.constants, trial.config),
     )
     if winner in read.every_winner:
         return

@@ -93,6 +93,18 @@ class GridRule:
         x, y, z = sizes
         return GridRule((x, y, z), tuple(others))
 
+    def untold(self, deployed: Mapping[str, Any], config: Mapping[str, Any]) -> tuple[str, ...]:
+        """The constants that the grid follows and that a configuration changes, without effect on
+        the number of programs."""
+        before = self.grid(deployed)
+        return tuple(
+            name
+            for name in dict.fromkeys(n for factor in self.factors for n in factor.parameters)
+            if name in config
+            and config[name] != deployed[name]
+            and self.grid({**deployed, name: config[name]}) == before
+        )
+
     def texts(self) -> tuple[str, str, str]:
         """The number of programs along x, y and z: "cdiv(n | x.shape[0], BLOCK) * 4"."""
         x, y, z = (self._axis_text(axis) for axis in range(3))

@@ -209,8 +209,8 @@ def _order(task: Task) -> tuple[float, int, str]:
 
 
 def _winner(record: Mapping[str, Any]) -> Winner:
-    # Files of earlier versions have no loads.
-    given = {"loads": {}, **record}
+    # Files of earlier versions have none of these.
+    given = {"loads": {}, "untold": (), **record}
     values = {field.name: given[field.name] for field in dataclasses.fields(Winner)}
     grid = values["grid"]
     return Winner(
@@ -219,5 +219,6 @@ def _winner(record: Mapping[str, Any]) -> Winner:
             "config": Config(values["config"]),
             "grid": None if grid is None else tuple(grid),
             "loads": {name: tuple(block) for name, block in values["loads"].items()},
+            "untold": tuple(values["untold"]),
         }
     )

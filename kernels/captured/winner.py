@@ -29,6 +29,8 @@ class Winner:
         device_kind: "host", "gpu" or "board".
         study: the name of the study.
         loads: by parameter, what one load of a tensor descriptor takes in this configuration.
+        untold: constants with another value than deployed, which changes no number of programs
+            here: of sizes at which it does, the check of this task tells nothing.
     """
 
     task: str
@@ -41,3 +43,4 @@ class Winner:
     device_kind: str
     study: str
     loads: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    untold: tuple[str, ...] = ()

@@ -41,6 +41,7 @@ def add_winners(
     loads: dict[str, tuple[int, ...]] | None = None,
     device: str = "host",
     but: str = "",
+    untold: tuple[str, ...] = (),
 ) -> None:
     """Give each task of a capture this winner, but for the one of that key."""
     for task in read_capture(path).tasks:
@@ -57,6 +58,7 @@ def add_winners(
             device_kind="host" if device == "host" else "board",
             study="s",
             loads=loads or {},
+            untold=untold,
         )
         append_winner(path, winner)
 

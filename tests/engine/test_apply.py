@@ -143,6 +143,15 @@ def test_a_block_that_might_write_behind_the_tensors_of_other_sizes_is_not_used(
         assert ("nothing shows that the kernel has masks" in said) == (head is unmasked)
 
 
+def test_a_block_that_changed_no_number_of_programs_is_used_at_its_size_alone(tmp_path):
+    captured_here(tmp_path, "show(50)")
+    for untold, other in ((), "[256]"), (("BLOCK",), "[64]"):
+        add_winners(tmp_path / "program.capture", {"BLOCK": 256}, FOLLOWS, untold=untold)
+        out, said = applied_here(tmp_path, "print(show(50), show(300), show(300, block=256))")
+        assert out == f"[256] {other} [256]\n"
+        assert ("it was tuned where BLOCK=256 has as many programs" in said) == bool(untold)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("columns", "is_used"), [(384, False), (100, True)])
 def test_kernels_of_torch_compile_for_any_size_get_blocks_that_fit_all(tmp_path, columns, is_used):

@@ -15,7 +15,7 @@ from foundation.gpu_limits import GpuLimits
 from kernels.captured.block_names import program_axes
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.freedom_text import freedom_texts
-from kernels.captured.grid_rule import GridRule, possible_factors
+from kernels.captured.grid_rule import Factor, GridRule, possible_factors
 from kernels.captured.probe import probed
 from kernels.captured.sampled_grid import SampledGrid
 from kernels.captured.space import captured_space
@@ -184,6 +184,16 @@ def test_a_grid_follows_a_size_rather_than_a_stride() -> None:
     sizes = {"stride_x": 1000, "x.shape[0]": 1000}
     (found,) = possible_factors(GridRule((4, 1, 1)), "B", {"B": 256}, sizes)
     assert (str(found), found.others) == ("cdiv(x.shape[0], B)", ("stride_x",))
+
+
+def test_a_block_that_changes_no_number_of_programs_is_untold() -> None:
+    rows, columns = (
+        Factor(axis, name, size) for axis, name, size in ((0, "ROWS", 90), (1, "BLOCK", 60))
+    )
+    rule, deployed = GridRule((1, 1, 3), (rows, columns)), {"ROWS": 4, "BLOCK": 64, "FLAG": 1}
+    assert rule.grid(deployed) == (23, 1, 3)
+    assert rule.untold(deployed, {"ROWS": 8, "BLOCK": 128, "FLAG": 0}) == ("BLOCK",)
+    assert rule.untold(deployed, {"ROWS": 4, "BLOCK": 32}) == ()
 
 
 def test_what_an_autotuner_does_not_list_stays() -> None:

@@ -17,12 +17,17 @@ def unfit(rule: Rule, signature: Signature, chosen: frozenset[str]) -> str:
     """Why a rule for other sizes cannot be used; "" if it can.
 
     A constant that the grid does not follow may have to cover a row, which may be longer here,
-    unless an autotuner has chosen it.
+    unless an autotuner has chosen it. One that changed no number of programs may make more of them
+    here, and a kernel may write something for each program.
     """
     for name, value in rule.config.items():
         changed = name in signature.constants and signature.constants[name] != value
-        if changed and name not in rule.followed and name not in chosen:
+        if not changed or name in chosen:
+            continue
+        if name not in rule.followed:
             return f"it was tuned at other sizes, to which {name}={value} may be bound"
+        if name in rule.untold:
+            return f"it was tuned where {name}={value} has as many programs as the program's own"
     return ""
 
 

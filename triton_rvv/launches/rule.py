@@ -29,6 +29,7 @@ class Rule:
         loose: constants whose blocks may reach behind a size: the kernel was seen to leave out what
             lies there, its text does, or the size is part of the kernel.
         loads: by parameter, what one load of a tensor descriptor takes.
+        untold: constants whose value changed no number of programs where it was tuned.
     """
 
     task: str
@@ -45,3 +46,4 @@ class Rule:
     followed: Sequence[str]
     loose: Sequence[str] = ()
     loads: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    untold: Sequence[str] = ()
