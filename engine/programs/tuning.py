@@ -318,6 +318,7 @@ class _ProgramRun:
                     jobs=self._request.work.jobs,
                     ray_address=self._request.work.ray_address,
                     repeats=self._request.repeats,
+                    tell=self._begun,
                 )
             )
         return self._bench_of(self._problems[task.load_name])

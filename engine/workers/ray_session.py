@@ -10,16 +10,14 @@ import contextlib
 import os
 import secrets
 import shutil
-import signal
 import socket
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import ray
-from ray._private import ray_constants, services
+from ray._private import ray_constants, services, utils
 from ray._private.node import Node
 from ray.job_config import JobConfig
 
@@ -174,13 +172,14 @@ def _patient() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _own_sigterm() -> Iterator[None]:
-    """Ray that starts in the block leaves SIGTERM to this program; its own way prints for pages."""
-    before = signal.getsignal(signal.SIGTERM)
+    """Ray that starts in the block leaves SIGTERM to this program, also while it starts; its own
+    way prints for pages, or ends the program without a word."""
+    before = utils.set_sigterm_handler
+    utils.set_sigterm_handler = _nothing
     try:
         yield
     finally:
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGTERM, before)
+        utils.set_sigterm_handler = before
 
 
 def _elsewhere() -> JobConfig:

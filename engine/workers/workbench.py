@@ -109,6 +109,7 @@ def shared_workbench(
     jobs: int,
     ray_address: str | None = None,
     repeats: int | None = None,
+    tell: Callable[[str], None],
 ) -> Iterator[Callable[[Problem], Workbench]]:
     """Builders and boards for the kernels of one file, which all have names of their own.
 
@@ -116,7 +117,7 @@ def shared_workbench(
 
     Args:
         problem: any of them.
-        devices, info, jobs, ray_address, repeats: as for `workbench`.
+        devices, info, jobs, ray_address, repeats, tell: as for `workbench`.
 
     Yields:
         The workbench of a problem.
@@ -125,6 +126,8 @@ def shared_workbench(
         UserError, BoardError: like `workbench`.
     """
     limit_s = build_limit_s(problem, info)
+    if info.backend in ("rvv", "host"):
+        _prepare_links(info.backend, tell)
     with ray_session(jobs, ray_address):
         if ray_address is not None:
             jobs = min(jobs, cluster_cpus())

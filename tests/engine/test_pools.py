@@ -17,15 +17,17 @@ from fakes import FakeBoard, FakeBuilder
 from ray.exceptions import OutOfMemoryError, RayActorError
 
 from engine.arguments.options import jobs_advice
-from engine.workers import builders, worker
+from engine.workers import builders, ray_session, workbench, worker
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
 from engine.workers.board_seat import BoardSeat, BoardSource
 from engine.workers.builders import BuilderPool
+from engine.workers.devices import load_board
 from engine.workers.ray_nodes import this_node
 from engine.workers.worker_pool import PoolClosed
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.registry import load_kernel, make_problem
 from rvv_runner.board import BoardError
 from rvv_runner.measurement import ElfArtifact, Measurement
 
@@ -70,6 +72,24 @@ def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(
 
 def test_ray_leaves_sigterm_to_this_program() -> None:
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    with ray_session._own_sigterm():  # while it starts
+        ray._private.utils.set_sigterm_handler(lambda number, frame: None)
+        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_tasks_that_share_processes_are_told_of_the_first_link(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def told(stage: str) -> None:
+        raise InterruptedError(stage)
+
+    monkeypatch.setattr(workbench, "has_libc", lambda backend: False)
+    problem, info = make_problem(load_kernel("vector_add"), {"N": 64}), load_board("host").info
+    with (
+        pytest.raises(InterruptedError, match="building the C library"),
+        workbench.shared_workbench(problem, ["host"], info, jobs=1, tell=told),
+    ):
+        pass
 
 
 @pytest.mark.parametrize("goes_on", [False, True])
