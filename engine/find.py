@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -83,10 +84,14 @@ def _find_in_capture(arguments: argparse.Namespace) -> int:
     Raises:
         UserError: for options of a single kernel.
     """
-    if arguments.shape or arguments.dtype or arguments.autotune_cache:
+    if arguments.autotune_cache:
         raise UserError(
-            "the tasks of a capture have their own shapes and types: leave out --shape, --dtype "
-            "and --autotune-cache"
+            "--autotune-cache is for a kernel's file; for a capture's winners, leave it out and "
+            f"start the program with `rvv-tune run --with {shlex.quote(arguments.kernel)} -- ...`"
+        )
+    if arguments.shape or arguments.dtype:
+        raise UserError(
+            "the tasks of a capture have their own shapes and types: leave out --shape and --dtype"
         )
     from engine.programs.found import winner_records, winners_text
     from engine.results.json import json_text

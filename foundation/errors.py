@@ -5,10 +5,20 @@ from __future__ import annotations
 import contextlib
 import difflib
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-__all__ = ["CommandError", "FileMistake", "TooBusyError", "UserError", "mistakes_in", "nearest"]
+__all__ = [
+    "CommandError",
+    "FileMistake",
+    "TooBusyError",
+    "UserError",
+    "listed",
+    "mistakes_in",
+    "nearest",
+]
+
+_LONG_NAME = 40  # two such names fill a terminal's line
 
 
 class CommandError(Exception):
@@ -40,10 +50,18 @@ def nearest(word: str, valid: Iterable[str], similarity: float = 0.5) -> str:
     names = sorted(valid)
     close = difflib.get_close_matches(word, names, n=3, cutoff=similarity)
     if close:
-        return f"did you mean {' or '.join(close)}?"
+        those = listed(close, " or ")
+        return f"did you mean one of these?{those}" if "\n" in those else f"did you mean {those}?"
     if not names:
         return "there is none"
-    return f"choose one of {', '.join(names)}" if len(names) > 1 else f"choose {names[0]}"
+    return f"choose {'one of ' if len(names) > 1 else ''}{listed(names, ', ')}"
+
+
+def listed(names: Sequence[str], between: str) -> str:
+    """Names in one line, or each on a line of its own if some are as long as those of studies."""
+    if len(names) > 1 and max(map(len, names)) > _LONG_NAME:
+        return "".join(f"\n  {name}" for name in names)
+    return between.join(names)
 
 
 @contextlib.contextmanager

@@ -49,7 +49,7 @@ def winners_text(capture: Path, device: str) -> str:
         known = f" but for {', '.join(others)}" if others else ""
         return (
             f"{capture} holds {len(labels)} tasks and no winner for {device}{known}: tune them by "
-            f"`rvv-tune tune {capture} --device {device}`"
+            f"`rvv-tune tune {shlex.quote(str(capture))} --device {device}`"
         )
     lines = [
         f"{labels[winner.task]}: {short_config(winner.config)}, "

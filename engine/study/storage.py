@@ -30,7 +30,7 @@ from engine.study.location import (
 )
 from engine.study.objectives import TIME_S
 from engine.study.trials import StoredTrials, make_study
-from foundation.errors import UserError, nearest
+from foundation.errors import UserError, listed, nearest
 from foundation.garbage import collecting_later
 from foundation.shapes import shape_text
 from search_spaces.space import SearchSpace
@@ -226,8 +226,8 @@ def study_named(storage: str, name: str | None) -> StoredTrials:
     if len(with_part) == 1:
         return studies[with_part[0]]
     if with_part:
-        listed = " or ".join(sorted(with_part))
-        raise UserError(f"{name} is a part of {len(with_part)} names: give more of {listed}")
+        those = listed(sorted(with_part), " or ")
+        raise UserError(f"{name} is a part of {len(with_part)} names: give more of {those}")
     raise UserError(f"there is no study {name}: {nearest(name, studies)}")
 
 

@@ -286,7 +286,7 @@ def test_mistakes_are_sentences(storage, tmp_path):
     with pytest.raises(UserError, match=f"STUDY is missing: choose {name}"):
         main(["--storage", storage])
     other = study_in(storage, "other board", best=8)
-    with pytest.raises(UserError, match=f"board is a part of 2 names: .*{name} or {other}"):
+    with pytest.raises(UserError, match=rf"part of 2 names: .*\s{name}( or|\n) +{other}$"):
         study_named(storage, "board")
     assert study_named(storage, "other").study_name == other
     with pytest.raises(UserError, match=r"cannot be written .*give another with --out"):

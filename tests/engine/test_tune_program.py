@@ -160,6 +160,8 @@ def test_options_of_a_single_study_are_refused(capture: CaptureFile) -> None:
     add_to(capture)
     with pytest.raises(UserError, match="leave out --shape and --study"):
         tune_command.main([str(capture.path), "--shape", "N=3", "--study", "mine"])
+    with pytest.raises(UserError, match=f"`rvv-tune run --with {capture.path} -- "):
+        find_command.main([str(capture.path), "--autotune-cache"])
 
 
 def test_a_budget_is_for_programs() -> None:
