@@ -169,8 +169,9 @@ def test_blocks_that_start_neutral_become_smaller():
 
 @triton.jit
 def two_sums_kernel(
-    x_ptr, y_ptr, sum_ptr, N, B: tl.constexpr, LOADS: tl.constexpr, STORES: tl.constexpr
-):
+    x_ptr, y_ptr, sum_ptr, N, SUMS: tl.constexpr, B: tl.constexpr, LOADS: tl.constexpr,
+    STORES: tl.constexpr,
+):  # fmt: skip
     total = tl.zeros((B,), dtype=tl.float32)
     squares = tl.zeros((B,), dtype=tl.float32)
     for start in range(0, N, B):
@@ -181,27 +182,30 @@ def two_sums_kernel(
         if STORES:
             tl.store(y_ptr + at, x, mask=at < N)
         total += x
-        squares += x * x
+        if SUMS == 2:
+            squares += x * x
     tl.store(sum_ptr, tl.sum(total, axis=0))
-    tl.store(sum_ptr + 1, tl.sum(squares, axis=0))
+    if SUMS == 2:
+        tl.store(sum_ptr + 1, tl.sum(squares, axis=0))
 
 
 @pytest.mark.parametrize(
-    ("block", "loads", "stores", "left"),
+    ("sums", "block", "loads", "stores", "left"),
     [
-        (128, 1, 1, 32),  # two chains for each of two sums
-        (64, 2, 0, 32),
-        (64, 1, 0, 64),  # halves of one load
-        (64, 2, 1, 64),  # both halves are held for a store
-        (32, 2, 0, 32),
+        (2, 128, 1, 1, 32),  # two chains for each of two sums
+        (2, 64, 2, 0, 32),
+        (2, 64, 1, 0, 64),  # halves of one load
+        (2, 64, 2, 1, 64),  # both halves are held for a store
+        (2, 32, 2, 0, 32),
+        (1, 128, 1, 1, 64),  # all chains for a single sum
     ],
 )
-def test_sums_of_several_blocks_leave_registers_to_loads(block, loads, stores, left):
+def test_sums_of_several_blocks_leave_registers_to_loads(sums, block, loads, stores, left):
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "sum_ptr": "*fp32", "N": "i32"}
-    constants = {"B": block, "LOADS": loads, "STORES": stores}
+    constants = {"SUMS": sums, "B": block, "LOADS": loads, "STORES": stores}
     kernel = _kernel(two_sums_kernel, signature, constants)
-    assert narrow_accumulators(kernel) == (2 if left < block else 0)
-    assert _carried_sizes(kernel.module) == [left, left]
+    assert narrow_accumulators(kernel) == (sums if left < block else 0)
+    assert _carried_sizes(kernel.module) == sums * [left]
 
 
 def test_reductions_of_one_load_become_one():

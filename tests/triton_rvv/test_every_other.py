@@ -20,7 +20,8 @@ BODY = f"""
 %one = "arith.constant"() {{value = dense<1> : {LINE}}} : () -> {LINE}
 %two = "arith.constant"() {{value = dense<DIVISOR> : {LINE}}} : () -> {LINE}
 %zero = "arith.constant"() {{value = dense<ZERO> : {LINE}}} : () -> {LINE}
-%half = "arith.divsi"(%at, %two) : ({LINE}, {LINE}) -> {LINE}
+%by = "arith.constant"() {{value = dense<HALVED> : {LINE}}} : () -> {LINE}
+%half = "arith.divsi"(%at, %by) : ({LINE}, {LINE}) -> {LINE}
 %other = "arith.addi"(%at, %one) : ({LINE}, {LINE}) -> {LINE}
 %rest = "arith.remsi"(LEFT, %two) : ({LINE}, {LINE}) -> {LINE}
 %even = "arith.cmpi"(%rest, %zero) {{predicate = PREDICATE}} : ({LINE}, {LINE}) -> tensor<64xi1>
@@ -32,18 +33,20 @@ UNMASKED = f'%w = "tt.load"(%p) : ({POINTERS}) -> tensor<64xf32>'
 
 
 @pytest.mark.parametrize(
-    ("divisor", "zero", "left", "predicate", "behind", "count"),
+    ("halved", "divisor", "zero", "left", "predicate", "behind", "count"),
     [
-        ("2", "0", "%at", "0", "", 1),
-        ("4", "0", "%at", "0", "", 0),  # one lane of four
-        ("2", "1", "%at", "0", "", 0),  # odd places
-        ("2", "0", "%other", "0", "", 0),  # even are those of other lanes
-        ("2", "0", "%at", "1", "", 0),  # those that are left out are even
-        ("2", "0", "%at", "0", UNMASKED, 0),  # asked for without the mask
+        ("2", "2", "0", "%at", "0", "", 1),
+        ("2", "4", "0", "%at", "0", "", 0),  # one lane of four
+        ("4", "2", "0", "%at", "0", "", 0),  # each element for two lanes
+        ("2", "2", "1", "%at", "0", "", 0),  # odd places
+        ("2", "2", "0", "%other", "0", "", 0),  # even are those of other lanes
+        ("2", "2", "0", "%at", "1", "", 0),  # those that are left out are even
+        ("2", "2", "0", "%at", "0", UNMASKED, 0),  # asked for without the mask
     ],
 )
-def test_loads_that_are_found(divisor, zero, left, predicate, behind, count):
-    body = BODY.replace("DIVISOR", divisor).replace("ZERO", zero).replace("LEFT", left)
+def test_loads_that_are_found(halved, divisor, zero, left, predicate, behind, count):
+    body = BODY.replace("HALVED", halved).replace("DIVISOR", divisor)
+    body = body.replace("ZERO", zero).replace("LEFT", left)
     fired, module = after("find-every-other", body.replace("PREDICATE", predicate) + behind)
     assert fired == count
     marked = [each.name for each in module.walk() if EVERY_OTHER in each.attributes]
