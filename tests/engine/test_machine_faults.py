@@ -193,9 +193,11 @@ def kill_once_two_builds_run():
 
 def build(number):
     try:
-        print(pool.build(Config({"number": number})))
+        told.append(pool.build(Config({"number": number})))
     except UserError as error:
-        print(error)
+        told.append(error)
+
+told = []
 
 with tempfile.TemporaryDirectory() as folder, ray_session(cpus=2):
     log = Path(folder, "log")
@@ -210,6 +212,8 @@ with tempfile.TemporaryDirectory() as folder, ray_session(cpus=2):
     for thread in threads:
         thread.join()
     pool.close()
+for one in told:
+    print(one)
 """
 
 
