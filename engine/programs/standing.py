@@ -121,7 +121,9 @@ def states_of(standings: Sequence[TaskStanding]) -> list[TaskState]:
     tasks' times are: another machine may have captured the program.
     """
     scale = _scale(standings)
-    usual_s = statistics.median([s.deployed_s for s in standings if s.deployed_s] or [1.0])
+    captured_s = [scale * s.task.captured_s for s in standings if s.task.captured_s]
+    measured_s = [s.deployed_s for s in standings if s.deployed_s]
+    usual_s = statistics.median(measured_s or captured_s or [1.0])
     return [_state(standing, scale, usual_s) for standing in standings]
 
 

@@ -87,6 +87,13 @@ def test_a_launch_that_waited_in_the_capture_says_nothing_about_the_times_of_oth
     assert before_s == pytest.approx(30 * 5e-4 + 0.5 * 1e-3)
 
 
+def test_a_task_without_a_captured_time_is_taken_for_one_as_long_as_the_others() -> None:
+    timed = TaskStanding(TASK, waits=True)
+    untimed = TaskStanding(dataclasses.replace(TASK, captured_s=None), waits=True)
+    before_s, _ = program_times_s([timed, untimed])
+    assert before_s == pytest.approx(20 * 1e-3)
+
+
 def test_fields_have_one_form() -> None:
     line = field_line({"a": True, "b": False, "c": None, "d": 0.1 + 0.2, "e": "x\ty\nz", "f": 3})
     assert line == "a=yes\tb=no\td=0.3\te=x\\ty\\nz\tf=3"
