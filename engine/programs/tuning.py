@@ -121,6 +121,7 @@ class _ProgramRun:
         self._bench_of: Callable[[Problem], Workbench] | None = None
         self._board_error: BoardError | None = None
         self._measured = 0  # configurations, of all tasks
+        self._has_tried = False  # any task
         self._examinations_s: list[float] = []  # of one task, on average over those at once
         self._is_cut_off = False  # an examination, by the end of its part of the time
         self.benches = contextlib.ExitStack()
@@ -165,18 +166,18 @@ class _ProgramRun:
                 self._run(number, trials=0)
 
     def spend(self) -> None:
-        """Give slices of the budget to the tasks from which the program gains most."""
+        """Give slices of budget to the tasks from which a program gains most, at least one."""
         while self._trials_left() > 0:
             part = self._trials_part()
             if self._budget.left_s(part) == 0.0:
-                break
-            if self._examine_more(part):
+                if self._has_tried:  # else the same command would come no further the next time
+                    break
+            elif self._examine_more(part):
                 continue
             number = next_task(states_of(self.standings), self._part_left(part))
             if number is None:
                 return
-            tried = self.standings[number].tried
-            trials = tried + min(self._slice_trials, self._trials_left())
+            trials = self.standings[number].tried + min(self._slice_trials, self._trials_left())
             self._begun(f"tuning {self.standings[number].task.label}")
             self._run(number, trials, part)
 
@@ -271,6 +272,7 @@ class _ProgramRun:
         began_s = time.monotonic()
         # What keeps the workbench from opening, such as a board that is gone, concerns all tasks.
         bench = self._bench(standing.task) if trials else None
+        self._has_tried = self._has_tried or bench is not None
         search = replace(self._in_time(part), trials=trials, rounds=rounds)
         request = replace(self._request, kernel=standing.task.load_name, search=search)
         refusal = ""

@@ -112,17 +112,21 @@ def test_a_process_that_was_begun_early_is_the_first_to_examine(
 
 
 @pytest.mark.usefixtures("ray_for_tests")
-def test_the_budget_covers_the_examination(
+def test_the_budget_covers_the_examination_and_has_room_for_one_trial(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    add_to(capture)
-    command = [str(capture.path), "--budget", "0.01s", "--jobs", "1", "--json"]
+    key = add_to(capture)
+    command = [str(capture.path), "--budget", "0.01s", "--jobs", "1", "--json", "--device", "host"]
     assert tune_command.main(command) == 1
     (task,) = json.loads(capsys.readouterr().out)["tasks"]
     assert task["tried"] == 0
     assert task["not_reached"] == UNEXAMINED
     assert not read_examined(capture.path)
     assert not read_studies(str(capture.path.parent / "studies" / "tuner.journal"))
+    examine_here(capture.path, key, widens=False)
+    assert tune_command.main(command) == 0
+    (task,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert task["tried"] == 1
 
 
 def test_an_examination_ends_with_the_budget(
