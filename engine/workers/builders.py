@@ -44,6 +44,7 @@ __all__ = ["BUILD_LIMIT_S", "NO_TIME_LEFT", "Builder", "BuilderPool", "Builders"
 BUILD_LIMIT_S = 60.0
 _NICENESS = 5  # a board measures first; on a busy machine, builds still get on
 _ATTEMPTS = 2  # a worker may also die of something other than its build
+_MACHINES = 3  # one may be lost by chance, but a build that ends each ends a whole cluster
 NO_TIME_LEFT = BuildFailure("the time of the run was over before it was built", "board")
 
 
@@ -153,9 +154,8 @@ class BuilderPool:
         """
         spans = [] if spans is None else spans
         kills_before = memory_kills()
-        attempts = 0
-        while attempts < _ATTEMPTS:
-            attempts += 1
+        deaths = losses = 0
+        while deaths < _ATTEMPTS and losses < _MACHINES:
             with self._workers.lend() as worker, span(spans, "build", lambda: worker.place):
                 limit_s = self._limit_s if end_s is None else end_s - time.monotonic()
                 if limit_s <= 0:
@@ -166,14 +166,17 @@ class BuilderPool:
                     )
                     return self._brought_here(built, worker)
                 except NodeLost:
-                    attempts -= 1  # it says nothing about the build
+                    losses += 1
                 except WorkerTimeout as late:
                     return NO_TIME_LEFT if limit_s < self._limit_s else self._late(late.cpu_s)
                 except WorkerOutOfMemory:
                     return _out_of_memory(worker)
                 except WorkerDied:
+                    deaths += 1
                     if memory_kills() > kills_before:
                         return _out_of_memory(worker)
+        if losses == _MACHINES:
+            return BuildFailure(f"{losses} machines were lost while they built it", "board")
         return BuildFailure(f"the build ended its process {_ATTEMPTS} times")
 
     def _brought_here(

@@ -92,29 +92,17 @@ def test_tasks_that_share_processes_are_told_of_the_first_link(
         pass
 
 
-@pytest.mark.parametrize("goes_on", [False, True])
-def test_a_death_is_the_builds_only_where_its_machine_goes_on(
-    goes_on: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_death_is_the_machines_where_it_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray ends all workers of a machine before the machine stops to answer."""
     assert worker._still_starts(this_node())
     assert not worker._still_starts("a" * len(this_node()))
-    monkeypatch.setattr(worker, "_still_starts", lambda _node: goes_on)
-    one = worker.Worker(worker.Blueprint(Dying), 1)
-    one.wait_open()
-    with pytest.raises(worker.WorkerDied) as died:
-        one.call("end", timeout_s=200)
-    assert isinstance(died.value, worker.NodeLost) != goes_on
-
-
-class Dying:
-    """Ends its process when it is asked to."""
-
-    def open(self) -> None:
-        """Nothing to get ready."""
-
-    def end(self) -> None:
-        os._exit(11)
+    monkeypatch.setattr(worker, "_still_starts", lambda _node: False)
+    pool = BuilderPool(FakeBuilder, jobs=1)
+    try:
+        failure = pool.build(Config({"build": "die"}))
+    finally:
+        pool.close()
+    assert failure == BuildFailure("3 machines were lost while they built it", "board")
 
 
 class TellingBuilder(FakeBuilder):
