@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args
 
 from engine.arguments.consumer import consumer_option, for_consumer
 from engine.arguments.options import objective_names, sampler_name
-from engine.arguments.problem import device_names, kernel_name, shape_type
+from engine.arguments.problem import device_names, kernel_name, on_default_cores, shape_type
 from engine.run.request import (
     DEFAULT_TRIALS,
     SearchOptions,
@@ -112,7 +112,7 @@ def tune(
         BoardError: if the board cannot be used.
     """
     name = kernel_name(str(kernel))
-    devices = _devices(device, timing, cores, ray_address)
+    devices = _devices(name, device, timing, cores, ray_address)
     space = _checked("space", one_of("search space", space_names), space) if space else ""
     if consumer is not None:
         dtype, space = for_consumer(consumer_option(consumer), name, dtype, space, devices)
@@ -192,7 +192,7 @@ def _shape(sizes: Mapping[str, int]) -> Shape:
 
 
 def _devices(
-    device: str, timing: Timing | None, cores: int | None, ray_address: str | None
+    kernel: str, device: str, timing: Timing | None, cores: int | None, ray_address: str | None
 ) -> Sequence[str]:
     try:
         names = device_names(device)
@@ -202,7 +202,10 @@ def _devices(
         one_of("way of timing", lambda: list(TIMINGS))(timing)
         names = tuple(timed(name, timing) for name in names)
     count = _optional("cores", positive_integer, cores)
-    names = names if count is None else tuple(on_cores(name, count) for name in names)
+    if count is None:
+        names = on_default_cores(names, kernel)
+    else:
+        names = tuple(on_cores(name, count) for name in names)
     kinds = boards_by_kind(names, ray_address) if len(names) > 1 else {}
     if len(kinds) > 1:
         listed = "; ".join(f"{kind}: {', '.join(of_kind)}" for kind, of_kind in kinds.items())

@@ -22,7 +22,7 @@ from foundation.errors import UserError
 from foundation.processors import cores
 from foundation.programs import MAKE_CAPTURE
 from gpu_runner.names import TIMINGS
-from kernels.captured.names import is_capture
+from kernels.captured.names import is_capture, is_captured
 from kernels.own.kernel_path import split_path
 from kernels.registry import check_declared, is_captured_task, is_kernel_file, kernel_names
 from rvv_runner.board import BoardError
@@ -155,23 +155,26 @@ def _apply_usage(arguments: argparse.Namespace) -> None:
             _check_cores_in(name, arguments.cores)
         names = tuple(on_cores(name, count) for count in arguments.cores for name in names)
     else:
-        kernel = getattr(arguments, "kernel", None)
-        is_program = kernel is not None and is_capture(kernel)
-        names = tuple(_on_default_cores(name, is_program) for name in names)
+        names = on_default_cores(names, getattr(arguments, "kernel", None))
     for name in names:
         check_usage(name)
     arguments.device = names[0] if isinstance(given, str) else names
 
 
-def _on_default_cores(name: str, is_program: bool) -> str:
-    """The device's name where --cores is left out: one core, if the name says no other number.
+def on_default_cores(names: Sequence[str], kernel: str | None) -> tuple[str, ...]:
+    """The devices' names where no number of cores is given: one core, if a name says no other.
 
     A program that was captured runs its kernels on all cores of this machine, so what is tuned for
     this machine runs on all of them too.
+
+    Args:
+        names: of the devices.
+        kernel: its name; None where it is of no matter.
     """
-    if is_program and name == "host":
-        return on_cores(name, cores())
-    return on_cores(name, 1) if named_cores(name) == 1 else name
+    host = ("host", timed("host", "warm"), timed("host", "cold"))
+    if kernel is not None and any(name in host for name in names) and is_captured(kernel):
+        names = [on_cores(name, cores()) if name in host else name for name in names]
+    return tuple(on_cores(name, 1) if named_cores(name) == 1 else name for name in names)
 
 
 def _check_cores_in(name: str, counts: Sequence[int]) -> None:

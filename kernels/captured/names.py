@@ -6,7 +6,7 @@ from pathlib import Path
 
 from foundation.programs import python_command
 
-__all__ = ["is_capture", "keys_advice", "split_task_name", "task_name"]
+__all__ = ["is_capture", "is_captured", "keys_advice", "split_task_name", "task_name"]
 
 _BETWEEN = "#"  # a file and a key
 
@@ -19,6 +19,11 @@ def is_capture(name: str) -> bool:
     from kernels.captured.task_file import is_capture_file
 
     return is_capture_file(name)
+
+
+def is_captured(name: str) -> bool:
+    """Whether a kernel's name is the path of a capture's file, or the name of one of its tasks."""
+    return is_capture(name) or (_BETWEEN in name and is_capture(str(split_task_name(name)[0])))
 
 
 def task_name(capture: Path, key: str) -> str:

@@ -20,6 +20,7 @@ from small_captures import add_to, normal, tune
 
 import engine.find as find_command
 import engine.tune as tune_command
+from engine.arguments.problem import on_default_cores
 from engine.explained.study import problem_of
 from engine.programs import tuning
 from engine.programs.captured_program import examine_new
@@ -98,6 +99,7 @@ def test_winners_are_found_with_the_command_that_uses_them(
     out = capsys.readouterr().out
     assert "add 4096 fp32: BLOCK=128, 2.00x the deployed speed" in out
     assert f"to use them, run: rvv-tune run --with {capture.path} -- COMMAND" in out
+    assert on_default_cores(["host"], task_name(capture.path, key)) == (host,)  # a task, too
     assert find_command.main([str(capture.path), "--json"]) == 1  # of the default board
     assert json.loads(capsys.readouterr().out) == {"winners": []}
     assert find_command.main([str(capture.path), "--device", "host", "--cores", "7"]) == 1
