@@ -164,7 +164,7 @@ def test_blocks_that_start_neutral_become_smaller():
     signature |= {"count_ptr": "*i32", "N": "i32"}
     kernel = _kernel(along_rows_kernel, signature, {"M": M, "B": BLOCK})
     assert narrow_accumulators(kernel) == 2
-    assert _carried_sizes(kernel.module) == [M * 32, M * 32, M * BLOCK]
+    assert _carried_sizes(kernel.module) == [M * 64, M * 64, M * BLOCK]
 
 
 @triton.jit
@@ -192,9 +192,9 @@ def two_sums_kernel(
 @pytest.mark.parametrize(
     ("sums", "block", "loads", "stores", "left"),
     [
-        (2, 128, 1, 1, 32),  # two chains for each of two sums
+        (2, 128, 2, 1, 32),  # two chains for each of two sums
         (2, 64, 2, 0, 32),
-        (2, 64, 1, 0, 64),  # halves of one load
+        (2, 128, 1, 1, 64),  # one load leaves registers to four
         (2, 64, 2, 1, 64),  # both halves are held for a store
         (2, 32, 2, 0, 32),
         (1, 128, 1, 1, 64),  # all chains for a single sum
