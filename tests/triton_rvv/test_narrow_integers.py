@@ -231,6 +231,10 @@ def test_bits_of_what_is_loaded_are_cut(operations, cut):
             "%e = extsi %c: i32 -> i64",  # reads all of it
         ),
         (*_WIDEN, "%m = constant 15", "%c = andi %x, %m", "%d = subi %m, %c"),  # is narrow
+        (
+            *("%m = constant 15", "%c = andi %h, %m", "%d = subi %c, %m"),
+            "%e = sitofp %d: i32 -> f32",  # widens the difference at once
+        ),
     ],
 )
 def test_bits_that_stay_wide(operations):

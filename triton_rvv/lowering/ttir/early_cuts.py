@@ -9,7 +9,7 @@ bits, are taken out of 32 by masks and shifts instead, which are all that needs 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
@@ -25,7 +25,10 @@ __all__ = ["cut_early"]
 # Leave few bits of what may be anything.
 _CUTTING = frozenset(["arith.andi", "arith.shrui"])
 # What pays with fewer bits, where a mask alone is as soon taken with 32.
-_COMPUTING = frozenset(["arith.addi", "arith.divsi", "arith.muli", "arith.remsi", "arith.subi"])
+_COMPUTING = frozenset(["arith.divsi", "arith.muli", "arith.remsi"])
+# What pays, but not with a constant if it is widened again at once, to become a float.
+_SUMS = frozenset(["arith.addi", "arith.subi"])
+_TO_FLOATS = frozenset(["arith.sitofp", "arith.uitofp"])
 # What elements that are loaded may have gone through before.
 _SHIFTS = frozenset(["arith.shrsi", "arith.shrui"])
 _BEFORE = frozenset(["arith.addi", "arith.andi", "arith.xori"])
@@ -45,11 +48,26 @@ def cut_early(kernel: Kernel) -> int:
                 bits = _bits_left(operation, ranges, rewriter.makers)
                 # Addresses are followed by names of operations, so they stay as they are.
                 readers = users.get(operation.result, []) if bits else []
-                pays = any(each.name in _COMPUTING for each in readers)
+                pays = any(_pays(each, users, rewriter.makers) for each in readers)
                 if pays and all(may_belong(each) for each in readers):
                     _cut(block, operation, bits, readers, rewriter)
                     fired += 1
     return fired
+
+
+def _pays(
+    reader: Operation,
+    users: Mapping[Value, Sequence[Operation]],
+    makers: Mapping[Value, Operation],
+) -> bool:
+    """Whether a reader computes faster with fewer bits, widening behind it included."""
+    if reader.name not in _SUMS:
+        return reader.name in _COMPUTING
+    has_constant = any(
+        value in makers and makers[value].name == "arith.constant" for value in reader.operands
+    )
+    names = {each.name for each in users.get(reader.result, ())}
+    return not (has_constant and names and names <= _TO_FLOATS)
 
 
 def _bits_left(
