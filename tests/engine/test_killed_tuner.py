@@ -135,12 +135,14 @@ def test_without_its_guard_a_tuner_clears_up_itself(tmp_path: Path) -> None:
     unfinished = builds / "kernel" / ".new-1"
     unfinished.mkdir(parents=True)
     session.mkdir()
+
+    def guards() -> list[int]:
+        running = commands({*descendants(os.getpid())})
+        return [pid for pid, command in running.items() if str(session) in command]
+
     with guarded(session, builds):
-        (guard,) = (
-            pid
-            for pid, command in commands({*descendants(os.getpid())}).items()
-            if str(session) in command
-        )
+        assert wait_until(guards, 10)  # a process that has just begun may have no command yet
+        (guard,) = guards()
         os.kill(guard, signal.SIGKILL)
         assert session.exists()
     assert not session.exists()
