@@ -149,7 +149,7 @@ class KernelSpec:
             they are: what is found holds for such alone.
         on_inputs: which arguments a configuration that the check found wrong relies on, in one
             sentence; "" if it is wrong whatever they are.
-        unused_arguments: names of the arguments of which the code of a configuration makes no use.
+        unused_arguments: names of the arguments that the code of a configuration does not use.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
 

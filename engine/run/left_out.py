@@ -24,6 +24,6 @@ def note_on_left_out(problem: Problem, summary: Summary) -> tuple[str, ...]:
     if not left_out:
         return ()
     return (
-        f"{winner.config} makes no use of {', '.join(sorted(left_out))}, as the default "
-        "configuration does: it may be right for this shape and these strides alone",
+        f"{winner.config} makes no use of {', '.join(sorted(left_out))}, which the default "
+        "configuration uses: it may be right for this shape and these strides alone",
     )

@@ -185,8 +185,8 @@ class TuningLoop:
                 self._second_tries.check(outcome.measurement.reason)
 
     def _fill(self, lanes: ThreadPoolExecutor, start_s: float, late: int = 0) -> EndReason | None:
-        """Open proposals up to `in_flight`, of which so many may be `late`; return why no more will
-        be opened, if so."""
+        """Open proposals up to `in_flight`, the first `late` of them after the time's end, too;
+        return why no more will be opened, if so."""
         while len(self._pending) < self._in_flight:
             others = self._search.tried_elsewhere()
             if self._search.tried + len(self._pending) + others >= self._budget.trials:

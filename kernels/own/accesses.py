@@ -75,8 +75,8 @@ def accesses_of(launch: Launch) -> Accesses:
 
 
 def unused_arguments(launch: Launch) -> frozenset[str]:
-    """Names of the arguments, constants aside, of which the kernel makes no use in this
-    configuration; none where it cannot be compiled."""
+    """Names of the arguments, constants aside, that the kernel does not use in this configuration;
+    none where it cannot be compiled."""
     values = launch.values()
     signature = _signature(launch, values)
     try:

@@ -60,7 +60,7 @@ def test_an_argument_that_is_left_out_is_named():
         trials = [StoredTrial(n, c, "correct", times[c], {}) for n, c in enumerate(times)]
         notes = note_on_left_out(problem, summarise(trials, honest))
         assert notes == (time_s < times[honest]) * (
-            "FAST=1,BLOCK=64 makes no use of step, as the default configuration does: it may be "
+            "FAST=1,BLOCK=64 makes no use of step, which the default configuration uses: it may be "
             "right for this shape and these strides alone",
         )
 

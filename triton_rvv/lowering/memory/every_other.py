@@ -1,4 +1,4 @@
-"""Loads of which a mask leaves out every other lane, and whose others follow one another.
+"""Loads whose mask leaves out every other lane, and whose other lanes follow one another.
 
 See `triton_rvv.lowering.ttir.every_other`.
 """

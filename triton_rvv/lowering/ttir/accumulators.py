@@ -118,7 +118,7 @@ def _chains_shared_by(loop: Operation, sums: int) -> int:
 
     All do where several loads need registers. Where one is all that is loaded, two sums keep
     theirs: with half of them the code loads the later of two runs first, which no hardware stream
-    follows (`group_norm` in blocks of 1024 took 466 thousand cycles in place of 120).
+    follows (docs/notes/compiler_rules.md).
     """
     names = [each.name for each in loop.regions[0].block.operations]
     return sums if names.count("tt.load") > 1 else -(-sums // 2)

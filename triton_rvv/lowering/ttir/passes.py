@@ -234,7 +234,7 @@ PASSES: Sequence[Pass] = (
     Pass(
         "find-every-other",
         find_every_other,
-        "Finds loads of halves of which masks let through those of even numbers alone.",
+        "Finds loads of halves under masks that let through those of even numbers alone.",
     ),
     Pass(
         "share-rows",
