@@ -20,6 +20,8 @@ _POWERS = 7
 # A row's mean, in units of its tensor's size. A variance as the difference of two means loses ten
 # bits to it; with more, a sum of 10,000 in fp32 would leave what the tolerance of 1e-4 allows.
 _FAR = 32.0
+# A heavy element is so many times as large as any other of its row, at least.
+_HEAVIER = 1.25
 # Types that torch stores and converts, and hardly computes with.
 _BARE = (torch.uint16, torch.uint32, torch.uint64)
 # A number of any type, true as a truth value, and none that kernels write where they should not.
@@ -39,7 +41,7 @@ class Change:
         shift: what is added to one row of eight, in units of the tensor's size.
         signs: whether half of the elements, at random, change their sign; one more row of eight
             then has its mean as far below zero as the other's is above, and no large positive one.
-        ties: whether the heavy element of half of the rows stands there twice, and zeros become
+        ties: whether the heavy element of every second row stands there twice, and zeros become
             other numbers.
         zero_rows: whether one row of eight is all zeros, one by the square of `row_scale`
             smaller, and every second one has a zero, half of these at its start.
@@ -64,6 +66,7 @@ class Change:
         gaps: whether what lies between the elements becomes other numbers, and nothing else does.
         marker: what one element of eight becomes, of integers, such as a label that is to be
             ignored; 0 for none.
+        along: the dimension along which rows lie; None for the last, or for how memory lies.
     """
 
     row_scale: float = 1.0
@@ -87,6 +90,7 @@ class Change:
     place: int = 0
     gaps: bool = False
     marker: int = 0
+    along: int | None = None
 
 
 def changed(values: Mapping[str, Any], changes: Mapping[str, Change]) -> dict[str, Any]:
@@ -156,6 +160,10 @@ def _changed(value: Any, change: Change, seed: int) -> Any:
         filled = view_of(torch.full_like(memory, _IN_GAPS), value)
         return filled.copy_(value)
     if value.is_floating_point():
+        if change.along is not None:
+            rows = value.movedim(change.along, -1).contiguous()
+            found = _changed_floats(rows, rows, change, seed).movedim(-1, change.along)
+            return view_of(memory.clone(), value).copy_(found)
         return view_of(_changed_floats(value, memory, change, seed), value)
     return view_of(_changed_integers(value, memory, change), value)
 
@@ -187,8 +195,8 @@ def _put_special(rows: torch.Tensor, change: Change) -> None:
     """Zeros, halves and minus infinity in the place of other numbers."""
     if change.zero_rows and len(rows) > 1:  # of fewer than five rows, the last
         rows[min(4, len(rows) - 1) :: _ROWS] = 0
-    if change.halfway:  # of fewer than seven rows, the first
-        some = rows[(6 if len(rows) > 6 else 0) :: _ROWS]
+    if change.halfway and not (change.zero_rows and len(rows) == 2):
+        some = rows[_first_halfway(len(rows)) :: _ROWS]
         some[:, 1::4] = some[:, 1::4].floor() + 0.5
         # What a scale of 2**power, or of three quarters of it, makes 0.5 and 4.5: both round down.
         for power in range(1, _POWERS + 1):
@@ -200,6 +208,16 @@ def _put_special(rows: torch.Tensor, change: Change) -> None:
         rows[min(7, len(rows) - 1) :: _ROWS, -2:-1] = -torch.inf
     if change.masked_rows:
         rows[_ROWS :: 2 * _ROWS] = -torch.inf
+
+
+def _first_halfway(count: int) -> int:
+    """The first row of so many with elements halfway between integers: none that is small."""
+    return 6 if count > 6 else min(1, count - 1)
+
+
+def _first_small(count: int) -> int:
+    """The first of so many rows in which an epsilon counts: of few, the first."""
+    return 0 if 1 < count < 6 else 5
 
 
 def _with_other_elements(
@@ -232,7 +250,7 @@ def _change_rows(rows: torch.Tensor, size: float, change: Change, drawn: _Drawn)
         places = _places(len(some), rows, drawn)
         places[some % 4 == 0] = 0  # where a kernel looks that skips what begins with a zero
         rows[some, places] = 0
-        rows[which == 5] /= change.row_scale**2  # an epsilon counts there
+        rows[_first_small(len(rows)) :: _ROWS] /= change.row_scale**2
 
 
 def _add_heavy(rows: torch.Tensor, change: Change, drawn: _Drawn) -> None:
@@ -241,13 +259,16 @@ def _add_heavy(rows: torch.Tensor, change: Change, drawn: _Drawn) -> None:
     every = torch.arange(count, device=rows.device)
     place = _places(count, rows, drawn)
     place[every % 2 == 0] = length - 1  # at the rim, which blocks that do not divide it cut
-    heavy = change.heavy * rows[every, place]
+    chosen, largest = rows[every, place], rows.abs().amax(1)
+    sizes = torch.maximum(change.heavy * chosen.abs(), min(change.heavy, _HEAVIER) * largest)
+    heavy = torch.where(chosen < 0, -sizes, sizes)
     if change.signs:  # the largest of a scale is not left to luck
         is_above = (every // _ROWS % 2 == 0) & (every % _ROWS != 3)
         heavy = torch.where(is_above, heavy.abs(), -heavy.abs())
     rows[every, place] = heavy
     if change.ties:
-        twice = every % 4 < 2
+        # Where it stands alone and at the rim, what leaves out the rim is wrong.
+        twice = every % 2 == (1 if count > 1 else 0)
         again = _places(count, rows, drawn)
         rows[every[twice], again[twice]] = heavy[twice]
 

@@ -25,6 +25,7 @@ from kernels.own.host_run import HostRun
 from kernels.own.integer_changes import INTEGERS, FirstRight, with_integers
 from kernels.own.launch import Launch
 from kernels.own.refused_changes import on_endless, on_refused
+from kernels.own.row_dimensions import row_dimensions
 from kernels.own.time_limit import time_limit
 from launchers.arguments import Argument
 
@@ -145,7 +146,8 @@ def telling_changes(
         trials = _Trials(launch, arguments, run, frozenset(inputs))
         if not run.is_right(arguments(plain)):  # which its measurement tells
             return Telling()
-        found = _with_floats(floats, trials.first_right) if floats else {}
+        along = row_dimensions(plain, values, floats)
+        found = _with_floats(along, trials.first_right) if floats else {}
         for name in integers:
             found = with_integers(name, values, found, trials.first_right)
         found = _with_numbers(factors, found, trials.first_right)
@@ -209,26 +211,34 @@ class _Trials:
         return False
 
 
-def _with_floats(names: list[str], first_right: FirstRight) -> dict[str, Change]:
-    """The most telling changes of tensors of floats, with what more of them it may have."""
-    found = _most_telling(names, first_right)
+def _with_floats(along: Mapping[str, int | None], first_right: FirstRight) -> dict[str, Change]:
+    """The most telling changes of tensors of floats, with what more of them it may have.
+
+    Args:
+        along: the dimension of each along which its rows lie, as in `Change`.
+        first_right: see `FirstRight`.
+    """
+    found = _most_telling(along, first_right)
     for field_name in ("far", "zero_rows", "halfway", "infinite", "masked_rows"):
         more = {name: replace(c, **{field_name: True}) for name, c in found.items()}
         found = _with_more(more, found, first_right)
     return found
 
 
-def _most_telling(names: list[str], first_right: FirstRight) -> dict[str, Change]:
+def _most_telling(along: Mapping[str, int | None], first_right: FirstRight) -> dict[str, Change]:
     """One change of all tensors, or for each the one that tells most, or the weakest."""
 
     def together(changes: Iterable[Change]) -> dict[str, Change]:
-        return first_right(dict.fromkeys(names, change) for change in changes)
+        return first_right(
+            {name: replace(change, along=rows) for name, rows in along.items()}
+            for change in changes
+        )
 
     if found := together(each for each in _CHANGES if each.signs):
         return found
     best: dict[str, Change] = {}
-    for name in names:
-        best.update(first_right({name: change} for change in _CHANGES))
+    for name, rows in along.items():
+        best.update(first_right({name: replace(change, along=rows)} for change in _CHANGES))
     return (best and first_right([best])) or together(each for each in _CHANGES if not each.signs)
 
 

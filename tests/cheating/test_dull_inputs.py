@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -175,6 +176,19 @@ def test_heavy_elements_stand_twice_and_at_the_rim_and_zeros_become_numbers():
     assert (largest.sum(1) == 2).any()
     assert largest[:, -1].any()
     assert found.all()
+
+
+@pytest.mark.parametrize("rows", range(2, 8))
+def test_of_few_rows_one_is_small_one_is_zero_and_one_has_its_largest_at_the_rim(rows):
+    change = Change(row_scale=64.0, heavy=8.0, signs=True, ties=True, zero_rows=True, halfway=True)
+    x = torch.randn(rows, 1000)
+    found = changed({"x": x}, {"x": change})["x"]
+    sizes = found.square().mean(1).sqrt()
+    assert ((sizes > 0) & (sizes < 1e-2)).any()
+    assert (sizes == 0).any()
+    assert (found[:, -1:] > found[:, :-1]).all(1).any()
+    across = changed({"x": x.T}, {"x": replace(change, along=0)})["x"]
+    assert torch.equal(across.T, found)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
