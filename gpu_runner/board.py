@@ -142,6 +142,7 @@ class GpuBoard:
             times_s=report.times_s,
             board=self._info.name,
             max_abs_error=report.max_abs_error,
+            max_share=report.max_share,
             conditions={**report.conditions, **doubt},
         )
 

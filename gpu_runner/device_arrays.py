@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from foundation.torch_types import TORCH_TYPES
 from launchers.arguments import Argument
 
-__all__ = ["DamagedMemory", "DeviceArguments", "Mismatch"]
+__all__ = ["DamagedMemory", "DeviceArguments", "Errors", "Mismatch"]
 
 # Truth values are stored in bytes.
 _TYPES = {**TORCH_TYPES, "i1": torch.uint8}
@@ -28,6 +29,23 @@ _BITS: dict[int, torch.dtype] = {
 # type it is NaN, so that a result made from it is wrong. A multiple of 512, as torch aligns arrays.
 _GUARD_BYTES = 1 << 16
 _GUARD_BYTE = 0xFF
+
+
+@dataclass(frozen=True)
+class Errors:
+    """How far right outputs are off.
+
+    Args:
+        largest: difference from the reference.
+        share: of its tolerance that an element is off by, the largest.
+    """
+
+    largest: float = 0.0
+    share: float = 0.0
+
+    def or_more(self, other: Errors) -> Errors:
+        """Of both runs."""
+        return Errors(max(self.largest, other.largest), max(self.share, other.share))
 
 
 class Mismatch(Exception):
@@ -144,32 +162,35 @@ class _Array:
         return torch.equal(self._bits, bits)
 
     def findings(self) -> torch.Tensor:
-        """Whether it is damaged, an input was changed or an output is wrong, and the largest error.
+        """Whether it is damaged, an input was changed or an output is wrong, the largest error and
+        the largest share of a tolerance.
 
-        Four numbers in the GPU's memory, so that one wait for it tells of all arrays.
+        Five numbers in the GPU's memory, so that one wait for it tells of all arrays.
         """
         damaged = torch.stack([(guard != _GUARD_BYTE).any() for guard in self._guards]).any()
         changed = wrong = torch.zeros_like(damaged)
-        largest = torch.zeros((), dtype=torch.float64, device=damaged.device)
+        largest = share = torch.zeros((), dtype=torch.float64, device=damaged.device)
         if self.expected is not None and self.expected.numel():
-            error, right = self._errors()
+            error, tolerance, right = self._errors()
             wrong, largest = ~right.all(), error.max()
+            share = (error / tolerance).nan_to_num_(nan=0.0).max()  # none is off by 0 of 0
         elif self.expected is None and self.start is not None:
             changed = (self._bits != self.start.view(self._bits.dtype)).any()
-        return torch.stack([damaged.double(), changed.double(), wrong.double(), largest.double()])
+        found = (damaged, changed, wrong, largest, share)
+        return torch.stack([number.double() for number in found])
 
     def mismatch(self, largest: float) -> Mismatch:
         """What is wrong with a wrong output, whose largest error is known."""
         assert self.expected is not None
-        _, right = self._errors()
+        *_, right = self._errors()
         if bool(right.all()):
             return Mismatch(f"{self.name} was wrong in a run before the last", largest)
         place = int((~right).to(torch.uint8).argmax())
         got, wanted = float(self.view[place]), float(self.expected[place])
         return Mismatch(f"{self.name}[{place}] is {got:g} and should be {wanted:g}", largest)
 
-    def _errors(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """The error of each element of an output, and whether it is right."""
+    def _errors(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The error of each element of an output, its tolerance, and whether it is right."""
         expected = self.expected
         assert expected is not None
         got, wanted = self.view.to(torch.float64), expected.to(torch.float64)
@@ -182,7 +203,7 @@ class _Array:
         error = error.nan_to_num(nan=math.inf, posinf=math.inf)
         # An infinite error is wrong even where an infinite reference makes the tolerance so.
         tolerance = self.atol + self.slack + self.rtol * wanted.abs()
-        return error, same | (error.isfinite() & (error <= tolerance))
+        return error, tolerance, same | (error.isfinite() & (error <= tolerance))
 
 
 class DeviceArguments:
@@ -250,17 +271,17 @@ class DeviceArguments:
         """What `judge` needs, in the GPU's memory; the larger of two such tells of both runs."""
         return torch.stack([array.findings() for array in self._arrays.values()])
 
-    def check(self) -> float:
-        """Compare the outputs with the reference; returns the largest error.
+    def check(self) -> Errors:
+        """Compare the outputs with the reference.
 
         Raises:
             Mismatch: if one is wrong.
             DamagedMemory: if the kernel wrote where it may not.
         """
-        return self.judge(self.findings()) if self._arrays else 0.0
+        return self.judge(self.findings()) if self._arrays else Errors()
 
-    def judge(self, findings: torch.Tensor) -> float:
-        """The largest error of the runs that the findings are of; the last is still in memory.
+    def judge(self, findings: torch.Tensor) -> Errors:
+        """The errors of the runs that the findings are of; the last is still in memory.
 
         Raises:
             Mismatch: if an output was wrong.
@@ -274,10 +295,12 @@ class DeviceArguments:
                 array.mend()
             if changed and array.is_constant:
                 raise Mismatch(f"{array.name} is an input, and the kernel changed it")
-        for array, (*_, wrong, largest) in zip(arrays, found, strict=True):
+        errors = Errors()
+        for array, (*_, wrong, largest, share) in zip(arrays, found, strict=True):
             if wrong:
                 raise array.mismatch(largest)
-        return max((largest for *_, largest in found), default=0.0)
+            errors = errors.or_more(Errors(largest, share))
+        return errors
 
 
 def _on_device(contents: object, kind: torch.dtype, device: str) -> torch.Tensor | None:

@@ -9,7 +9,7 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import cast
@@ -22,7 +22,7 @@ from foundation.errors import FileMistake, UserError
 from foundation.values_read import ByValuesRead
 from gpu_runner.artifact import ArgumentsSource, GpuArtifact
 from gpu_runner.conditions import GpuWatch
-from gpu_runner.device_arrays import DamagedMemory, DeviceArguments, Mismatch
+from gpu_runner.device_arrays import DamagedMemory, DeviceArguments, Errors, Mismatch
 from gpu_runner.loaded_kernel import LoadedKernel
 from gpu_runner.lock import measuring_on
 from gpu_runner.names import Timing
@@ -167,27 +167,34 @@ def _measured(context: _Context, request: Request, connection: Connection) -> Re
     with measuring_on(context.lock) as turn:
         connection.send(Prepared())
         start_s = time.monotonic()
-        error = _checked(kernel.launcher(arguments.checked), arguments.checked)
-        report = Report("correct", max_abs_error=error, conditions=kernel.needs)
+        errors = _checked(kernel.launcher(arguments.checked), arguments.checked)
         if not request.repeats:
-            return report
+            return _correct(errors, kernel.needs)
         restore = arguments.timed.restore
         times_s = context.timer.times_s(launch, restore, request.repeats, context.watch)
         doubt = context.watch.stop()
         # A race between programs may show in a later run only.
-        error = max(error, _checked(launch, arguments.timed))
+        errors = errors.or_more(_checked(launch, arguments.timed))
+    conditions = {**kernel.needs, **context.watch.conditions, **turn.conditions}
     return replace(
-        report,
+        _correct(errors, conditions),
         times_s=times_s,
-        max_abs_error=error,
-        conditions={**kernel.needs, **context.watch.conditions, **turn.conditions},
         doubt=doubt,
         wall_s=time.monotonic() - start_s,
     )
 
 
-def _checked(launch: Callable[[], None], arguments: DeviceArguments) -> float:
-    """The largest error of one run.
+def _correct(errors: Errors, conditions: Mapping[str, float | str]) -> Report:
+    return Report(
+        "correct",
+        max_abs_error=errors.largest,
+        max_share=errors.share,
+        conditions=conditions,
+    )
+
+
+def _checked(launch: Callable[[], None], arguments: DeviceArguments) -> Errors:
+    """The errors of one run.
 
     Raises:
         Mismatch: if an output is wrong.

@@ -62,8 +62,8 @@ class Report:
     """The outcome.
 
     Args:
-        status, reason, times_s, max_abs_error, conditions: as in `Measurement`; "mistake" is one
-            in the user's own file, which ends the command.
+        status, reason, times_s, max_abs_error, max_share, conditions: as in `Measurement`;
+            "mistake" is one in the user's own file, which ends the command.
         doubt: why the times cannot be trusted, or "".
         wall_s: seconds that the checked and the timed runs took together.
         ends: whether the process ends, since its context is no longer of use.
@@ -73,6 +73,7 @@ class Report:
     reason: str = ""
     times_s: tuple[float, ...] = ()
     max_abs_error: float | None = None
+    max_share: float | None = None
     conditions: Mapping[str, float | str] = field(default_factory=dict)
     doubt: str = ""
     wall_s: float = 0.0

@@ -126,8 +126,7 @@ class Measurement:
         board: name of the board that ran it.
         estimated: true if the times come from a model and not from a clock.
         max_abs_error: largest difference from the reference, if the outputs were compared.
-        max_share: the largest part of its tolerance that an element is off by, on a board whose
-            launcher tells it.
+        max_share: the largest part of its tolerance that an element is off by, where it is known.
         conditions: on the board before and after the timed runs, if it shows them.
         models_s: where times come from a model, the time in seconds under each model of its family,
             by name, the default first; empty if there is no other.

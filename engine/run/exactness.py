@@ -19,8 +19,8 @@ def note_on_exactness(summary: Summary) -> tuple[str, ...]:
     """A note if the winner's error, which the check accepts, is many times the default's.
 
     Small elements, and those that sum little, show in the share of its tolerance that an element is
-    off by, which GPUs and callables do not tell. A default that makes no error at all is no
-    measure: rounding once more would be too much.
+    off by. A default that makes no error at all is no measure: rounding once more would be too
+    much.
     """
     winner, default = summary.winner, summary.default
     if winner is None or default is None:

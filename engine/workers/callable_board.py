@@ -20,7 +20,7 @@ from engine.workers.devices import PYTHON_NAMES
 from foundation.config import Config
 from foundation.errors import FileMistake, UserError
 from foundation.values_read import ByValuesRead
-from gpu_runner.device_arrays import DeviceArguments, Mismatch
+from gpu_runner.device_arrays import DeviceArguments, Errors, Mismatch
 from gpu_runner.protocol import Report
 from kernels.on_device import ProblemArguments
 from rvv_runner.board import BoardInfo
@@ -134,6 +134,7 @@ class CallableBoard:
             times_s=report.times_s,
             board=self._info.name,
             max_abs_error=report.max_abs_error,
+            max_share=report.max_share,
         )
 
     def close(self) -> None:
@@ -206,7 +207,13 @@ class _Kept:
         runs = _CheckedRuns(launch, placed)
         take = _times_s if self._device == "cpu" else _gpu_times_s
         times_s = take(runs, repeats)
-        return Report("correct", times_s=times_s, max_abs_error=runs.max_abs_error)
+        errors = runs.errors
+        return Report(
+            "correct",
+            times_s=times_s,
+            max_abs_error=errors.largest,
+            max_share=errors.share,
+        )
 
     def _given(self, artifact: CallableArtifact) -> _Placed:
         """What is passed; made once for configurations that share it."""
@@ -232,7 +239,7 @@ class _CheckedRuns:
 
     Attributes:
         launch: calls it, unchecked.
-        max_abs_error: the largest of all runs.
+        errors: of all runs.
     """
 
     def __init__(self, launch: Callable[[], None], placed: _Placed) -> None:
@@ -244,7 +251,7 @@ class _CheckedRuns:
         # On a GPU: whether a run was prepared that nobody looked at, and the worst of all seen.
         self._is_prepared = False
         self._seen: torch.Tensor | None = None
-        self.max_abs_error = 0.0
+        self.errors = Errors()
 
     def time_s(self) -> float:
         """The time of one run on a processor in seconds.
@@ -285,7 +292,7 @@ class _CheckedRuns:
         """
         self._look()
         if self._seen is not None:
-            self.max_abs_error = max(self.max_abs_error, self._memory.judge(self._seen))
+            self.errors = self.errors.or_more(self._memory.judge(self._seen))
 
     def _run_s(self) -> float:
         self._memory.renew()
@@ -307,7 +314,7 @@ class _CheckedRuns:
         self._right, self._others_right = self._others_right, self._right
 
     def _check(self) -> None:
-        self.max_abs_error = max(self.max_abs_error, self._memory.check())
+        self.errors = self.errors.or_more(self._memory.check())
         self._right = self._memory.outputs()
 
 

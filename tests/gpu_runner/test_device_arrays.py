@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from foundation.config import Config
-from gpu_runner.device_arrays import DamagedMemory, DeviceArguments, Mismatch
+from gpu_runner.device_arrays import DamagedMemory, DeviceArguments, Errors, Mismatch
 from kernels.on_device import ProblemArguments
 from kernels.registry import load_kernel, make_problem
 from launchers.arguments import STORAGE_TYPES, Argument
@@ -34,7 +34,7 @@ def test_what_is_right_for_the_data_of_the_check_alone_is_wrong_for_the_timed_ru
     first, timed = (of(*made) for made in (checked, source.make_timed(config, "cpu", checked)))
     for arrays in (first, timed):
         arrays.value("y_ptr").fill_(2.0)  # what the kernel knows by heart
-    assert first.check() == 0
+    assert first.check() == Errors()
     with pytest.raises(Mismatch, match=r"y_ptr\[0\] is 2 and should be 4"):
         timed.check()
 
@@ -48,7 +48,7 @@ def test_poison_is_wrong_and_the_expected_output_is_right(dtype: str) -> None:
         arrays.check()
     view = arrays.value("y")
     view.view(torch.uint8).copy_(torch.from_numpy(argument.expected.view(np.uint8)))
-    assert arrays.check() == 0
+    assert arrays.check() == Errors()
 
 
 def test_poison_is_wrong_even_where_nan_is_right() -> None:
@@ -56,7 +56,7 @@ def test_poison_is_wrong_even_where_nan_is_right() -> None:
     arrays.poison()
     assert arrays.value("y")[0] == 0
     arrays.value("y").copy_(torch.tensor([np.nan, np.inf, 1.0]))
-    assert arrays.check() == 0
+    assert arrays.check() == Errors()
     arrays.value("y")[1] = 1e30
     with pytest.raises(Mismatch, match=r"y\[1\] is 1e\+30 and should be inf"):
         arrays.check()
@@ -65,7 +65,11 @@ def test_poison_is_wrong_even_where_nan_is_right() -> None:
 def test_tolerances_are_those_of_the_argument() -> None:
     arrays = of(output("fp32", [100.0, 0.0], atol=0.5, rtol=0.01))
     arrays.value("y").copy_(torch.tensor([101.4, 0.4]))
-    assert arrays.check() == pytest.approx(1.4, rel=1e-3)
+    errors = arrays.check()
+    assert errors.largest == pytest.approx(1.4, rel=1e-3)
+    assert errors.share == pytest.approx(1.4 / 1.5, rel=1e-3)
+    arrays.value("y")[1] = 0.48  # a smaller error, and more of what is allowed there
+    assert arrays.check().share == pytest.approx(0.96, rel=1e-3)
     arrays.value("y")[0] = 101.6
     with pytest.raises(Mismatch) as wrong:
         arrays.check()
@@ -80,7 +84,7 @@ def test_what_a_kernel_adds_to_is_restored_and_scratch_is_mended() -> None:
     assert arrays.value("y").tolist() == [5, 6]
     arrays.value("y").add_(2)
     arrays.value("x").zero_()
-    assert arrays.check() == 0
+    assert arrays.check() == Errors()
     assert arrays.value("x").tolist() == [1, 2]
     arrays.restore()
     assert arrays.value("y").tolist() == [5, 6]
