@@ -17,6 +17,7 @@ from foundation.errors import UserError
 from kernels.own.expected import ExpectedOutput, expected_output, tensors_of
 from kernels.own.module import call_by_name, import_file
 from kernels.own.reference_outputs import checked_outputs
+from kernels.own.seeded import seeded
 from kernels.own.tolerance import DRAWS, disturbed, share_of, tolerance
 from kernels.spec import KernelSpec, Problem
 from kernels.values import TORCH_TYPES, current_data_set, input_array, output_array
@@ -133,8 +134,7 @@ class CallableFile:
         The random seed is that of the data set.
         """
         make = self.required("arguments")
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(current_data_set())
+        with seeded(current_data_set()):
             given = call_by_name(self.path, make, self._known(problem, config))
         if not isinstance(given, Mapping):
             raise UserError(f"{self.path}: arguments must return a dictionary by name")

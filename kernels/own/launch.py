@@ -20,6 +20,7 @@ from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name, mistakes_of
 from kernels.own.other_kernels import other_kernels_run
 from kernels.own.reference_outputs import checked_outputs
+from kernels.own.seeded import seeded
 from kernels.own.strides import copied
 from kernels.own.uninitialised import filled_uninitialised
 from kernels.spec import Grid
@@ -104,10 +105,9 @@ class Launch:
     def unhooked(self, fill: int | None = None) -> dict[str, Any]:
         """What the file's `arguments` returns or its `call` launches, in the kernel's order, before
         any `pre_hook`."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(current_data_set())
-            with filled_uninitialised(current_data_set() if fill is None else fill):
-                given = self._made()
+        seed = current_data_set()
+        with seeded(seed), filled_uninitialised(seed if fill is None else fill):
+            given = self._made()
         self._check(given)
         names = self.file.function.arg_names
         return {name: _without_gradient(given[name]) for name in names if name in given}
@@ -198,8 +198,7 @@ class Launch:
         if function is None:
             return None
         copies = {n: copied(v) if isinstance(v, torch.Tensor) else v for n, v in values.items()}
-        with refused_launch(self.file), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(current_data_set())
+        with refused_launch(self.file), seeded(current_data_set()):
             expected = call_by_name(self.file.path, function, {**self._known(), **copies})
         return checked_outputs(self.file.path, self.file.maker().__name__, expected, values)
 

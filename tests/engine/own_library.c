@@ -15,7 +15,7 @@ static float x[1001], y[1001], out[1001];
 static int8_t bytes[7 * 40];
 static int32_t sums[8], count;
 static const float factors[2] = {3, 2};
-static tuned_fp16 halves[6 * 64];
+static tuned_fp16 halves[6 * 8];
 
 static void scaled(void) {
     for (int n = 1; n <= 1000; n += 111) {
@@ -90,11 +90,11 @@ int main(void) {
     chosen(131);
     scaled();
     summed();
-    rectified(4, 20, TUNED_OK);
-    rectified(6, 32, TUNED_OK); /* code without masks */
-    rectified(2, 17, TUNED_OK);
-    rectified(6, 5, TUNED_OK);       /* a smaller block */
-    rectified(3, 20, TUNED_NO_CODE); /* two rows a program, and no mask */
+    rectified(4, 6, TUNED_OK);
+    rectified(6, 8, TUNED_OK); /* code without masks */
+    rectified(2, 7, TUNED_OK);
+    rectified(6, 3, TUNED_OK);      /* a smaller block */
+    rectified(3, 6, TUNED_NO_CODE); /* two rows a program, and no mask */
     printf("%d failures\n", failures);
     return failures != 0;
 }
