@@ -25,6 +25,7 @@ from foundation.completion import completes
 from foundation.errors import UserError, nearest
 from foundation.printing import say
 from foundation.processors import cores
+from foundation.writable import check_writable
 
 if TYPE_CHECKING:
     from engine.replays.recorded_space import RecordedSpace
@@ -77,6 +78,7 @@ def main(argv: Sequence[str] | None) -> int:
     trials, seeds = arguments.trials or preset.trials, arguments.seeds or preset.seeds
     searches = _list(_searches, arguments.samplers or preset.samplers)
     files = _files(arguments.spaces, arguments.families)
+    check_writable(arguments.out)
     spaces = _large_enough(_read(files), _CONFIGS_PER_TRIAL * trials)
     # SciPy and Optuna take seconds to import, and mistyped names do not wait for them.
     from engine.replays.comparison import compare

@@ -14,6 +14,7 @@ from engine.arguments.problem import add_device_argument, kernel_name
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.errors import UserError
 from foundation.printing import say
+from foundation.writable import check_writable
 from rvv_runner.devices import is_emulated
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None) -> int:
     compares_models = len(arguments.device) == 1 and is_emulated(arguments.device[0])
     if len(set(arguments.device)) < 2 and not compares_models:
         raise UserError("regret compares boards: give several with --device NAME,NAME")
+    check_writable(arguments.out)
     all_times = _times(arguments)
     # Plotly's script is large, and mistyped names do not wait for it.
     from engine.regrets.written import least_lines, regret_table, write_csv, write_picture

@@ -11,6 +11,7 @@ from engine.arguments.options import add_storage_argument, add_study_argument, c
 from engine.arguments.problem import add_own_kernel_argument
 from foundation.command_line import EXIT_FOUND, ArgumentParser, invocation, run_command
 from foundation.printing import say
+from foundation.writable import check_writable
 
 __all__ = ["main"]
 
@@ -30,6 +31,8 @@ def main(argv: Sequence[str] | None) -> int:
         UserError: for a mistake in the arguments, an unreadable storage or an unwritable file.
     """
     arguments = _parse(argv)
+    if arguments.out is not None:
+        check_writable(arguments.out.parent)
     # Optuna takes seconds to import: --help does not wait for it.
     from engine.reports.explanation import explained_or_kept
     from engine.reports.written import report_path, write_report

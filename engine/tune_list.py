@@ -25,6 +25,7 @@ from foundation.command_line import (
     run_command,
 )
 from foundation.printing import say
+from foundation.writable import check_writable
 
 if TYPE_CHECKING:
     from engine.jobs.shape_list import ShapeGroup, ShapeList
@@ -88,6 +89,7 @@ def _tune_list(arguments: argparse.Namespace) -> bool:
     from engine.workers.ray_session import ray_session
 
     job = read_shape_list(arguments.file)
+    check_writable(arguments.out)
     info = load_board(arguments.device).info
     say(f"Architecture: {_architecture(info)}")
     say(f"Total test configurations: {len(job.groups)}", flush=True)

@@ -192,7 +192,7 @@ def _parse(path: Path) -> Node | None:
         text = bounded_text(path)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UserError(f"{path} cannot be read: {reason}") from error
+        raise UserError(f"{path} cannot be read ({reason}): give another file") from error
     if _is_deep(text):
         raise UserError(f"{path} is nested too deeply: no file that is read here is")
     try:

@@ -18,6 +18,7 @@ from foundation.command_line import (
 from foundation.errors import UserError
 from foundation.printing import say
 from foundation.programs import python_command
+from foundation.writable import check_writable
 from rvv_runner.devices import DEFAULT_DEVICE
 from triton_rvv.targets.target import SUPPORTED_VLEN_BITS
 
@@ -47,6 +48,8 @@ def main(argv: Sequence[str] | None) -> int:
         return stat(arguments.device, _program(arguments.words))
     if arguments.command == "qemu":
         return _build_qemu()
+    if getattr(arguments, "out", None) is not None:
+        check_writable(arguments.out.parent)
     # paramiko is slow to import, and --help does not need it.
     if arguments.command == "trust":
         from rvv_runner.trust import trust

@@ -111,7 +111,9 @@ def _begun(path: Path) -> Iterator[None]:
             _put_back(path, before, is_new=is_new)
             raise
     except OSError as error:
-        raise UserError(f"{path} cannot be written ({error.strerror}): give another") from error
+        raise UserError(
+            f"{path} cannot be written ({error.strerror}): give another with -o"
+        ) from error
     try:
         yield
     finally:

@@ -70,7 +70,7 @@ def _text(path: Path) -> str:
         return bounded_text(path, "utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UserError(f"{path} cannot be read: {reason}") from error
+        raise UserError(f"{path} cannot be read ({reason}): give another file") from error
 
 
 def _json(path: Path, text: str) -> object:
@@ -88,7 +88,8 @@ def _json(path: Path, text: str) -> object:
         if '"tune_params_keys"' not in text:
             break
     reason = "it is nested too deeply" if isinstance(problem, RecursionError) else str(problem)
-    raise UserError(f"{path} is not JSON: {reason}") from problem
+    shown = reason if text.strip() else "it is empty"
+    raise UserError(f"{path} is not JSON ({shown}): give a file that a tuner wrote") from problem
 
 
 def _opened_csv(path: Path, text: str) -> TableFile:

@@ -104,7 +104,7 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
         UserError: if there is no such file, or it is no capture.
     """
     path = Path(path)
-    if not path.is_file():
+    if not path.exists():
         raise UserError(f"there is no file {path}: {MAKE_CAPTURE}")
     if not is_capture_file(path):
         raise UserError(f"{path} is not a capture file: make one with the command capture")

@@ -29,7 +29,9 @@ __all__ = ["CallableFile", "is_callable_file", "load_callable"]
 
 def is_callable_file(path: Path) -> bool:
     """Whether the file defines `build`; imports nothing."""
-    return path.is_file() and re.search(r"^def build\(", path.read_text(), re.MULTILINE) is not None
+    return (
+        path.is_file() and re.search(rb"^def build\(", path.read_bytes(), re.MULTILINE) is not None
+    )
 
 
 def load_callable(path: Path) -> KernelSpec:

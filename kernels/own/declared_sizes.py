@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from foundation.errors import UserError, mistakes_in
+
 __all__ = ["DeclaredSizes", "constants_of_spec", "sizes_of_file", "sizes_of_spec"]
 
 _MAKERS = ("call", "arguments")
@@ -19,6 +21,8 @@ _NO_SIZES = ("dtype", "config")
 _SOME_SIZE = 1  # a default that is computed
 
 _Function = ast.FunctionDef
+# One of these is in every file that has, imports or makes a kernel.
+_MAKES_KERNELS = (ast.FunctionDef, ast.Import, ast.ImportFrom, ast.Call)
 
 
 @dataclass(frozen=True)
@@ -96,11 +100,17 @@ def sizes_of_file(path: Path, kernel: str | None) -> DeclaredSizes | None:
 
     Returns:
         None if the file does not show them at a glance.
+
+    Raises:
+        UserError: for a file that is no Python, or in which nothing can be a kernel.
     """
-    try:
-        tree = ast.parse(path.read_text())
-    except (OSError, SyntaxError, ValueError):
+    path = path.resolve()
+    if not path.is_file():
         return None
+    with mistakes_in(path, "cannot be imported"):
+        tree = ast.parse(path.read_bytes(), str(path))
+    if not any(isinstance(node, _MAKES_KERNELS) for node in ast.walk(tree)):
+        raise UserError(f"{path} has no kernel: put @triton.jit above a function")
     functions = {node.name: node for node in tree.body if isinstance(node, _Function)}
     name = path.stem if "build" in functions else _kernel_name(functions, path.stem, kernel)
     if name is None or any(target == "SPEC" for target in _assigned(tree)):

@@ -76,8 +76,8 @@ def prose(document: Path) -> str:
 
 
 def with_own_file(word: str, folder: Path) -> str:
-    """The path of an empty file in place of the name of the reader's own; other words as is."""
+    """The path of a file in place of the name of the reader's own; other words as is."""
     if not re.fullmatch(r"\w+\.py", word) or Path(word).exists():
         return word
-    (folder / word).touch()
+    (folder / word).write_text("import triton\n")
     return str(folder / word)

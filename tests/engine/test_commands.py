@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 
 import engine.tune as tune_command
-from engine import build, measure, new, regret, repair, tune_all
+from engine import bench, build, measure, new, regret, repair, tune_all, tune_list
 from engine.arguments.requests import requests_of
 from foundation.command_line import run_command
 from foundation.errors import UserError
 from foundation.programs import python_command
 from kernels.registry import load_kernel, make_problem
 
+CANNOT_BE_WRITTEN = "/dev/null/a/b cannot be written (Not a directory): give another with --out"
 MISTAKES = [
     (
         "tune",
@@ -84,6 +85,20 @@ MISTAKES = [
         "the sampler optuna.samplers.GridSampler needs search_space, which cannot be given here: "
         "choose one whose arguments all have defaults",
     ),
+    (
+        "tune",
+        "matmul --sampler optuna.samplers.TPE",
+        "optuna.samplers has no sampler TPE: did you mean TPESampler?",
+    ),
+    ("tune", "empty.py", "FOLDER/empty.py has no kernel: put @triton.jit above a function"),
+    (
+        "measure",
+        "noise.py",
+        "FOLDER/noise.py:1 cannot be imported: SyntaxError: (unicode error) 'utf-8' codec can't "
+        "decode byte 0xa1 in position 0: invalid start byte",
+    ),
+    ("bench", "--out /dev/null/a/b", CANNOT_BE_WRITTEN),
+    ("tune_list", "list.yaml --out /dev/null/a/b", CANNOT_BE_WRITTEN),
     (
         "tune",
         "matmul --objective speed",
@@ -175,6 +190,7 @@ def arguments(N=4, dtype=None): ...
 """
 VALUE = re.compile("(--[a-z-]+|[A-Z]+): ")
 COMMANDS = {
+    "bench": bench.main,
     "build": build.main,
     "measure": measure.main,
     "new": new.main,
@@ -182,6 +198,7 @@ COMMANDS = {
     "repair": repair.main,
     "tune": tune_command.main,
     "tune_all": tune_all.main,
+    "tune_list": tune_list.main,
 }
 
 
@@ -205,6 +222,11 @@ def test_a_mistake_is_one_sentence_and_status_2(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.py").touch()
+    (tmp_path / "noise.py").write_bytes(b"\xa1")
+    (tmp_path / "list.yaml").write_text(
+        "kernel: matmul\ntag: T\nshapes: [{batch_sizes: [4], N: 8, K: 8}]\n"
+    )
     monkeypatch.setattr(sys, "argv", ["the command", *arguments.split()])
     with pytest.raises(SystemExit) as ended:
         run_command(COMMANDS[command], f"engine.{command}")
@@ -212,7 +234,7 @@ def test_a_mistake_is_one_sentence_and_status_2(
     *stages, last = printed.err.splitlines(keepends=True)
     # A value that an argument does not take is followed by where to read what it takes.
     shown_as = python_command(f"engine.{command}")
-    sentence = sentence.replace("COMMAND", shown_as)
+    sentence = sentence.replace("COMMAND", shown_as).replace("FOLDER", str(tmp_path))
     see = f" (see `{shown_as} --help`)" if VALUE.match(sentence) else ""
     assert last == f"engine.{command}: {sentence}{see}\n"
     assert all(line.startswith(("stage=", "study=")) for line in stages)

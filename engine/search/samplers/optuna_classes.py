@@ -11,7 +11,7 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import BaseSampler, TPESampler
 
 from engine.search.model.search_state import SearchState
-from foundation.errors import UserError
+from foundation.errors import UserError, nearest
 
 __all__ = ["imported_sampler", "uses_ranks"]
 
@@ -58,17 +58,27 @@ def uses_ranks(name: str) -> bool:
 
 
 def _imported(name: str) -> type[BaseSampler]:
-    module, _, class_name = name.rpartition(".")
+    module_name, _, class_name = name.rpartition(".")
     try:
-        found = getattr(importlib.import_module(module), class_name)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        module = importlib.import_module(module_name)
+    except (ImportError, TypeError, ValueError) as error:
         raise UserError(
             f"there is no sampler {name} ({error}): write the dotted name of a class, such as "
             "optuna.samplers.NSGAIISampler"
         ) from error
-    if not (inspect.isclass(found) and issubclass(found, BaseSampler)):
+    if not hasattr(module, class_name):
+        known = [key for key in vars(module) if _is_sampler(getattr(module, key))]
+        near = nearest(class_name, known, _SIMILAR)
+        raise UserError(f"{module_name} has no sampler {class_name}: {near}")
+    found: type[BaseSampler] = getattr(module, class_name)
+    if not _is_sampler(found):
         raise UserError(f"{name} is not a sampler: it has to be a subclass of {_BASE}")
     return found
 
 
+def _is_sampler(found: object) -> bool:
+    return inspect.isclass(found) and issubclass(found, BaseSampler)
+
+
+_SIMILAR = 0.4  # "TPE" is to "TPESampler"
 _BASE = f"{BaseSampler.__module__.rpartition('.')[0]}.{BaseSampler.__name__}"
