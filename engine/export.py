@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from foundation.command_line import (
 from foundation.completion import completes
 from foundation.errors import UserError
 from foundation.printing import say
+from foundation.writable import check_writable
 
 if TYPE_CHECKING:
     from engine.study.trials import StoredTrials
@@ -44,6 +45,7 @@ def main(argv: Sequence[str] | None) -> int:
         UserError: for a mistake in the arguments, an unreadable storage or an unwritable folder.
     """
     arguments = _parse(argv)
+    check_writable(arguments.out)
     # Optuna and pandas take seconds to import: --help does not wait for them.
     from engine.results.progress import progress_on
     from engine.run.events import StageStarted
@@ -59,10 +61,15 @@ def main(argv: Sequence[str] | None) -> int:
     module = format_module(arguments.format)
     lines: list[str] = []  # of what is written, also before something fails
     try:
-        export = _apart if hasattr(module, "write") else _together
-        with progress_on(sys.stderr) as tell:  # a C library takes a minute
-            tell(StageStarted(f"writing {arguments.format}"))
-            lines.extend(export(module, chosen, arguments))
+        with progress_on(sys.stderr) as listener:
+            listener(StageStarted(f"writing {arguments.format}"))
+            if hasattr(module, "write"):
+                written = _apart(module, chosen, arguments)
+            else:  # a C library takes a minute
+                written = _together(
+                    module, chosen, arguments, lambda stage: listener(StageStarted(stage))
+                )
+            lines.extend(written)
     except OSError as error:
         raise UserError(
             f"{arguments.out} cannot be written ({error.strerror}): give another folder with --out"
@@ -105,7 +112,10 @@ def _write_one(module: ModuleType, study: StoredTrials, folder: Path, name: str)
 
 
 def _together(
-    module: ModuleType, studies: Sequence[StoredTrials], arguments: argparse.Namespace
+    module: ModuleType,
+    studies: Sequence[StoredTrials],
+    arguments: argparse.Namespace,
+    tell: Callable[[str], None],
 ) -> Iterator[str]:
     """Write all studies to the format's folder; a line for each file."""
     entries = []
@@ -113,7 +123,7 @@ def _together(
         with _left_out_if_unfit(arguments):
             entries.append(module.entry_of(study))
     if entries:
-        yield from module.write_entries(entries, arguments.out / arguments.format)
+        yield from module.write_entries(entries, arguments.out / arguments.format, tell)
 
 
 def _format_name(text: str) -> str:

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 
@@ -155,7 +157,7 @@ def linked(winners: Sequence[LibraryWinner], folder: Path) -> Path:
     QEMU lacks the matrix unit's instructions, so a program for it brings what computes them there.
     """
     folder.mkdir()
-    write_library(winners, folder)
+    write_library(winners, folder, partial(print, file=sys.stderr, flush=True))
     # In two steps: with these flags, a link would first build a C library for this core.
     sources: dict[Path, list[str]] = {}
     if any(winner.target.matrix_unit for winner in winners):

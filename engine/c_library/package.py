@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -16,7 +16,9 @@ from foundation.scratch import UNFINISHED, scratch_folder
 __all__ = ["write_library"]
 
 
-def write_library(winners: Sequence[LibraryWinner], folder: Path) -> list[str]:
+def write_library(
+    winners: Sequence[LibraryWinner], folder: Path, tell: Callable[[str], None]
+) -> list[str]:
     """Write the library of these winners; the same winners give the same bytes.
 
     Writes include/tuned.h, lib/libtuned.a, CMakeLists.txt and lib/pkgconfig/tuned.pc.
@@ -24,6 +26,7 @@ def write_library(winners: Sequence[LibraryWinner], folder: Path) -> list[str]:
     Args:
         winners: of any number of studies.
         folder: made if it is missing; files of an earlier library are replaced.
+        tell: takes what is done now, for each step that takes seconds.
 
     Returns:
         The names of the functions; none without winners, and then nothing is written.
@@ -32,12 +35,16 @@ def write_library(winners: Sequence[LibraryWinner], folder: Path) -> list[str]:
         UserError: for winners that cannot be in one library.
         ZigError: if this machine cannot compile it.
     """
-    compiled = [compile_variants(f) for f in library_functions(best_winners(winners))]
+    compiled = []
+    for function in library_functions(best_winners(winners), tell):
+        tell(f"compiling {function.name}, variants: {len(function.variants)}")
+        compiled.append(compile_variants(function))
     if not compiled:
         return []
     folder.mkdir(parents=True, exist_ok=True)
     functions = [function for function, _ in compiled]
     kernels = {entry: code for _, objects in compiled for entry, code in objects.items()}
+    tell("compiling the library around them")
     with scratch_folder(UNFINISHED, folder) as scratch:
         objects = compile_c(sources(functions), scratch)
         for part in ("include", "lib/pkgconfig"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engine.c_library.library_winner import LibraryWinner
@@ -16,10 +16,13 @@ from triton_rvv.targets.target import RVVTarget
 __all__ = ["library_functions"]
 
 
-def library_functions(winners: Sequence[LibraryWinner]) -> list[Function]:
+def library_functions(
+    winners: Sequence[LibraryWinner], tell: Callable[[str], None]
+) -> list[Function]:
     """A function for each kernel and element type, with variants for every vector length.
 
-    Where a function was not tuned at a vector length, it has the winners of the nearest one.
+    Where a function was not tuned at a vector length, it has the winners of the nearest one. `tell`
+    takes what is done now, for each kernel that is run at other sizes.
 
     Raises:
         UserError: if boards with one vector length need different code, or two kernels have one
@@ -30,8 +33,10 @@ def library_functions(winners: Sequence[LibraryWinner]) -> list[Function]:
     functions: dict[str, Function] = {}
     for kernel, dtype, file in kernels:
         own = [w for w in winners if (w.kernel, w.dtype, w.file) == (kernel, dtype, file)]
-        code = _own(file, dtype, own) if file else ShippedKernel(kernel, dtype)
         name = f"tuned_{kernel.strip('_')}_{dtype}"
+        if file:
+            tell(f"{name}: running it at other sizes on this machine")
+        code = _own(file, dtype, own) if file else ShippedKernel(kernel, dtype)
         if name in functions:
             raise UserError(
                 f"two kernels would be {name} in C, and one of them is in {file}: "

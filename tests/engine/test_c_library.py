@@ -255,8 +255,8 @@ def test_build_systems_find_it(library, tmp_path):
     assert "right: no error" in run(build / "program").stdout
 
 
-def test_the_same_studies_give_the_same_bytes(tmp_path):
-    """The library is for one vector length only, and says so."""
+def test_the_same_studies_give_the_same_bytes(tmp_path, capsys):
+    """The library is for one vector length only, and says so; a line tells of each step."""
     storage = str(tmp_path / "study.journal")
     for size, block in ((4096, 1024), (64, 64)):
         write_study(storage, "vector_add", {"N": size}, infos()[0], BLOCK_SIZE=block)
@@ -266,6 +266,9 @@ def test_the_same_studies_give_the_same_bytes(tmp_path):
     assert len(files[0]) == 4
     assert [file.read_bytes() for file in files[0]] == [file.read_bytes() for file in files[1]]
     assert "Vector lengths: 256 bits." in (tmp_path / "one/c/include/tuned.h").read_text()
+    steps = ["compiling tuned_vector_add_fp32, variants: 2", "compiling the library around them"]
+    told = capsys.readouterr().err.splitlines()
+    assert told == [f"stage={step}" for step in ("writing c", *steps)] * 2
 
 
 def stored_name(storage):

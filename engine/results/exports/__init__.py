@@ -4,7 +4,8 @@ A module whose files are about one study has `write(study, folder)`: it writes t
 and returns a line for the user, or "" if the study has nothing to write.
 
 A module whose files hold several studies has `entry_of(study)`, what they hold of it, and
-`write_entries(entries, folder)`, which returns a line for each file.
+`write_entries(entries, folder, tell)`, which returns a line for each file; `tell` takes what is
+done now, where it takes seconds.
 
 `write` and `entry_of` raise `UnfitStudyError` for a study that the format cannot hold.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine.results.aiter_files import aiter_file, write_aiter_file
@@ -46,7 +46,9 @@ def entry_of(study: StoredTrials) -> TunedShape:
     return shape
 
 
-def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
+def write_entries(
+    shapes: Sequence[TunedShape], folder: Path, _tell: Callable[[str], None]
+) -> list[str]:
     """Write a file for each weight matrix, and the commonest configurations as the default."""
     lines = []
     for arch, on_arch in grouped(shapes, lambda s: s.on_gpu(_CONSUMER).arch).items():

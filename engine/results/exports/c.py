@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from engine.c_library.library_winner import LibraryWinner
@@ -27,13 +27,15 @@ def entry_of(study: StoredTrials) -> list[LibraryWinner]:
         raise UnfitStudyError(str(error)) from error
 
 
-def write_entries(entries: Sequence[Sequence[LibraryWinner]], folder: Path) -> Iterator[str]:
+def write_entries(
+    entries: Sequence[Sequence[LibraryWinner]], folder: Path, tell: Callable[[str], None]
+) -> Iterator[str]:
     """Write the library.
 
     Raises:
         UserError: for studies that cannot be in one library.
         ZigError: if this machine cannot compile it.
     """
-    names = write_library([winner for entry in entries for winner in entry], folder)
+    names = write_library([winner for entry in entries for winner in entry], folder, tell)
     if names:
         yield f"{folder}: {', '.join(names)}"

@@ -7,7 +7,7 @@ template_heuristics/triton.py.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from engine.results.atomic_file import write_json_file
@@ -59,7 +59,9 @@ def entry_of(study: StoredTrials) -> TunedShape:
     return shape
 
 
-def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
+def write_entries(
+    shapes: Sequence[TunedShape], folder: Path, _tell: Callable[[str], None]
+) -> list[str]:
     """Write one table with a configuration for each product and GPU."""
     table = {_key(shape): [_entry(shape)] for shape in one_per_shape(shapes)}
     path = write_json_file(folder / "inductor_table.json", table, _INDENT)

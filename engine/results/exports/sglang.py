@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine.results.consumer_winner import consumer_file, consumer_winner, losses
@@ -25,7 +25,9 @@ def entry_of(study: StoredTrials) -> TunedShape:
     return consumer_winner(study, _SGLANG)
 
 
-def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
+def write_entries(
+    shapes: Sequence[TunedShape], folder: Path, _tell: Callable[[str], None]
+) -> list[str]:
     """Write a file for each weight matrix, with all numbers of rows that were tuned."""
     lines = []
     for file, group in grouped(shapes, lambda shape: consumer_file(shape, _SGLANG)).items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from engine.results.gemm_results import result_record, write_results
@@ -29,7 +29,9 @@ def entry_of(study: StoredTrials) -> TunedShape:
     return shape
 
 
-def write_entries(shapes: Sequence[TunedShape], folder: Path) -> list[str]:
+def write_entries(
+    shapes: Sequence[TunedShape], folder: Path, _tell: Callable[[str], None]
+) -> list[str]:
     """Write one file with an entry for each product."""
     written = one_per_shape(shapes)
     path = folder / "tuning_results.yaml"
