@@ -43,6 +43,13 @@ class _Filling(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's, 
         super().__init__()  # type: ignore[no-untyped-call]  # torch's
         self._number = number
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Not by a wrapper around what is below, which would import the whole of `torch._dynamo`, a
+        second or two of each process. Dynamo skips every frame within such a mode anyway.
+        """
+        return False
+
     def __torch_dispatch__(
         self, function: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
