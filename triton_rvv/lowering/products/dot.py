@@ -115,7 +115,7 @@ def _multiply_in_tiles(
     narrow = _widened_by_product(context, left, right, sum_type)
     # The type of its elements, if multiply-adds widen them, is that of panels only.
     is_as_it_lies = isinstance(right.element, ScalarType) and narrow == right.element.name
-    left, panelled = _operands(left, right, sum_type, narrow)
+    left, panelled = _operands(context, left, right, sum_type, narrow)
     read_once, right = (right if is_as_it_lies else panelled), panelled
     in_place = [_is_matrix_in_memory(context, operand) for operand in (left, read_once)]
     materialise.prepare(context, [left, right, start, *([update.value] if update else [])])
@@ -156,7 +156,7 @@ def _widened_by_product(
 
 
 def _operands(
-    left: Tensor, right: Tensor, sum_type: ScalarType, narrow: str | None
+    context: Context, left: Tensor, right: Tensor, sum_type: ScalarType, narrow: str | None
 ) -> tuple[Tensor, Tensor]:
     """The operands in the types in which they are multiplied; see `_widened_by_product`."""
     assert isinstance(right.element, ScalarType)
@@ -164,6 +164,10 @@ def _operands(
         return left, _Narrow(right, right.element, sum_type.bits)
     if narrow is None:
         return converted(left, sum_type), converted(right, sum_type)
+    array = right.materialised or right
+    run = context.run_lanes(sum_type.bits)
+    if isinstance(array, Buffer) and str(array.element) == narrow and array.panel <= run:
+        return left, array
     return left, _Narrow(right, ScalarType(narrow), sum_type.bits)
 
 

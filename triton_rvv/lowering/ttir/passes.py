@@ -41,6 +41,7 @@ from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
 from triton_rvv.lowering.ttir.shared_rows import share_rows
 from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.lowering.ttir.store_sinking import mark_sinkable_stores
+from triton_rvv.lowering.ttir.turned_products import turn_products
 from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
 from triton_rvv.lowering.ttir.unfilled import mark_unfilled
 from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops
@@ -105,6 +106,11 @@ PASSES: Sequence[Pass] = (
         "turn-short-rows",
         turn_short_rows,
         "Turns blocks around whose short rows are reduced, so that their rows are lanes.",
+    ),
+    Pass(
+        "turn-products",
+        turn_products,
+        "Turns products around whose right operand is transposed in each turn of a loop.",
     ),
     Pass(
         "unroll-loops",

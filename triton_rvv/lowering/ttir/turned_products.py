@@ -1,0 +1,219 @@
+"""Turns products around whose right operand is transposed in each turn of a loop.
+
+    for ...:                                  for ...:
+        s = dot(q, trans(k))                      s = dot(k, trans(q))
+        p = exp(s - max(s, axis=1)[:, None])      p = exp(s - max(s, axis=0)[None, :])
+        o = dot(p, v, o)                          o = dot(trans(p), v, o)
+
+As in attention: q is transposed once, before the loop, and k is read where it lies. Rows are
+reduced beside one another, and a left operand may lie by column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from triton_rvv.frontend.attributes import Attribute, DenseAttribute
+from triton_rvv.frontend.ttir import Block, Operation, Value
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.ttir.access_functions import AccessFunctions
+from triton_rvv.lowering.ttir.constants import one_number
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+
+__all__ = ["turn_products"]
+
+# Operations on blocks that mean the same for those that are turned around.
+_SAME = (
+    *("arith.", "math.", "tt.fp_to_fp", "tt.clampf", "tt.precise_", "tt.mulhiui"),
+    *("tt.splat", "tt.broadcast", "tt.expand_dims"),
+)
+_SWAPPED = [1, 0]
+
+
+def turn_products(kernel: Kernel) -> int:
+    """Rewrite a kernel in place; how many products are turned around."""
+    if not kernel.has_product or kernel.target.backend != "rvv":
+        return 0
+    turn, fired = _Turn(Rewriter(kernel.module)), 0
+    for block in blocks_inside(kernel.function)[1:]:
+        for operation in [*block.operations]:
+            if operation.name == "tt.dot" and _may_gain(operation, block, kernel, turn.makers):
+                fired += turn.product(operation)
+    return fired
+
+
+def _may_gain(
+    product: Operation, block: Block, kernel: Kernel, makers: Mapping[Value, Operation]
+) -> bool:
+    """Whether the left operand stays in a loop whose turns each have a right one, by column."""
+    left, right, _ = product.operands
+    outside, inside = (makers.get(operand) for operand in (left, right))
+    if outside is None or inside is None or right.uses > 1 or _rank(right) != 2:
+        return False
+    if not _is_float(product.result) or outside in block.operations or _rows(left) == 1:
+        return False
+    return _is_transpose(inside) or (inside.name == "tt.load" and _lies_by_column(inside, kernel))
+
+
+def _lies_by_column(load: Operation, kernel: Kernel) -> bool:
+    sums = AccessFunctions(kernel.function, kernel.integers_so_far())
+    strides = [sums.of(load.operands[0]).stride(axis) for axis in range(2)]
+    above, beside = (None if stride is None else sums.number(stride) for stride in strides)
+    return above == 1 and beside != 1
+
+
+def _is_transpose(operation: Operation) -> bool:
+    return operation.name == "tt.trans" and operation.integers("order") == _SWAPPED
+
+
+def _is_float(value: Value) -> bool:
+    type_ = value.type
+    element = type_.element if isinstance(type_, TensorType) else None
+    return isinstance(element, ScalarType) and element.is_float
+
+
+def _rows(value: Value) -> int:
+    assert isinstance(value.type, TensorType)
+    return value.type.shape[0]
+
+
+def _rank(value: Value) -> int:
+    return len(value.type.shape) if isinstance(value.type, TensorType) else 0
+
+
+class _Turn:
+    """Turns products around, and what is computed of them element by element.
+
+    Args:
+        rewriter: of the kernel.
+    """
+
+    def __init__(self, rewriter: Rewriter) -> None:
+        self._rewriter = rewriter
+        self._turned: dict[Value, Value] = {}  # what is computed the other way around
+        self._transposes: dict[Value, Value] = {}  # of what stays
+
+    @property
+    def makers(self) -> Mapping[Value, Operation]:
+        """The operation that gives each result."""
+        return self._rewriter.makers
+
+    def product(self, product: Operation) -> bool:
+        """Rewrite the kernel; False where something needs the product as it is."""
+        found = self._made_of(product)
+        if found is None:
+            return False
+        known = {product.result}
+        read = [value for each in found if each.name != "tt.dot" for value in each.operands]
+        if not all(self._can_turn(value, known) for value in (*read, product.operands[2])):
+            return False
+        self._turned[product.result] = self._around_product(product)
+        for each in found:
+            if not each.name.startswith(_SAME):
+                self._take_turned(each)
+        self._erase_unused()
+        return True
+
+    def _made_of(self, product: Operation) -> list[Operation] | None:
+        """What uses the product or what is computed of it; None where one needs it as it is."""
+        values, found = {product.result}, list[Operation]()
+        for user in self._rewriter.module.walk():
+            if values.isdisjoint(user.operands):
+                continue
+            found.append(user)
+            if user.name.startswith(_SAME):
+                values.update(user.results)
+            elif user.name == "tt.dot":
+                if not values.isdisjoint(user.operands[1:]):
+                    return None
+            elif user.name != "tt.reduce" and not _is_transpose(user):
+                return None
+        return found
+
+    def _can_turn(self, value: Value, known: set[Value]) -> bool:
+        """Whether a block can be computed turned around; `known` are those that can."""
+        if _rank(value) < 2 or value in known:
+            return True
+        maker = self.makers.get(value)
+        if maker is None or _rank(value) != 2:
+            return False
+        known.add(value)
+        if maker.name == "arith.constant":
+            return one_number(maker) is not None
+        is_same = maker.name.startswith(_SAME)
+        return is_same and all(self._can_turn(operand, known) for operand in maker.operands)
+
+    def _around(self, value: Value) -> Value:
+        """A block turned around; any other value as it is."""
+        if _rank(value) != 2:
+            return value
+        if value not in self._turned:
+            self._turned[value] = self._copied(self.makers[value])
+        return self._turned[value]
+
+    def _copied(self, maker: Operation) -> Value:
+        attributes, type_ = dict(maker.attributes), _swapped(maker.result)
+        if maker.name == "tt.expand_dims":
+            attributes["axis"] = 1 - maker.integer("axis")
+        elif maker.name == "arith.constant":
+            value = attributes["value"]
+            assert isinstance(value, DenseAttribute)
+            attributes["value"] = DenseAttribute(type_, value.elements)
+        operands = [self._around(operand) for operand in maker.operands]
+        return self._put_behind(maker, maker.name, operands, type_, attributes)
+
+    def _around_product(self, product: Operation) -> Value:
+        left, right, start = product.operands
+        operands = [self._transposed(right), self._transposed(left), self._around(start)]
+        attributes, type_ = dict(product.attributes), _swapped(product.result)
+        return self._put_behind(product, "tt.dot", operands, type_, attributes)
+
+    def _transposed(self, value: Value) -> Value:
+        maker = self.makers[value]
+        if _is_transpose(maker):
+            return maker.operands[0]
+        if value not in self._transposes:
+            order: dict[str, Attribute] = {"order": [*_SWAPPED]}
+            made = self._put_behind(maker, "tt.trans", [value], _swapped(value), order)
+            self._transposes[value] = made
+        return self._transposes[value]
+
+    def _take_turned(self, user: Operation) -> None:
+        """Have an operation take the block turned around."""
+        if user.name == "tt.reduce":
+            self._rewriter.set_operands(user, [self._around(each) for each in user.operands])
+            user.attributes["axis"] = 1 - user.integer("axis")
+        elif user.name == "tt.trans":
+            self._rewriter.replace({user.result: self._around(user.operands[0])})
+        else:
+            left, *others = user.operands
+            self._rewriter.set_operands(user, [self._transposed(self._around(left)), *others])
+
+    def _put_behind(
+        self,
+        maker: Operation,
+        name: str,
+        operands: Sequence[Value],
+        type_: TensorType,
+        attributes: Mapping[str, Attribute],
+    ) -> Value:
+        """The result of a new operation, behind another one."""
+        result = self._rewriter.value(maker.result, type_)
+        made = self._rewriter.operation(name, operands, [result], dict(attributes), maker.line)
+        block = next(b for b in blocks_inside(self._rewriter.module) if maker in b.operations)
+        block.operations.insert(block.operations.index(maker) + 1, made)
+        return result
+
+    def _erase_unused(self) -> None:
+        """Take out what was computed the other way around."""
+        for block in reversed(blocks_inside(self._rewriter.module)):
+            for operation in reversed([*block.operations]):
+                is_old = not self._turned.keys().isdisjoint(operation.results)
+                if (is_old or _is_transpose(operation)) and operation.result.uses == 0:
+                    self._rewriter.erase(block, operation)
+
+
+def _swapped(value: Value) -> TensorType:
+    assert isinstance(value.type, TensorType)
+    return TensorType(value.type.shape[::-1], value.type.element)
