@@ -15,7 +15,9 @@ from triton_rvv.lowering.ttir.every_other import EVERY_OTHER
 LINE, POINTERS = "tensor<64xi32>", "tensor<64x!tt.ptr<f32>>"
 BODY = f"""
 %i = "tt.make_range"() {{end = 64, start = 0}} : () -> {LINE}
-%c = "tt.splat"(%n) : (i32) -> {LINE}
+%f = "arith.constant"() {{value = FACTOR}} : () -> i32
+%begin = "arith.muli"(%n, %f) : (i32, i32) -> i32
+%c = "tt.splat"(%begin) : (i32) -> {LINE}
 %at = "arith.addi"(%i, %c) : ({LINE}, {LINE}) -> {LINE}
 %one = "arith.constant"() {{value = dense<1> : {LINE}}} : () -> {LINE}
 %two = "arith.constant"() {{value = dense<DIVISOR> : {LINE}}} : () -> {LINE}
@@ -46,19 +48,35 @@ UNMASKED = f'%w = "tt.load"(%p) : ({POINTERS}) -> tensor<64xf32>'
 )
 def test_loads_that_are_found(halved, divisor, zero, left, predicate, behind, count):
     body = BODY.replace("HALVED", halved).replace("DIVISOR", divisor)
-    body = body.replace("ZERO", zero).replace("LEFT", left)
+    body = body.replace("ZERO", zero).replace("LEFT", left).replace("FACTOR", "1")
     fired, module = after("find-every-other", body.replace("PREDICATE", predicate) + behind)
     assert fired == count
     marked = [each.name for each in module.walk() if EVERY_OTHER in each.attributes]
     assert marked == count * ["arith.divsi", "arith.remsi"]
 
 
+@pytest.mark.parametrize(("factor", "is_marked"), [("6", False), ("3", True)])
+def test_periods_of_lines_that_begin_at_even_places_are_followed(factor, is_marked):
+    body = BODY.replace("HALVED", "2").replace("DIVISOR", "2").replace("ZERO", "0")
+    body = body.replace("LEFT", "%at").replace("PREDICATE", "0").replace("FACTOR", factor)
+    fired, module = after("find-every-other", body)
+    assert fired == 1
+    assert any(EVERY_OTHER in each.attributes for each in module.walk()) == is_marked
+
+
 @triton.jit
 def halves_kernel(
-    x_ptr, y_ptr, start, n, SHIFTS: tl.constexpr, FILL: tl.constexpr, N: tl.constexpr
+    x_ptr,
+    y_ptr,
+    start,
+    n,
+    STEP: tl.constexpr,
+    SHIFTS: tl.constexpr,
+    FILL: tl.constexpr,
+    N: tl.constexpr,
 ):
     at = tl.program_id(0) * N + tl.arange(0, N)
-    place = at + start
+    place = at + STEP * start
     half, rest = (place >> 1, place & 1) if SHIFTS else (place // 2, place % 2)
     mask = (rest == 0) & (half < n) & (place >= -6)
     x = tl.load(x_ptr + half + 3, mask=mask, other=FILL)
@@ -66,24 +84,24 @@ def halves_kernel(
 
 
 @pytest.mark.parametrize(
-    ("start", "n", "dtype", "shifts", "fill", "vlen_bits"),
+    ("start", "step", "n", "dtype", "shifts", "fill", "vlen_bits"),
     [
-        (0, 70, np.float32, False, 0, 256),
-        (-1, 40, np.uint8, True, 0, 128),
-        (1, 70, np.int16, False, 0, 1024),
-        (-150, 70, np.int64, True, 0, 256),
-        (-8, 0, np.int32, True, 0, 256),
-        (7, 70, np.float32, False, 5, 256),
+        (0, 1, 70, np.float32, False, 0, 256),
+        (-1, 1, 40, np.uint8, True, 0, 128),
+        (1, 1, 70, np.int16, False, 0, 1024),
+        (-75, 2, 70, np.int64, True, 0, 256),
+        (-4, 2, 40, np.int32, True, 0, 256),
+        (7, 1, 70, np.float32, False, 5, 256),
     ],
 )
-def test_every_other_lane(run, start, n, dtype, shifts, fill, vlen_bits):
+def test_every_other_lane(run, start, step, n, dtype, shifts, fill, vlen_bits):
     x = np.random.default_rng(4).integers(1, 100, 73).astype(dtype)
-    place = np.arange(150) + start
+    place = np.arange(150) + step * start
     on = (place % 2 == 0) & (place // 2 < n) & (place >= -6)
     y = np.where(on, x[np.where(on, place // 2 + 3, 0)], dtype(fill))
     run(
         halves_kernel, grid=(3,), x_ptr=x, y_ptr=Expected(y), start=start, n=n,
-        SHIFTS=shifts, FILL=fill, N=64, vlen_bits=vlen_bits,
+        STEP=step, SHIFTS=shifts, FILL=fill, N=64, vlen_bits=vlen_bits,
     )  # fmt: skip
 
 

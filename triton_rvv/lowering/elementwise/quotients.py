@@ -37,7 +37,7 @@ def _remainder(
     if (steps := _steps(context, operation, left, right)) is not None:
         return steps
     varying = [axis for axis, part in enumerate(left.components) if not part.is_zero]
-    if not right.is_uniform or len(varying) != 1:
+    if not right.is_uniform or len(varying) != 1 or EVERY_OTHER in operation.attributes:
         return uniform_only(context, operation, left, right)
     axis = varying[0]
     part = left.components[axis]

@@ -19,7 +19,8 @@ from triton_rvv.lowering.ttir.polynomials import ONE, Polynomial, Unknown, axes_
 
 __all__ = ["EVERY_OTHER", "find_every_other"]
 
-# The attribute of such quotients, and of the remainders in their masks.
+# The attribute of such quotients, and of the remainders in their masks, that are not followed as
+# periods: those of one load begin at other places than those of another.
 EVERY_OTHER = "triton_rvv.every_other"
 _HALVES, _REMAINDERS = {("//", 2), (">>", 1)}, {("%", 2), ("&", 1)}
 # A vector has room for two elements in place of each.
@@ -39,11 +40,13 @@ def find_every_other(kernel: Kernel) -> int:
         if operation not in found
         for atom in _unknown(access.address)
     }
+    # Periods that begin together are followed: they make masks, and leave long vectors.
+    is_followed = all(_begins_at_even(half.operands[0]) for half, _ in found.values())
     for load, (half, remainder) in found.items():
         makers = [kernel.makers[each.value] for each in (half, remainder)]
         if elsewhere.isdisjoint(each.result for each in makers):
             kernel.every_other[load] = makers[0].operands[0]
-            for maker in makers:
+            for maker in () if is_followed else makers:
                 maker.attributes[EVERY_OTHER] = None
     return len(kernel.every_other)
 
@@ -78,6 +81,11 @@ def _even(access: Access) -> Iterator[Unknown]:
             remainder = _of(product[0], _REMAINDERS)
             if remainder is not None:
                 yield remainder
+
+
+def _begins_at_even(line: Polynomial) -> bool:
+    """Whether the first lane is even in each program, so that the others are odd in turn."""
+    return all(factor % 2 == 0 for product, factor in line.terms if not any(map(axes_of, product)))
 
 
 def _of(atom: object, forms: set[tuple[str, int]]) -> Unknown | None:
