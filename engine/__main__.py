@@ -43,6 +43,7 @@ class Command:
 COMMANDS = {
     "tune": Command("engine.tune", "find the fastest configuration of a kernel"),
     "measure": Command("engine.measure", "build, check and measure one configuration"),
+    "kernels": Command("engine.kernels", "list the kernels, or compare them at one shape"),
     "space": Command("engine.space", "show a kernel's search space and its pruning rules"),
     "gemm": Command("engine.gemm", "tune GEMMs by size"),
     "tune-list": Command("engine.tune_list", "tune a list of shapes from a YAML file"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engine.arguments.problem import add_device_argument, kernel_name
+from engine.arguments.problem import (
+    add_device_argument,
+    add_shape_argument,
+    check_kernels,
+    kernel_name,
+)
 from engine.workers.devices import cores_of
 from foundation.command_line import (
     EXIT_FOUND,
@@ -20,17 +24,17 @@ from foundation.command_line import (
 )
 from foundation.completion import completes
 from foundation.printing import say
-from kernels.registry import kernel_names
+from kernels.registry import declared, is_kernel_file, kernel_names, kernels_with
 from rvv_runner.usage import cores_text
 
 if TYPE_CHECKING:
-    from engine.run.request import TuningRequest
     from engine.run.tuning import TuningResult
 
 __all__ = ["main"]
 
 _PROG = "engine.tune_all"
 _DESCRIPTION = "Tunes one kernel after another and prints a table of the speed-ups."
+_ALL_TYPES = "all"
 _EPILOG = (
     "Exit status: 0 if every kernel has a winner, 1 if any has none, 2 for a mistake in the "
     "command."
@@ -58,10 +62,15 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="KERNEL",
         type=kernel_name,
         nargs="*",
-        default=kernel_names(),
-        help="names or files (default: every registered kernel)",
+        help="names or files (default: every kernel, with --shape those with just these sizes)",
     )
     completes(kernels, kernel_names)
+    add_shape_argument(parser, "to tune at (default: each kernel's own)")
+    parser.add_argument(
+        "--dtype",
+        metavar="TYPE",
+        help="element type, such as f32; all: each that a kernel has (default: its first)",
+    )
     parser.add_argument(
         "--trials",
         metavar="N",
@@ -70,15 +79,30 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="configurations to try per kernel, earlier runs included (default: %(default)s)",
     )
     add_device_argument(parser, several=True)
+    parser.finish_with(check_kernels)
     return parser.parse(argv)
 
 
-def _studies(arguments: argparse.Namespace) -> list[tuple[str, list[str]]]:
-    """Each kernel with the boards of one number of cores."""
+def _studies(arguments: argparse.Namespace) -> list[tuple[str, str | None, list[str]]]:
+    """Each kernel and element type with the boards of one number of cores."""
     boards: dict[int | None, list[str]] = {}
     for name in arguments.device if isinstance(arguments.device, tuple) else (arguments.device,):
         boards.setdefault(cores_of(name), []).append(name)
-    return list(itertools.product(arguments.kernels, boards.values()))
+    every = kernels_with(arguments.shape) if arguments.shape else kernel_names()
+    return [
+        (kernel, dtype, devices)
+        for kernel in arguments.kernels or every
+        for dtype in _dtypes(kernel, arguments.dtype)
+        for devices in boards.values()
+    ]
+
+
+def _dtypes(kernel: str, asked: str | None) -> Sequence[str | None]:
+    """The element types to tune a kernel in; None for its first."""
+    if asked != _ALL_TYPES:
+        return [asked]
+    sizes = None if is_kernel_file(kernel) else declared(kernel)
+    return [None] if sizes is None else sizes.dtypes
 
 
 def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
@@ -88,27 +112,26 @@ def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
     with progress_on(sys.stderr) as progress:
         progress(LOADING)
         # --help and mistyped names do not wait for this import.
+        from engine.run.request import SearchOptions, TuningRequest
         from engine.run.tuning import tune
 
     results = []
     studies = _studies(arguments)
-    for number, (kernel, devices) in enumerate(studies, start=1):
-        say(f"{number}/{len(studies)} {kernel}", file=sys.stderr, flush=True)
+    for number, (kernel, dtype, devices) in enumerate(studies, start=1):
+        named = kernel if dtype is None else f"{kernel} {dtype}"
+        say(f"{number}/{len(studies)} {named}", file=sys.stderr, flush=True)
+        request = TuningRequest(
+            kernel=kernel,
+            shapes=(arguments.shape,),
+            dtype=dtype,
+            devices=devices,
+            search=SearchOptions(trials=arguments.trials),
+        )
         with progress_on(sys.stderr) as progress:
-            results.append(tune(_request(kernel, devices, arguments.trials), [progress]))
+            results.append(tune(request, [progress]))
         if results[-1].ended.reason == "interrupted":
             break
     return results
-
-
-def _request(kernel: str, devices: Sequence[str], trials: int) -> TuningRequest:
-    from engine.run.request import SearchOptions, TuningRequest
-
-    return TuningRequest(
-        kernel=kernel,
-        devices=devices,
-        search=SearchOptions(trials=trials),
-    )
 
 
 def _table(results: Sequence[TuningResult]) -> str:

@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from foundation.errors import UserError, nearest
+from foundation.programs import python_command
 from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, PREFETCH
 from kernels.captured.names import keys_advice
-from kernels.own.declared_sizes import constants_of_spec, sizes_of_file, sizes_of_spec
+from kernels.own.declared_sizes import (
+    DeclaredSizes,
+    constants_of_spec,
+    sizes_of_file,
+    sizes_of_spec,
+)
 from kernels.own.kernel_path import split_path
 from kernels.spec import OWN_OUTPUTS, KernelSpec, Outputs, Problem
 
 __all__ = [
     "check_declared",
     "check_parameters",
+    "declared",
     "dtype_name",
     "is_captured_task",
     "is_kernel_file",
     "kernel_names",
+    "kernels_with",
     "load_kernel",
     "make_problem",
+    "summary",
 ]
 
 _NOT_KERNELS = {
@@ -46,6 +56,33 @@ def kernel_names() -> list[str]:
     """The registered names, sorted; imports nothing, so that a mistyped name fails at once."""
     stems = (path.stem for path in Path(__file__).parent.glob("*.py"))
     return sorted(stem for stem in stems if stem not in _NOT_KERNELS)
+
+
+def declared(name: str) -> DeclaredSizes | None:
+    """The sizes and element types of a registered kernel, read from its source."""
+    return sizes_of_spec(Path(__file__).with_name(f"{name}.py"), name)
+
+
+def kernels_with(sizes: Collection[str]) -> list[str]:
+    """The registered kernels that have exactly these sizes.
+
+    Raises:
+        UserError: if there is none.
+    """
+    every = {name: known.default_shape for name in kernel_names() if (known := declared(name))}
+    found = [name for name, shape in every.items() if set(shape) == set(sizes)]
+    if not found:
+        raise UserError(
+            f"no kernel has exactly the sizes {', '.join(sizes)}: "
+            f"`{python_command('engine.kernels')}` lists those of each"
+        )
+    return found
+
+
+def summary(name: str) -> str:
+    """What a registered kernel computes, in a sentence of its source."""
+    tree = ast.parse(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return (ast.get_docstring(tree) or "").partition("\n")[0]
 
 
 def is_kernel_file(name: str) -> bool:
@@ -102,15 +139,12 @@ def check_declared(kernel: str, shape: Mapping[str, int], dtype: str | None = No
     """
     if is_captured_task(kernel):
         return
-    if is_kernel_file(kernel):
-        declared = sizes_of_file(*split_path(kernel))
-    else:
-        declared = sizes_of_spec(Path(__file__).with_name(f"{kernel}.py"), kernel)
-    if declared is None:
+    sizes = sizes_of_file(*split_path(kernel)) if is_kernel_file(kernel) else declared(kernel)
+    if sizes is None:
         return
-    _check_shape(declared.kernel, declared.default_shape, shape)
-    if dtype is not None and declared.dtypes:
-        _known_dtype(declared.kernel, declared.dtypes, dtype)
+    _check_shape(sizes.kernel, sizes.default_shape, shape)
+    if dtype is not None and sizes.dtypes:
+        _known_dtype(sizes.kernel, sizes.dtypes, dtype)
 
 
 def check_parameters(kernel: str, names: Iterable[str]) -> None:

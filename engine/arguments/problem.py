@@ -35,7 +35,9 @@ __all__ = [
     "add_kernel_arguments",
     "add_own_kernel_argument",
     "add_problem_arguments",
+    "add_shape_argument",
     "add_space_argument",
+    "check_kernels",
     "core_counts",
     "device_name",
     "device_names",
@@ -102,6 +104,19 @@ def add_kernel_arguments(
         "--dtype", metavar="TYPE", help="element type, such as f32 (default: the kernel's first)"
     )
     parser.finish_with(_check_problem)
+
+
+def add_shape_argument(parser: ArgumentParser, what: str) -> None:
+    """Add one shape for several kernels; `what` says of what."""
+    parser.add_argument(
+        "--shape", metavar="M=256,...", type=shape_type, default={}, help=f"the sizes {what}"
+    )
+
+
+def check_kernels(arguments: argparse.Namespace) -> None:
+    """Refuse a shape that one of several kernels does not have, before slow imports."""
+    for kernel in arguments.kernels:
+        check_declared(kernel, arguments.shape)
 
 
 def _check_problem(arguments: argparse.Namespace) -> None:

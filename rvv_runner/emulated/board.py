@@ -11,6 +11,7 @@ from rvv_runner.board_file import BoardFile
 from rvv_runner.cold import flush_options
 from rvv_runner.emulated.costs import read_cost_table
 from rvv_runner.emulated.family import family_tables, family_text
+from rvv_runner.emulated.limits import Limits, limits_of
 from rvv_runner.emulated.plugin import MODEL_VERSION, build_plugin, write_once
 from rvv_runner.emulated.run import Emulator, launcher_arguments, run_in_qemu
 from rvv_runner.emulated.self_test import SELF_TEST_VLEN_BITS, check_qemu
@@ -73,6 +74,7 @@ class EmulatedBoard:
         )
         usage.check(info)
         self._info = usage.of(info)
+        self._limits = limits_of(table, info.frequency_hz, info.l2_bytes or 0)
         in_turn = (*usage.launcher_options, *_IN_TURN) if usage.cores > 1 else ()
         self._options = (*flush_options(usage.timing, info.l2_bytes), *in_turn)
         library = ("-E", f"TUNED_THREADS={usage.cores}", "-E", "TUNED_IN_TURN=1")
@@ -83,6 +85,11 @@ class EmulatedBoard:
     def info(self) -> BoardInfo:
         """What is known about the board."""
         return self._info
+
+    @property
+    def limits(self) -> Limits:
+        """How fast the default model of its cores could be at best."""
+        return self._limits
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -134,8 +134,8 @@ class CostTable:
         return replace(self, sharing=sharing, cores=cores, cores_per_l2=cores_per_l2)
 
     def cycles(self, name: str) -> float:
-        """A time among `parameters`, in cycles."""
-        return self.parameters[name] / _TICKS_PER_CYCLE
+        """A time among `parameters` and `sharing`, in cycles."""
+        return {**self.parameters, **self.sharing}[name] / _TICKS_PER_CYCLE
 
     def plugin_text(self) -> str:
         """The table in the format of `costs.c`; times are in hundredths of a cycle."""

@@ -149,7 +149,8 @@ MISTAKES = [
     (
         "tune_all",
         "--jobs 2",
-        "there is no argument --jobs: choose one of --cores, --device, --help, --timing, --trials",
+        "there is no argument --jobs: choose one of --cores, --device, --dtype, --help, --shape, "
+        "--timing, --trials",
     ),
     ("tune", "matmul --ray-address here", "--ray-address: here is not HOST:PORT"),
     (

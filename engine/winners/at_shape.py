@@ -1,0 +1,97 @@
+"""The stored winners of several kernels at one shape, beside what the board allows at best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from engine.winners.lookup import Found, NotTunedError, find, wanted
+from engine.workers.devices import load_board
+from foundation.shapes import Shape
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import Problem
+from rvv_runner.board import Board
+from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.emulated.limits import Limits
+from rvv_runner.usage import split_usage
+
+__all__ = ["AtShape", "board_limits", "winners_at"]
+
+_FLOATS = ("fp", "bf")
+
+
+@dataclass(frozen=True)
+class AtShape:
+    """A kernel with one element type at a shape.
+
+    Args:
+        problem: the kernel with its sizes and type.
+        found: its winner at exactly this shape; None if nothing was tuned there.
+        bound: the shortest time that the board's limits allow, as a part of the winner's; None
+            without a winner, or for a board whose limits are not known.
+    """
+
+    problem: Problem
+    found: Found | None
+    bound: float | None
+
+
+def winners_at(
+    kernels: Iterable[str], shape: Shape, dtype: str | None, device: str, storage: str
+) -> list[AtShape]:
+    """Each kernel in each of its element types, the fastest first, those without a winner last.
+
+    Args:
+        kernels: their names, or files.
+        shape: sizes by name; those left out keep the kernel's default.
+        dtype: the only element type; None for all that each has.
+        device: name of the board.
+        storage: where studies are stored.
+
+    Raises:
+        UserError, BoardError: for a shape or a type that a kernel does not have, an unknown device
+            or an unreadable storage.
+    """
+    board = load_board(device)
+    rows = [
+        _at_shape(make_problem(spec, shape, one), board, device, storage)
+        for spec in map(load_kernel, kernels)
+        for one in ([dtype] if dtype else spec.dtypes)
+    ]
+    return sorted(rows, key=_time_s)
+
+
+def board_limits(board: Board) -> Limits | None:
+    """The limits of an emulated board; of others they are not known."""
+    return board.limits if isinstance(board, EmulatedBoard) else None
+
+
+def _at_shape(problem: Problem, board: Board, device: str, storage: str) -> AtShape:
+    asked = wanted(problem.spec.load_name, problem.shape, problem.dtype, device)
+    try:
+        found = find(asked, storage)
+    except NotTunedError:
+        return AtShape(problem, None, None)
+    if found.how != "exact":
+        return AtShape(problem, None, None)
+    return AtShape(problem, found, _bound(problem, board, device, found.winner.time_s))
+
+
+def _bound(problem: Problem, board: Board, device: str, time_s: float) -> float | None:
+    limits, flops = board_limits(board), problem.spec.flops
+    if limits is None:
+        return None
+    # What a matrix unit could do, no table says.
+    has_unit = board.info.target.matrix_unit is not None
+    least_s = limits.least_time_s(
+        problem.spec.traffic_bytes(problem),
+        None if flops is None or has_unit else flops(problem),
+        is_float=problem.dtype.startswith(_FLOATS),
+        is_warm=split_usage(device)[1].timing != "cold",
+    )
+    return least_s / time_s
+
+
+def _time_s(row: AtShape) -> tuple[bool, float, str]:
+    time_s = 0.0 if row.found is None else row.found.winner.time_s
+    return row.found is None, time_s, row.problem.spec.name
