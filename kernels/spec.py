@@ -149,6 +149,8 @@ class KernelSpec:
             they are: what is found holds for such alone.
         on_inputs: which arguments a configuration that the check found wrong relies on, in one
             sentence; "" if it is wrong whatever they are.
+        on_other_sizes: at which other sizes a configuration is wrong, and the default one right, in
+            one sentence; "" if none were found.
         unused_arguments: names of the arguments that the code of a configuration does not use.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
@@ -175,6 +177,7 @@ class KernelSpec:
     ordered: bool = False
     kept_inputs: frozenset[str] = frozenset()
     on_inputs: Callable[[Problem, Config], str] | None = None
+    on_other_sizes: Callable[[Problem, Config], str] | None = None
     unused_arguments: Callable[[Problem, Config], frozenset[str]] | None = None
 
     @property

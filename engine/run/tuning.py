@@ -13,11 +13,11 @@ from engine.run.budget import Budget
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.exactness import note_on_exactness
 from engine.run.identity import identity_of
-from engine.run.left_out import note_on_left_out
 from engine.run.loop import TuningLoop
 from engine.run.measured_on import store_measured_on
 from engine.run.on_inputs import on_inputs
 from engine.run.request import SearchOptions, TuningRequest
+from engine.run.sizes import notes_on_sizes
 from engine.run.stop_signals import stopped_by_signals
 from engine.run.summary import Summary, summarise
 from engine.run.wrong_everywhere import note_on_reference
@@ -154,7 +154,8 @@ def tune(
         )
     summary = _summary(search, info, opened.robust)
     notes += _on_reference(problem, search) + note_on_exactness(summary)
-    notes += () if info.gpu else note_on_left_out(problem, summary)
+    if not info.gpu and ended.reason != "interrupted":
+        notes += notes_on_sizes(problem, summary)
     return TuningResult(
         problem=problem,
         device=info.study_device,

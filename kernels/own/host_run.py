@@ -42,6 +42,7 @@ class HostRun:
     Attributes:
         gave_up: whether a run took too long, or none is possible here.
         mismatch: the first element that the last run got wrong; "" if none, or if it stopped.
+        out_of_bounds: an access of the last run outside of its array; "" if there was none.
         is_endless: whether the last run was ended, since it took far longer than the first.
         cpu_s: processor time of all runs.
     """
@@ -61,7 +62,7 @@ class HostRun:
         self._grid = grid
         self._program: Path | None = None
         self.gave_up = False
-        self.mismatch = ""
+        self.mismatch = self.out_of_bounds = ""
         self.is_endless = False
         self.cpu_s = 0.0
         self._cpu_limit_s: int | None = None
@@ -69,7 +70,7 @@ class HostRun:
     def is_right(self, arguments: tuple[Argument, ...]) -> bool:
         """Whether it gives what is expected."""
         try:
-            self.mismatch = ""
+            self.mismatch = self.out_of_bounds = ""
             program = self._program or self._built(arguments)
         except (CompileError, LinkError, ZigError):  # the processor lacks what the board's has
             self.gave_up = True
@@ -91,7 +92,7 @@ class HostRun:
         self._cpu_limit_s = self._cpu_limit_s or max(1, math.ceil(_ENDLESS * used_s))
         self.gave_up = ending.timed_out
         report = parse_launcher_output(ending.stdout)
-        self.mismatch = report.mismatch
+        self.mismatch, self.out_of_bounds = report.mismatch, report.out_of_bounds
         return ending.returncode == 0 and report.output_ok is True
 
     def _built(self, arguments: tuple[Argument, ...]) -> Path:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
+from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.changed_inputs import Change
 from kernels.own.host_run import HostRun
 from launchers.arguments import Argument
 
-__all__ = ["relied_on"]
+__all__ = ["on_relied", "relied_on"]
 
 # By the clock: nothing more is run after so long, as where Triton's interpreter gives what is
 # expected.
@@ -50,3 +51,22 @@ def relied_on(
         if fewer and is_right(fewer):
             kept = fewer
     return kept
+
+
+def on_relied(config: Config, names: Sequence[str], maker: str, kept_inputs: str) -> str:
+    """One sentence on these inputs; "" for none.
+
+    Args:
+        config: the configuration.
+        names: what `relied_on` gave.
+        maker: the file's function that makes them.
+        kept_inputs: the name by which the file keeps inputs.
+    """
+    if not names:
+        return ""
+    them = "them" if len(names) > 1 else "it"
+    return (
+        f"{config} is right with {', '.join(names)} as {maker} makes {them}, and wrong as the "
+        f"check changes {them}: if the kernel gets nothing else, write {kept_inputs} = "
+        f"{list(names)} into the file"
+    )

@@ -17,6 +17,7 @@ from foundation.scratch import scratch_folder
 from kernels.own.accesses import accesses_of, unused_arguments
 from kernels.own.argument_of import argument_of
 from kernels.own.callable_file import is_callable_file, load_callable
+from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes
 from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.expected import ExpectedOutput, expected_outputs
@@ -24,17 +25,14 @@ from kernels.own.host_run import HostRun
 from kernels.own.kept_changes import kept_changes
 from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.launch import Launch, descriptors_of
+from kernels.own.other_sizes import on_other_sizes
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
-from kernels.own.relied_on import relied_on
+from kernels.own.relied_on import on_relied, relied_on
 from kernels.own.restored import restored
 from kernels.own.telling import Telling, telling_changes
 from kernels.own.unreferenced import changes_without_reference
 from kernels.spec import Blocks, Constants, Grid, KernelSpec, Problem
-from kernels.values import (
-    TORCH_TYPES,
-    current_data_set,
-    want_types_alone,
-)
+from kernels.values import TORCH_TYPES, current_data_set, want_types_alone
 from launchers.arguments import Argument, Described
 from rvv_runner.board import BoardInfo
 from search_spaces.space import SearchSpace
@@ -81,6 +79,7 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         ordered=file.is_ordered,
         kept_inputs=file.kept_inputs,
         on_inputs=own.on_inputs,
+        on_other_sizes=own.on_other_sizes,
         unused_arguments=own.unused_arguments,
     )
 
@@ -193,20 +192,28 @@ class _OwnKernel:
         """See `KernelSpec.on_inputs`; the configuration runs on this machine."""
         changes = self._telling(problem).changes
         plain = self._launch(problem, self.default_config(problem))
+
+        def given(some: Mapping[str, Change]) -> tuple[Argument, ...]:
+            return self._given(problem, replace(plain, changes=some))
+
         with self._host_run(problem, config) as run:
-            names = relied_on(
-                run,
-                lambda some: self._given(problem, replace(plain, changes=some)),
-                changes,
-            )
-        if not names:
+            names = relied_on(run, given, changes)
+        spelt = self._file.spelt("kept_inputs")
+        return on_relied(config, names, self._file.maker().__name__, spelt)
+
+    def on_other_sizes(self, problem: Problem, config: Config) -> str:
+        """See `KernelSpec.on_other_sizes`; on this machine, too."""
+        reference = self._file.optional("reference")
+        if reference is None or self._follows or self._telling(problem).untried:
             return ""
-        them = "them" if len(names) > 1 else "it"
-        return (
-            f"{config} is right with {', '.join(names)} as {self._file.maker().__name__} makes "
-            f"{them}, and wrong as the check changes {them}: if the kernel gets nothing else, "
-            f"write {self._file.spelt('kept_inputs')} = {list(names)} into the file"
-        )
+
+        def run(shape: Mapping[str, int], of: Config) -> tuple[bool, str]:
+            other = replace(problem, shape=shape)
+            with self._host_run(other, of) as run:
+                is_right = run.is_right(self._given(other, self._launch(other, of)))
+                return is_right, run.out_of_bounds or run.mismatch
+
+        return on_other_sizes(problem.shape, self.default_config(problem), config, run)
 
     def unused_arguments(self, problem: Problem, config: Config) -> frozenset[str]:
         """See `KernelSpec.unused_arguments`."""

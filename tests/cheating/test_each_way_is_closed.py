@@ -56,6 +56,13 @@ KERNELS = {
     "windows that overlap": "triton_rvv/test_shared_places.py::test_three_dimensions",
     "inputs that do not tell": "cheating/test_dull_inputs.py::test_what_is_left_out_is_found",
     "shortcuts for usual inputs": "cheating/test_shortcuts.py::test_a_shortcut_is_found",
+    "a size in place of an equal one": (
+        "cheating/test_shortcuts.py::test_a_size_that_stands_for_an_equal_one_is_named"
+    ),
+    "the last of a row, or an epsilon, where there are few rows": (
+        "cheating/test_dull_inputs.py::"
+        "test_of_few_rows_one_is_small_one_is_zero_and_one_has_its_largest_at_the_rim"
+    ),
     "what only captured programs do": "cheating/test_written_as_programs.py::test_on_the_host",
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.run.left_out import note_on_left_out
+from engine.run.sizes import notes_on_sizes
 from engine.run.summary import summarise
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
@@ -58,11 +58,22 @@ def test_an_argument_that_is_left_out_is_named():
     for time_s in (1.0, 3.0):
         times = {honest: 2.0, fast: time_s}
         trials = [StoredTrial(n, c, "correct", times[c], {}) for n, c in enumerate(times)]
-        notes = note_on_left_out(problem, summarise(trials, honest))
+        notes = notes_on_sizes(problem, summarise(trials, honest))
         assert notes == (time_s < times[honest]) * (
             "FAST=1,BLOCK=64 makes no use of step, which the default configuration uses: it may be "
             "right for this shape and these strides alone",
         )
+
+
+def test_a_size_that_stands_for_an_equal_one_is_named():
+    problem = make_problem(load_kernel(f"{FILE}:square_kernel"), {})
+    honest, fast = (Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1))
+    trials = [StoredTrial(n, c, "correct", 2.0 - n, {}) for n, c in enumerate((honest, fast))]
+    (note,) = notes_on_sizes(problem, summarise(trials, honest))
+    assert note.startswith(
+        "FAST=1,BLOCK=64 is right at M=60,N=60 and wrong at M=59,N=57, where the default "
+        "configuration is right: it touched x_ptr["
+    )
 
 
 def test_the_input_that_a_shortcut_relies_on_is_named_without_a_reference():

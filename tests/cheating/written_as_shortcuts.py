@@ -54,6 +54,26 @@ def strided_kernel(x_ptr, y_ptr, step, seed, FAST: tl.constexpr, BLOCK: tl.const
     tl.store(y_ptr + row * BLOCK + at, tl.load(x_ptr + row * (BLOCK if FAST else step) + at))
 
 
+@triton.jit
+def square_kernel(x_ptr, y_ptr, M, N, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Sums rows, which are as long as there are rows."""
+    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * (M if FAST else N) + at, mask=at < N, other=0.0)
+    tl.store(y_ptr + row, tl.sum(x, 0))
+
+
+def square_arguments(M=60, N=60):
+    return {"x_ptr": torch.randn(M, N), "y_ptr": torch.empty(M), "M": M, "N": N}
+
+
+def square_grid(meta):
+    return (meta["M"],)
+
+
+def square_reference(x_ptr):
+    return {"y_ptr": x_ptr.double().sum(1)}
+
+
 def strided_arguments(N=128):
     x = torch.randn(N // 64, 64)
     return {"x_ptr": x, "y_ptr": torch.empty(N // 64, 64), "step": x.stride(0), "seed": 7}
@@ -105,6 +125,6 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-for _name in ("counter", "skipped", "unit", "factor", "strided"):
+for _name in ("counter", "skipped", "unit", "factor", "strided", "square"):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
-    globals()[f"{_name}_grid"] = grid
+    globals().setdefault(f"{_name}_grid", grid)

@@ -1,0 +1,46 @@
+"""What is said of a winner that is wrong at other sizes than a study's, or makes no use of them."""
+
+from __future__ import annotations
+
+from engine.run.summary import Summary
+from foundation.config import Config
+from foundation.errors import UserError
+from kernels.spec import Problem
+
+__all__ = ["notes_on_sizes"]
+
+
+def notes_on_sizes(problem: Problem, summary: Summary) -> tuple[str, ...]:
+    """A note if the winner is wrong at other sizes where the default is right, or else if it leaves
+    out an argument, such as a stride or a seed: a study is for one value of each, so that the check
+    tells nothing of others.
+
+    Args:
+        problem: what was tuned.
+        summary: of its study.
+    """
+    winner, default = summary.winner, summary.default
+    if winner is None or default is None or winner is default:
+        return ()
+    said = _elsewhere(problem, winner.config) or _left_out(problem, winner.config, default.config)
+    return (said,) if said else ()
+
+
+def _elsewhere(problem: Problem, config: Config) -> str:
+    if problem.spec.on_other_sizes is None:
+        return ""
+    try:
+        return problem.spec.on_other_sizes(problem, config)
+    except (OSError, UserError):  # as on a full disk: the result is worth more than the note
+        return ""
+
+
+def _left_out(problem: Problem, config: Config, default: Config) -> str:
+    unused = problem.spec.unused_arguments
+    left_out = unused(problem, config) - unused(problem, default) if unused else frozenset()
+    if not left_out:
+        return ""
+    return (
+        f"{config} makes no use of {', '.join(sorted(left_out))}, which the default configuration "
+        "uses: it may be right for this shape and these strides alone"
+    )
