@@ -60,7 +60,10 @@ def attend(
     if not ALL_SEEN:
         mask = mask & (seen[:, None] < n_keys)
     k = tl.load(k_ptrs) if WHOLE_HEAD and ALL_SEEN else tl.load(k_ptrs, mask=mask, other=0.0)
-    scores = tl.dot(q, tl.trans(k), input_precision="ieee")
+    if q.shape[0] == 1:
+        scores = tl.sum(q.to(tl.float32) * k.to(tl.float32), axis=1)[None, :]
+    else:
+        scores = tl.dot(q, tl.trans(k), input_precision="ieee")
     if not ALL_SEEN:
         visible = seen[None, :] < n_keys
         if IS_CAUSAL:

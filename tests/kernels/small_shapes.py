@@ -37,7 +37,7 @@ EVEN = {
     "batched_matmul": {"B": 2, "M": 32, "N": 32, "K": 32},
     "correlation": {"C": 4, "H": 8, "W": 32, "D": 3},
     "cross_entropy": {"M": 8, "N": 64},
-    "decode_attention": {"KV_HEADS": 2, "G": 4, "N_CTX": 64, "D_HEAD": 32},
+    "decode_attention": {"KV_HEADS": 2, "G": 1, "N_CTX": 64, "D_HEAD": 32},
     "dropout": {"N": 2048},
     "flash_attention_fwd": {"H": 2, "N_CTX": 64, "D_HEAD": 32},
     "flash_attention_fwd_causal": {"H": 2, "N_CTX": 64, "D_HEAD": 32},

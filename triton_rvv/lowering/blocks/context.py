@@ -86,7 +86,9 @@ class Context:
         self.has_products = kernel.has_product
         self.interleaved_stores = interleaved_stores(kernel.module)
         self._handlers = handlers
-        self.builder = Builder(abilities_of(kernel.target), choices)
+        # Addresses of products take nearly all registers of integers, of which floats are made.
+        keeps_constants = self.has_products and self.target.backend == "rvv"
+        self.builder = Builder(abilities_of(kernel.target), choices, keeps_constants)
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = kernel.aliases

@@ -22,7 +22,7 @@ from triton_rvv.lowering.blocks.views import ExpandDims
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops import loop_nests
 from triton_rvv.lowering.loops.loop_versioning import all_fit
-from triton_rvv.lowering.loops.vector_shape import MAX_RUNS, vector_width
+from triton_rvv.lowering.loops.vector_shape import runs_together, vector_width
 
 __all__ = [
     "copied_exactly",
@@ -200,9 +200,10 @@ def _compute_numbers_of_rows(context: Context, roots: Sequence[Tensor]) -> None:
     choices = context.choices
     if context.runs_once or not choices.allow("keep-row-numbers"):
         return
+    together = runs_together(context, roots)
     for tensor in recipes_under(roots):
         numbers = tensor.own_repeated(-1)
-        if not numbers or tensor.shape[-1] <= MAX_RUNS * vector_width(context, [tensor]):
+        if not numbers or tensor.shape[-1] <= together * vector_width(context, [tensor]):
             continue
         for number in numbers:
             line = number.operands[0] if isinstance(number, ExpandDims) else number
