@@ -59,6 +59,8 @@ _NAMES = (
     "hand_twelfth_held_out",
     "hand_thirteenth_draw",
     "hand_thirteenth_draw2",
+    "hand_thirteenth_held_out",
+    "hand_thirteenth_held_out2",
 )
 DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
