@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import triton
@@ -14,26 +12,26 @@ from qemu_kernels import Expected
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.frontend.ttir_verifier import verify
 from triton_rvv.frontend.types import element_type
-from triton_rvv.lowering.ttir.early_cuts import cut_early
+from triton_rvv.lowering.ttir.block_ranges import ranges_of_blocks
+from triton_rvv.lowering.ttir.demanded_bits import demanded_bits
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.late_widening import widen_late
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.targets.target import RVVTarget
 
 
-def _narrowed(body: str, run: Callable[[Kernel], int] = narrow_integers) -> tuple[int, list[str]]:
-    """How many places a pass changed, and each operation with its elements."""
+def _narrowed(body: str) -> tuple[int, list[str]]:
+    """How many operations became narrower, and each with the bits of its elements."""
     arguments = (
         "%a: tensor<64xi8>, %b: tensor<64xi8>, %p: tensor<64x!tt.ptr<i8>>, %w: tensor<64xi32>, "
         "%n: i32, %words: tensor<64x!tt.ptr<i32>>"
     )
     module = parse_module(function(body, arguments))
-    fired = run(Kernel(module, RVVTarget(), True))
+    fired = narrow_integers(Kernel(module, RVVTarget(), True))
     verify(module)
     return fired, [
         f"{each.name.removeprefix('arith.')} {element_type(each.result.type)}"
         for each in module.walk()
-        if each.name.startswith("arith.")
+        if each.name.startswith(("arith.", "math."))
     ]
 
 
@@ -60,39 +58,42 @@ def _lines(*operations: str) -> str:
 
 _WIDEN = ("%x = extui %a: i8 -> i32", "%y = extui %b: i8 -> i32")
 _CUT = "%cut = trunci %s: i32 -> i8"
+_STORED = '\n"tt.store"(%p, %cut) : (tensor<64x!tt.ptr<i8>>, tensor<64xi8>) -> ()'
+_KEPT = '\n"tt.store"(%words, %s) : (tensor<64x!tt.ptr<i32>>, tensor<64xi32>) -> ()'
+
+
+def _cut(*operations: str) -> tuple[int, list[str]]:
+    """What becomes of operations of whose last, %s, a byte is stored."""
+    return _narrowed(_lines(*_WIDEN, *operations, _CUT) + _STORED)
+
+
+def _kept(*operations: str) -> tuple[int, list[str]]:
+    """What becomes of operations whose last, %s, is stored in 32 bits."""
+    return _narrowed(_lines(*_WIDEN, *operations) + _KEPT)
 
 
 def test_sums_of_bytes_take_16_bits():
-    fired, operations = _narrowed(
-        _lines(*_WIDEN, "%two = constant 2", "%t = addi %x, %y", "%s = divsi %t, %two", _CUT)
-    )
-    assert fired == 3
-    assert sorted(operations) == sorted(
-        ["extui i16", "extui i16", "constant i16", "addi i16", "divui i16"]
-    )
+    fired, operations = _cut("%two = constant 2", "%t = addi %x, %y", "%s = divsi %t, %two")
+    assert fired == 2
+    assert {"extui i16", "addi i16", "divui i16"} <= set(operations)
+    assert not any(each.endswith("i32") for each in operations)
 
 
 def test_what_may_be_below_zero_stays_signed():
-    fired, operations = _narrowed(
-        _lines(*_WIDEN, "%two = constant 2", "%t = subi %x, %y", "%s = divsi %t, %two", _CUT)
-    )
-    assert fired == 3
+    _, operations = _cut("%two = constant 2", "%t = subi %x, %y", "%s = divsi %t, %two")
     assert "divsi i16" in operations
 
 
 _BLENDED = (
-    *_WIDEN,
     *("%full = constant 255", "%rest = subi %full, %y", "%front = muli %x, %y"),
     *("%back = muli %x, %rest", "%both = addi %front, %back", "%s = divsi %both, %full"),
-    _CUT,
 )
 
 
 def test_what_is_read_twice_is_looked_at_as_a_whole():
     # Each product may be 255 * 255, and their sum no more.
-    fired, operations = _narrowed(_lines(*_BLENDED))
-    assert fired == 6
-    assert {"muli i16", "addi i16", "divui i16"} <= set(operations)
+    _, operations = _cut(*_BLENDED)
+    assert {"subi i8", "muli i16", "addi i16", "divui i16"} <= set(operations)
 
 
 @pytest.mark.parametrize(
@@ -105,140 +106,131 @@ def test_what_is_read_twice_is_looked_at_as_a_whole():
 )
 def test_sums_of_products_that_need_more_bits(old, new):
     assert old in _BLENDED
-    fired, _ = _narrowed(_lines(*(new if each == old else each for each in _BLENDED)))
-    assert fired == 0
-
-
-def test_bytes_stay_bytes():
-    fired, operations = _narrowed(_lines(_WIDEN[0], "%m = constant 15", "%s = andi %x, %m", _CUT))
-    assert (fired, operations) == (2, ["constant i8", "andi i8"])
-
-
-def test_comparisons_and_floats_end_what_is_narrow():
-    fired, operations = _narrowed(
-        _lines(
-            *_WIDEN,
-            "%s = addi %x, %y",
-            "%f = sitofp %s: i32 -> f32",
-            "%less = cmpi %s, %x, predicate=2: i32 -> i1",
-        )
-    )
-    assert fired == 3
-    assert {"addi i16", "uitofp f32", "cmpi i1"} <= set(operations)
+    _, operations = _cut(*(new if each == old else each for each in _BLENDED))
+    assert {"addi i32", "divsi i32"} <= set(operations)
 
 
 @pytest.mark.parametrize(
-    "between",
+    ("operations", "narrow"),
     [
-        ("%t = muli %x, %y", "%s = muli %t, %x"),  # up to 255 cubed
-        ("%s = addi %x, %w",),  # one side may be anything
-        ("%t = subi %x, %y", "%s = divui %t, %x"),  # below 0 means a large number
-        ("%t = addi %x, %y", "%s = addi %t, %x", "%kept = addi %s, %w"),  # needed with 32 bits
-        ("%c = constant 20", "%s = shrsi %x, %c"),  # by more than there would be
-        ("%t = subi %x, %y", "%s = divsi %x, %t"),  # the divisor may be 0
+        (("%m = constant 15", "%s = andi %x, %m"), "andi i8"),
+        (("%s = muli %x, %w",), "muli i8"),
+        (("%t = muli %x, %w", "%u = subi %t, %y", "%s = xori %u, %w"), "xori i8"),
+        (("%c = constant 8", "%t = muli %x, %w", "%s = shrsi %t, %c"), "muli i16"),
+        (("%c = constant 3", "%s = shli %w, %c"), "shli i8"),
     ],
 )
-def test_nothing_is_narrowed_that_needs_32_bits(between):
-    fired, operations = _narrowed(_lines(*_WIDEN, *between, _CUT))
-    assert fired == 0
-    assert "extui i16" not in operations
-
-
-def test_absolute_values_are_those_of_signed_integers():
-    """abs(200) is 56 in 8 bits."""
-    body = _lines(*_WIDEN, "%m = absi %x", "%s = minsi %m, %y", _CUT)
-    fired, operations = _narrowed(body.replace("arith.absi", "math.absi"))
-    assert fired == 3
-    assert operations.count("extui i16") == 2
-    assert "minsi i16" in operations
-
-
-def test_a_conversion_alone_is_left():
-    fired, _ = _narrowed(_lines(_WIDEN[0], "%f = sitofp %x: i32 -> f32"))
-    assert fired == 0
-
-
-@pytest.mark.parametrize(
-    ("operations", "widened"),
-    [
-        (
-            (
-                "%t = muli %x, %three",
-                "%d = subi %t, %y",
-                "%u = muli %d, %three",
-                "%s = muli %u, %w",
-            ),
-            ["trunci i16", "extsi i32"],
-        ),
-        (("%t = muli %x, %y", "%s = addi %t, %w"), ["trunci i16", "extui i32"]),
-    ],
-)
-def test_products_are_widened_behind(operations, widened):
-    body = _lines(*_WIDEN, "%three = constant 3", *operations)
-    fired, rewritten = _narrowed(body, widen_late)
-    assert fired == 1
-    cut = rewritten.index("trunci i16")
-    assert rewritten[cut : cut + 2] == widened
+def test_bits_that_nothing_reads(operations, narrow):
+    _, rewritten = _cut(*operations)
+    assert narrow in rewritten
 
 
 @pytest.mark.parametrize(
     "operations",
     [
-        ("%t = addi %x, %y", "%s = muli %t, %w"),  # LLVM adds in 16 bits itself
-        ("%t = muli %x, %x", "%u = muli %t, %y", "%s = addi %u, %w"),  # no sum reads the 16 bits
-        ("%s = muli %x, %w",),  # nothing is narrow
-        ("%t = muli %x, %y", "%s = addi %t, %x", _CUT),  # narrow as a whole
-        ("%t = muli %x, %y", "%s = divsi %t, %w", "%u = muli %t, %w"),  # saves less than it takes
+        ("%c = constant 9", "%t = muli %x, %w", "%s = shrsi %t, %c"),  # reads 17 bits
+        ("%t = muli %x, %w", "%s = minsi %t, %y"),
+        ("%t = muli %x, %w", "%s = divsi %w, %t"),  # the divisor may be 0
+        ("%t = subi %x, %w", "%s = divui %t, %x"),
+        ("%t = andi %x, %y", "%s = shli %w, %t"),  # by more than there would be
     ],
 )
-def test_nothing_is_widened_later(operations):
-    assert _narrowed(_lines(*_WIDEN, *operations), widen_late)[0] == 0
+def test_bits_that_are_read(operations):
+    last = operations[-1].split()[2]
+    _, rewritten = _cut(*operations)
+    assert f"{last} i32" in rewritten
+
+
+def test_comparisons_and_floats_end_what_is_narrow():
+    body = _lines(
+        *_WIDEN,
+        "%s = addi %x, %y",
+        "%f = sitofp %s: i32 -> f32",
+        "%less = cmpi %s, %x, predicate=2: i32 -> i1",
+    )
+    fired, operations = _narrowed(body)
+    assert fired == 3
+    assert {"addi i16", "uitofp f32", "cmpi i1"} <= set(operations)
+
+
+def test_absolute_values_are_those_of_signed_integers():
+    """abs(200) is 56 in 8 bits."""
+    body = _lines(*_WIDEN, "%m = absi %x", "%s = minsi %m, %y", _CUT) + _STORED
+    _, operations = _narrowed(body.replace("arith.absi", "math.absi"))
+    assert "math.absi i16" in operations
+
+
+@pytest.mark.parametrize(
+    ("operations", "rewritten"),
+    [
+        (
+            ("%c = constant 3", "%t = muli %x, %c", "%d = subi %t, %y", "%s = muli %d, %w"),
+            ["muli i16", "subi i16", "extsi i32"],
+        ),
+        (("%t = muli %x, %y", "%s = addi %t, %w"), ["muli i16", "extui i32"]),
+    ],
+)
+def test_what_leads_up_to_32_bits(operations, rewritten):
+    assert set(rewritten) < set(_kept(*operations)[1])
+
+
+@pytest.mark.parametrize(
+    "operations",
+    [
+        ("%s = muli %x, %w",),
+        ("%t = muli %x, %y", "%u = divsi %t, %w", "%v = muli %u, %t", "%s = addi %v, %t"),
+        ("%t = muli %w, %x", "%s = muli %t, %y"),
+    ],
+)
+def test_what_stays_wide(operations):
+    assert "muli i32" in _kept(*operations)[1]
 
 
 _LOADED = (
     '%q = "tt.load"(%words) <{operandSegmentSizes = array<i32: 1, 0, 0>}> '
     ": (tensor<64x!tt.ptr<i32>>) -> tensor<64xi32>\n"
 )
-_SHIFTED = ("%eight = constant 8", "%h = shrsi %q, %eight")
 
 
 @pytest.mark.parametrize(
-    ("operations", "cut"),
+    ("operations", "narrow"),
     [
-        (("%m = constant 255", "%c = andi %h, %m", "%d = subi %m, %c"), "trunci i8"),
-        (("%m = constant 256", "%c = andi %h, %m", "%d = muli %m, %c"), "trunci i16"),
-        (("%m = constant 65535", "%c = andi %h, %m", "%d = addi %m, %c"), "trunci i16"),
-        (("%m = constant 16", "%c = shrui %h, %m", "%d = divsi %c, %m"), "trunci i16"),
+        (("%t = andi %q, %m", "%d = subi %m, %t", "%u = muli %t, %d", "%s = divsi %u, %m"), True),
+        (("%t = andi %q, %m", "%s = subi %m, %t"), False),  # widened again at once
+        (("%t = andi %q, %q", "%d = subi %m, %t", "%s = muli %t, %d"), False),
     ],
 )
-def test_bits_of_what_is_loaded_are_cut(operations, cut):
-    fired, rewritten = _narrowed(_LOADED + _lines(*_SHIFTED, *operations), cut_early)
-    assert fired == 1
-    at = rewritten.index(cut)
-    assert rewritten[at : at + 2] == [cut, "extui i32"]
+def test_bits_of_what_is_loaded(operations, narrow):
+    body = _LOADED + _lines("%m = constant 255", *operations) + _KEPT
+    assert ("trunci i16" in _narrowed(body)[1]) == narrow
 
 
 @pytest.mark.parametrize(
-    "operations",
+    ("operation", "wanted"),
     [
-        ("%m = constant 65536", "%c = andi %h, %m", "%d = subi %m, %c"),  # has 17 bits
-        ("%m = constant -256", "%c = andi %h, %m", "%d = subi %m, %c"),  # keeps the upper ones
-        ("%m = constant 15", "%c = shrui %h, %m", "%d = subi %c, %m"),  # leaves 17
-        ("%m = constant 255", "%c = andi %w, %m", "%d = subi %m, %c"),  # may be an address
-        ("%m = constant 255", "%c = andi %h, %m", "%d = cmpi %c, %m, predicate=2: i32 -> i1"),
-        (
-            *("%m = constant 255", "%c = andi %h, %m", "%d = subi %m, %c"),
-            "%e = extsi %c: i32 -> i64",  # reads all of it
-        ),
-        (*_WIDEN, "%m = constant 15", "%c = andi %x, %m", "%d = subi %m, %c"),  # is narrow
-        (
-            *("%m = constant 15", "%c = andi %h, %m", "%d = subi %c, %m"),
-            "%e = sitofp %d: i32 -> f32",  # widens the difference at once
-        ),
+        ("%s = muli %w, %y", 8),
+        ("%s = shrsi %w, %c", 15),
+        ("%s = shli %w, %c", 1),
+        ("%s = andi %w, %c", 3),
+        ("%s = andi %w, %y", 8),
+        ("%s = maxsi %w, %c", 32),
+        ("%s = shrsi %w, %y", 32),
     ],
 )
-def test_bits_that_stay_wide(operations):
-    assert _narrowed(_LOADED + _lines(*_SHIFTED, *operations), cut_early)[0] == 0
+def test_how_many_bits_are_read(operation, wanted):
+    body = _lines(*_WIDEN, "%c = constant 7", operation, _CUT) + _STORED
+    arguments = "%b: tensor<64xi8>, %a: tensor<64xi8>, %w: tensor<64xi32>"
+    arguments += ", %p: tensor<64x!tt.ptr<i8>>"
+    (kernel,) = parse_module(function(body, arguments)).regions[0].block.operations
+    demanded = demanded_bits(kernel, ranges_of_blocks(kernel))
+    assert {value.name: bits for value, bits in demanded.items()}["%w"] == wanted
+
+
+def test_addresses_stay_as_they_are():
+    body = _lines("%m = constant 15", "%s = andi %x, %m", "%u = muli %s, %s")
+    address = '\n"tt.addptr"(%words, %u) : (tensor<64x!tt.ptr<i32>>, tensor<64xi32>)'
+    address = f"%e = {address.strip()} -> tensor<64x!tt.ptr<i32>>"
+    assert _narrowed(_lines(*_WIDEN) + "\n" + body + "\n" + address)[0] == 0
 
 
 @triton.jit

@@ -130,8 +130,9 @@ LABELS = """
 
 @pytest.mark.parametrize(("predicate", "joined"), [(0, "arith.andi"), (1, "arith.ori")])
 def test_narrow_comparisons(predicate, joined):
-    count, module = after("narrow-comparisons", LABELS.replace("PREDICATE", str(predicate)))
-    assert count == 1
+    body = LABELS.replace("PREDICATE", str(predicate))
+    assert after("narrow-comparisons", body)[0] == 1
+    _, module = after("narrow-integers", body)
     assert len(only(module, joined).operands) == 2
     assert "tensor<64xi64>" not in print_ir(module)
 

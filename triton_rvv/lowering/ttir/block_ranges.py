@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.polynomials import Atom, Polynomial
 
-__all__ = ["Range", "ranges_of_blocks"]
+__all__ = ["Range", "bits_of", "integer_bits", "ranges_of_blocks"]
 
 # The least and the largest element, both as signed integers.
 Range = tuple[int, int]
@@ -24,7 +24,7 @@ Range = tuple[int, int]
 # Of sums in more blocks, the ends of all are not tried together.
 _MAX_ATOMS = 6
 
-_SAME = frozenset(["tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape", "tt.trans"])
+_SAME = ("tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape", "tt.trans")
 
 
 def ranges_of_blocks(function: Operation) -> dict[Value, Range]:
@@ -82,12 +82,29 @@ _OF_SUMS: Mapping[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
 }
 
 
-def _fits(value: Value, found: Range) -> bool:
+def integer_bits(value: Value) -> int | None:
+    """The bits of an integer, or of a block's elements; None for anything else."""
     element = element_type(value.type)
     if not isinstance(element, ScalarType) or element.is_float:
-        return False
-    limit = 1 << element.bits - 1
-    return -limit <= found[0] and found[1] < limit
+        return None
+    return element.bits
+
+
+def bits_of(found: Range) -> int:
+    """The bits that hold all integers of a range, signed ones where any is below 0."""
+    low, high = found
+    return high.bit_length() if low >= 0 else max(high, ~low).bit_length() + 1
+
+
+def _whole(value: Value) -> Range | None:
+    """What a value may be of which nothing is known."""
+    bits = integer_bits(value)
+    return None if bits is None else (-1 << bits - 1, (1 << bits - 1) - 1)
+
+
+def _fits(value: Value, found: Range) -> bool:
+    whole = _whole(value)
+    return whole is not None and whole[0] <= found[0] and found[1] <= whole[1]
 
 
 def _range(operation: Operation, known: Mapping[Value, Range]) -> Range | None:
@@ -96,54 +113,23 @@ def _range(operation: Operation, known: Mapping[Value, Range]) -> Range | None:
         return number, number
     if operation.name == "tt.make_range":
         return operation.integer("start"), operation.integer("end") - 1
-    if operation.name in ("arith.extsi", "arith.extui"):
-        return _widened(operation, known)
-    operands = [known.get(each) for each in operation.operands]
-    if operation.name == "arith.select":
-        operands = operands[1:]
-    ranges = [each for each in operands if each is not None]
-    if len(ranges) < len(operands):
-        if operation.name == "arith.shrui":
-            return _upper_bits(operation, known)
-        return _of_one_side(operation, ranges)
-    if operation.name in _SAME | {"arith.trunci"}:
-        return ranges[0] if ranges else None
-    computed = _COMPUTED.get(operation.name)
+    is_choice = operation.name == "arith.select"
+    operands = operation.operands[1:] if is_choice else operation.operands
+    wholes = [_whole(each) for each in operands]
+    ranges = [known.get(each, whole) for each, whole in zip(operands, wholes, strict=True) if whole]
+    if not ranges or len(ranges) < len(operands):
+        return None
+    name = operation.name
+    if name.endswith("ui"):
+        name = name.replace("ui", "si")
+        ranges = [_read_as_unsigned(*each) for each in zip(operands, ranges, strict=True)]
+    computed = _COMPUTED.get(name)
     return computed(*ranges) if computed is not None else None
 
 
-def _widened(operation: Operation, known: Mapping[Value, Range]) -> Range | None:
-    (operand,) = operation.operands
-    element, found = element_type(operand.type), known.get(operand)
-    if not isinstance(element, ScalarType):
-        return None
-    is_signed = operation.name == "arith.extsi"
-    if found is not None and (is_signed or found[0] >= 0):
-        return found
-    half = 1 << element.bits - 1
-    return (-half, half - 1) if is_signed else (0, 2 * half - 1)
-
-
-def _upper_bits(operation: Operation, known: Mapping[Value, Range]) -> Range | None:
-    """What is known of anything whose lower bits are shifted out, and zeros in."""
-    element = element_type(operation.result.type)
-    least, most = known.get(operation.operands[1], (0, 0))
-    if not isinstance(element, ScalarType) or least < 1 or most >= element.bits:
-        return None
-    return 0, (1 << element.bits - least) - 1
-
-
-def _of_one_side(operation: Operation, ranges: Sequence[Range]) -> Range | None:
-    """What is known where one operand may be anything: of limits, and bits that a mask lets by."""
-    element = element_type(operation.result.type)
-    if len(ranges) != 1 or not isinstance(element, ScalarType):
-        return None
-    ((low, high),), half = ranges, 1 << element.bits - 1
-    if operation.name == "arith.maxsi":
-        return low, half - 1
-    if operation.name == "arith.minsi":
-        return -half, high
-    return (0, high) if operation.name == "arith.andi" and low >= 0 else None
+def _read_as_unsigned(value: Value, found: Range) -> Range:
+    bits = integer_bits(value)
+    return found if found[0] >= 0 or bits is None else (0, (1 << bits) - 1)
 
 
 def _corners(combine: Callable[[int, int], int], left: Range, right: Range) -> Range:
@@ -172,14 +158,15 @@ def _shifted(combine: Callable[[int, int], int]) -> Callable[[Range, Range], Ran
     return shifted
 
 
-def _masked(left: Range, right: Range) -> Range | None:
+def _masked(left: Range, right: Range) -> Range:
     tops = [high for low, high in (left, right) if low >= 0]
-    return (0, min(tops)) if tops else None
+    return (0, min(tops)) if tops else _bits_of_both(left, right)
 
 
-def _bits_of_both(left: Range, right: Range) -> Range | None:
-    is_positive = left[0] >= 0 and right[0] >= 0
-    return (0, (1 << max(left[1], right[1]).bit_length()) - 1) if is_positive else None
+def _bits_of_both(left: Range, right: Range) -> Range:
+    """What bits as many as the longer of two integers has can be."""
+    limit = 1 << max(max(high, ~low).bit_length() for low, high in (left, right))
+    return (0 if left[0] >= 0 and right[0] >= 0 else -limit, limit - 1)
 
 
 def _either(left: Range, right: Range) -> Range:
@@ -195,7 +182,7 @@ def _absolute(value: Range) -> Range:
 
 
 # By an operation that reads its operands as signed integers, or as their bits.
-_SIGNED: Mapping[str, Callable[..., Range | None]] = {
+_COMPUTED: Mapping[str, Callable[..., Range | None]] = {
     "arith.addi": lambda left, right: (left[0] + right[0], left[1] + right[1]),
     "arith.subi": lambda left, right: (left[0] - right[1], left[1] - right[0]),
     "arith.muli": lambda left, right: _corners(lambda one, other: one * other, left, right),
@@ -210,14 +197,5 @@ _SIGNED: Mapping[str, Callable[..., Range | None]] = {
     "arith.xori": _bits_of_both,
     "arith.select": _either,
     "math.absi": _absolute,
+    **dict.fromkeys((*_SAME, "arith.trunci", "arith.extsi"), lambda value: value),
 }
-
-
-def _unsigned() -> Iterator[tuple[str, Callable[..., Range | None]]]:
-    """What reads integers as unsigned ones, which is the same where none is below 0."""
-    for name in ("arith.divui", "arith.remui", "arith.minui", "arith.maxui", "arith.shrui"):
-        signed = _SIGNED[name.replace("ui", "si")]
-        yield name, lambda *ranges, of=signed: of(*ranges) if min(ranges)[0] >= 0 else None
-
-
-_COMPUTED = {**_SIGNED, **dict(_unsigned())}

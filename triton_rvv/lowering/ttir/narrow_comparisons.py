@@ -1,82 +1,115 @@
-"""Compares blocks of integers in the type they were made in, not in that of a wider number.
+"""Compares blocks of integers in the bits that they have, whatever number they are compared with.
 
-Labels are often of 64 bits, and columns of 32: in `columns == label` Triton widens the columns, and
-all that is computed beside the comparison has half as many lanes then. Here the label is narrowed
-once instead, and what does not fit equals no column.
+    x > limit                               (x > clamp(limit, 0, 255)) | (limit < 0)
+
+A limit or a label that only run time knows has 32 or 64 bits, and would keep bytes as wide that are
+compared with it. Here it is brought between the least and the greatest element, as a scalar; where
+that changes it, all elements compare in the same way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.frontend.types import ScalarType, TensorType, Type
+from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.types import ScalarType, Type
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, integer_bits, ranges_of_blocks
+from triton_rvv.lowering.ttir.demanded_bits import WIDENED
+from triton_rvv.lowering.ttir.index_values import index_values
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
 __all__ = ["narrow_comparisons"]
 
-_EQUAL, _DIFFERENT = CMPI_PREDICATES.index("eq"), CMPI_PREDICATES.index("ne")
-# How the comparison of lanes goes together with that of the number before and after narrowing.
-_JOINED_BY = {_EQUAL: "arith.andi", _DIFFERENT: "arith.ori"}
+_EQUALITIES = frozenset(["eq", "ne"])
+# What holds where a number is beside all elements: for these, it must be among them.
+_ALL_HOLD = frozenset(["eq", "sle", "sge", "ule", "uge"])
 
 
 def narrow_comparisons(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many comparisons became narrower."""
-    module, rewriter = kernel.module, Rewriter(kernel.module)
-    fired = sum(_narrow_block(block, rewriter) for block in blocks_inside(module))
-    for block in blocks_inside(module):
-        _drop_unused_widenings(block, rewriter)
+    """Rewrite a kernel in place; how many numbers were brought near what is compared with them."""
+    fired = 0
+    for function in kernel.functions.values():
+        operations = [*function.walk()]
+        if not any(each.name == "arith.cmpi" for each in operations):
+            continue
+        rewriter = Rewriter(kernel.module)
+        indices = index_values(operations, rewriter.makers)
+        found = [each for each in operations if _may_be_wide(each, rewriter.makers, indices)]
+        ranges = ranges_of_blocks(function) if found else {}
+        for block in blocks_inside(function) if found else ():
+            for each in [*block.operations]:
+                if each in found and (place := _place(each, ranges, rewriter.makers)):
+                    at = block.operations.index(each)
+                    block.operations[at:at] = _limited(each, *place, rewriter)
+                    fired += 1
     return fired
 
 
-def _narrow_block(block: Block, rewriter: Rewriter) -> int:
-    rewritten = [_narrowed(each, rewriter) for each in block.operations]
-    block.operations = [each for operations in rewritten for each in operations]
-    return sum(len(operations) > 1 for operations in rewritten)
+def _may_be_wide(
+    operation: Operation, makers: Mapping[Value, Operation], indices: set[Value]
+) -> bool:
+    """Whether blocks that are no mask's positions are compared with a number."""
+    if operation.name != "arith.cmpi":
+        return False
+    splats = [makers[each].name == "tt.splat" for each in operation.operands if each in makers]
+    return any(splats) and (operation.result not in indices or _finds_label(operation, makers))
 
 
-def _narrowed(operation: Operation, rewriter: Rewriter) -> Sequence[Operation]:
-    """The operations that stand for one: several for a comparison that becomes narrower."""
-    if operation.name == "arith.cmpi" and operation.integer("predicate") in _JOINED_BY:
-        for wide, other in (operation.operands, operation.operands[::-1]):
-            widening, splat = rewriter.makers.get(wide), rewriter.makers.get(other)
-            if widening is None or splat is None or splat.name != "tt.splat":
-                continue
-            if widening.name == "arith.extsi" and isinstance(wide.type, TensorType):
-                return _in_narrow_type(operation, widening, splat, rewriter)
-    return (operation,)
+def _place(
+    comparison: Operation, ranges: Mapping[Value, Range], makers: Mapping[Value, Operation]
+) -> tuple[int, Value, Range] | None:
+    """Where a comparison has a number that keeps it wide; it, and between what elements lie."""
+    for place in (0, 1):
+        splat, other = comparison.operands[place], comparison.operands[1 - place]
+        maker, bits = makers.get(splat), integer_bits(splat)
+        if maker is None or maker.name != "tt.splat" or other not in ranges or bits is None:
+            continue
+        found = ranges[other]
+        widths = [each for each in (8, 16, 32) if bits_of(found) <= each < bits]
+        is_exact = found[0] >= 0 or not _predicate(comparison).startswith("u")
+        if widths and is_exact and bits_of(ranges.get(splat, (0, 1 << bits))) > widths[0]:
+            return place, maker.operands[0], found
+    return None
 
 
-def _in_narrow_type(
-    comparison: Operation, widening: Operation, splat: Operation, rewriter: Rewriter
+def _predicate(comparison: Operation) -> str:
+    return CMPI_PREDICATES[comparison.integer("predicate")]
+
+
+def _finds_label(comparison: Operation, makers: Mapping[Value, Operation]) -> bool:
+    """Whether positions are compared with one that is looked for, as no mask does."""
+    are_widened = [makers[each].name in WIDENED for each in comparison.operands if each in makers]
+    return any(are_widened) and _predicate(comparison) in _EQUALITIES
+
+
+def _limited(
+    comparison: Operation, place: int, number: Value, found: Range, rewriter: Rewriter
 ) -> Sequence[Operation]:
-    (narrow,), (number,) = widening.operands, splat.operands
-    assert isinstance(narrow.type, TensorType)
-    truth, truths = ScalarType("i1"), comparison.result.type
+    """What comes before a comparison, whose place is taken by the last that is made."""
+    predicate, line, type_ = _predicate(comparison), comparison.line, number.type
+    truths = comparison.result.type
+    kind = "ui" if predicate.startswith("u") else "si"
     made: list[Operation] = []
 
-    def make(name: str, type_: Type, *operands: Value, **attributes: int) -> Value:
-        result = rewriter.value(comparison.result, type_)
-        line = comparison.line
-        made.append(rewriter.operation(name, operands, [result], {**attributes}, line))
+    def make(name: str, of: Type, *operands: Value, **attributes: Attribute) -> Value:
+        result = rewriter.value(comparison.result, of)
+        made.append(rewriter.operation(name, operands, [result], attributes, line))
         return result
 
-    predicate = comparison.integer("predicate")
-    cut = make("arith.trunci", narrow.type.element, number)
-    back = make("arith.extsi", number.type, cut)
-    fits = make("arith.cmpi", truth, number, back, predicate=predicate)
-    spread = make("tt.splat", narrow.type, cut)
-    lanes = make("arith.cmpi", truths, narrow, spread, predicate=predicate)
-    everywhere = make("tt.splat", truths, fits)
+    low, high = (make("arith.constant", type_, value=each) for each in found)
+    limited = make(f"arith.min{kind}", type_, make(f"arith.max{kind}", type_, number, low), high)
+    spread = make("tt.splat", comparison.operands[place].type, limited)
+    operands = [*comparison.operands]
+    operands[place] = spread
+    index = comparison.integer("predicate")
+    sides = (limited, number) if place == 1 else (number, limited)
+    lanes = make("arith.cmpi", truths, *operands, predicate=index)
+    same = make("arith.cmpi", ScalarType("i1"), *sides, predicate=index)
+    everywhere = make("tt.splat", truths, same)
     rewriter.set_operands(comparison, [lanes, everywhere])
-    comparison.name = _JOINED_BY[predicate]
+    comparison.name = "arith.andi" if predicate in _ALL_HOLD else "arith.ori"
     comparison.attributes = {}
-    return (*made, comparison)
-
-
-def _drop_unused_widenings(block: Block, rewriter: Rewriter) -> None:
-    for operation in [*block.operations]:
-        if operation.name in ("arith.extsi", "tt.splat") and operation.result.uses == 0:
-            rewriter.erase(block, operation)
+    return made

@@ -19,7 +19,6 @@ from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.early_counts import count_early
-from triton_rvv.lowering.ttir.early_cuts import cut_early
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
 from triton_rvv.lowering.ttir.every_other import find_every_other
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
@@ -28,7 +27,6 @@ from triton_rvv.lowering.ttir.interleaved_stores import group_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import add_late
-from triton_rvv.lowering.ttir.late_widening import widen_late
 from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.multiplied_shifts import multiply_shifts
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
@@ -148,19 +146,9 @@ PASSES: Sequence[Pass] = (
         "Compares columns with a wider number in the columns' own type.",
     ),
     Pass(
-        "cut-early",
-        cut_early,
-        "Cuts integers of 32 bits to 8 or 16 where a mask or a shift leaves no more of them.",
-    ),
-    Pass(
-        "widen-late",
-        widen_late,
-        "Widens integers only where 32 bits are needed, and not before.",
-    ),
-    Pass(
         "narrow-integers",
         narrow_integers,
-        "Computes blocks of integers in as few bits as their elements need.",
+        "Computes blocks of integers in as few bits as their elements, or their readers, need.",
     ),
     Pass(
         "narrow-products",

@@ -1,0 +1,137 @@
+"""Random computations with blocks of integers are the same in as few bits as they get."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+from integer_blocks import stored
+from ir_text import function
+
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.frontend.ttir_verifier import verify
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
+from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
+from triton_rvv.targets.target import RVVTarget
+
+_ARGUMENTS = {
+    **{f"%a{number}": "tensor<64xi8>" for number in range(3)},
+    "%h": "tensor<64xi16>",
+    "%w": "tensor<64xi32>",
+    **{f"%n{number}": "i32" for number in range(2)},
+}
+_POINTERS = {bits: f"%p{bits}" for bits in (1, 8, 16, 32, 64)}
+_SUMS = ("addi", "subi", "muli", "andi", "ori", "xori", "minsi", "maxsi", "minui", "maxui")
+_NUMBERS = (0, 1, 2, 3, 7, 15, 127, 128, 255, 256, 257, 32767, 32768, 65535, -1, -128, -32768)
+
+
+class _Writer:
+    """Writes operations whose operands are drawn from those before."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._blocks: dict[int, list[str]] = {1: [], 8: ["%a0", "%a1", "%a2"], 16: ["%h"], 32: []}
+        self._count = 0
+
+    def lines(self) -> Iterator[str]:
+        for number in range(2):
+            yield self._made("tt.splat", [(f"%n{number}", "i32")], 32)
+        for _ in range(self._random.randrange(5, 30)):
+            yield from self._operation()
+        for _ in range(3):
+            yield self._made("arith.trunci", [self._drawn(32)], self._random.choice([8, 16]))
+        # Where nothing of 32 bits is stored, few of its bits are read.
+        for bits in [1, 8, 16, *self._random.choice([[], [32]])]:
+            for name in self._blocks[bits][-3:]:
+                types = f"(tensor<64x!tt.ptr<i{bits}>>, tensor<64xi{bits}>)"
+                yield f'"tt.store"({_POINTERS[bits]}, {name}) : {types} -> ()'
+
+    def _operation(self) -> Iterator[str]:
+        choose, bits = self._random.choice, self._random.choice([16, 32, 32, 32])
+        kind = self._random.randrange(9)
+        if kind < 2:
+            source = self._random.choice([1, 8, 8, 8, 16, 32])
+            name = f"arith.{choose(['extsi', 'extui'])}" if source < bits else "arith.trunci"
+            target = bits if source < bits else choose([each for each in (8, 16) if each <= source])
+            if self._blocks[source] and source != target:
+                yield self._made(name, [self._drawn(source)], target)
+        elif kind < 5:
+            yield from self._with_number(bits, f"arith.{choose(_SUMS)}")
+        elif kind == 5:
+            name = choose(["shli", "shrsi", "shrui", "divsi", "divui", "remsi", "remui"])
+            most = min(bits - 1, 9) if "sh" in name else 300
+            number = self._random.randrange(0 if "sh" in name else 1, most)
+            yield from self._with_number(bits, f"arith.{name}", number)
+        elif kind == 6 and self._blocks[bits]:
+            yield self._made("math.absi", [self._drawn(bits)], bits)
+        elif kind == 7 and self._blocks[1] and self._blocks[bits]:
+            sides = [self._drawn(bits), self._drawn(bits)]
+            yield self._made("arith.select", [self._drawn(1), *sides], bits)
+        elif self._blocks[bits]:
+            properties = f" <{{predicate = {self._random.randrange(10)}}}>"
+            sides = [self._drawn(bits), self._drawn(bits)]
+            yield self._made("arith.cmpi", sides, 1, properties)
+
+    def _with_number(self, bits: int, name: str, number: int | None = None) -> Iterator[str]:
+        if not self._blocks[bits]:
+            return
+        left, right = self._drawn(bits), self._drawn(bits)
+        if number is not None or self._random.random() < 0.5:
+            chosen = self._random.choice(_NUMBERS) if number is None else number
+            half = 1 << bits - 1
+            chosen = (chosen + half) % (2 * half) - half
+            value = f" <{{value = dense<{chosen}> : tensor<64xi{bits}>}}>"
+            yield self._made("arith.constant", [], bits, value)
+            right = (f"%v{self._count}", right[1])
+            if number is None and self._random.random() < 0.3:
+                left, right = right, left
+        yield self._made(name, [left, right], bits)
+
+    def _drawn(self, bits: int) -> tuple[str, str]:
+        # The last ones more often, so that chains become long.
+        names = self._blocks[bits]
+        return self._random.choice([*names, *names[-3:]]), f"tensor<64xi{bits}>"
+
+    def _made(self, name: str, operands, bits: int, properties: str = "") -> str:
+        self._count += 1
+        self._blocks[bits].append(f"%v{self._count}")
+        names, types = ", ".join(each for each, _ in operands), ", ".join(t for _, t in operands)
+        return f'%v{self._count} = "{name}"({names}){properties} : ({types}) -> tensor<64xi{bits}>'
+
+
+def _inputs(generator: np.random.Generator) -> list[np.ndarray]:
+    edges = np.array(_NUMBERS)
+    found = []
+    for type_ in _ARGUMENTS.values():
+        bits = int(
+            type_.partition("i")[2].strip(">") if type_[0] == "i" else type_.split("xi")[1][:-1]
+        )
+        half, size = 1 << bits - 1, 64 if type_[0] == "t" else 1
+        drawn = np.where(
+            generator.random(size) < 0.5,
+            generator.choice(edges, size),
+            generator.integers(-half, half, size),
+        )
+        ends = generator.choice([-half, half - 1, half - 200, 200 - half], size)
+        drawn = np.where(generator.random(size) < 0.2, ends, drawn)
+        found.append((drawn + half) % (2 * half) - half)
+    return found + [np.zeros(1, np.int64)] * len(_POINTERS)
+
+
+def test_results_are_the_same_in_fewer_bits():
+    fired = 0
+    pointers = {name: f"tensor<64x!tt.ptr<i{bits}>>" for bits, name in _POINTERS.items()}
+    arguments = ", ".join(f"{name}: {type_}" for name, type_ in {**_ARGUMENTS, **pointers}.items())
+    for seed in range(200):
+        text = function("\n".join(_Writer(seed).lines()), arguments)
+        module = parse_module(text)
+        kernel, inputs = Kernel(module, RVVTarget(), True), _inputs(np.random.default_rng(seed))
+        expected = stored(kernel.function, inputs)
+        fired += narrow_comparisons(kernel)
+        fired += narrow_integers(kernel)
+        verify(module)
+        for one, other in zip(expected, stored(kernel.function, inputs), strict=True):
+            assert (one == other).all(), f"seed {seed}:\n{text}"
+    assert fired > 500
