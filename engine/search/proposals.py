@@ -91,6 +91,7 @@ class Proposals:
         self._trial_numbers: dict[int, int] = {}
         self._times_s: dict[int, float | None] = {}
         self._further: dict[int, Values] = {}
+        self._models_s: dict[int, Mapping[str, float]] = {}
         self._takings = 0
         self._violations = 0
 
@@ -112,6 +113,7 @@ class Proposals:
             self._seed,
             self._transfer,
             self._further,
+            self._models_s,
         )
 
     def propose(self) -> Proposal:
@@ -159,10 +161,17 @@ class Proposals:
         config = self._candidates.config(number)
         self._trial_numbers[number] = self._study.add(config, TrialState.RUNNING, notes)
 
-    def finish(self, number: int, values: Values | None) -> None:
+    def finish(
+        self, number: int, values: Values | None, models_s: Mapping[str, float] | None = None
+    ) -> None:
         """Take the objectives of a candidate that was tried, None if it failed.
 
         The sampler's study holds the first of them, the time.
+
+        Args:
+            number: of the candidate.
+            values: the objectives.
+            models_s: times by model, for samplers that minimise the worst regret by themselves.
         """
         trial_number = self._trial_numbers[number]
         if values is None:
@@ -172,6 +181,8 @@ class Proposals:
             self._study.finish(trial_number, TrialState.COMPLETE, values[0])
             self._times_s[number], *further = values
             self._further[number] = tuple(further)
+            if models_s:
+                self._models_s[number] = models_s
 
     def release(self, number: int) -> None:
         """Free a candidate that was taken and not tried after all."""

@@ -310,7 +310,9 @@ class Search:
         self._running.discard(candidate)
         self._reference = self._reference or trial.models_s
         score = score_s(trial, self._robust, self._reference)
-        self._proposals.finish(candidate, None if score is None else (score, *trial.values[1:]))
+        values = None if score is None else (score, *trial.values[1:])
+        models_s = trial.models_s if self._robust == "worst" else None
+        self._proposals.finish(candidate, values, models_s)
         if trial.has_outcome:
             self._finished[candidate] = trial
             self._times_s[candidate] = trial.time_s

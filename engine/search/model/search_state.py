@@ -32,6 +32,8 @@ class SearchState:
         seed: of the whole study.
         transfer: the transfer model of a history, None without one.
         further: the other objectives of those with a time; empty if the time is the only one.
+        models_s: where the worst regret over several models is minimised, the times in seconds of
+            those with a time by the models' names.
     """
 
     candidates: Candidates
@@ -42,6 +44,7 @@ class SearchState:
     seed: int = 0
     transfer: TransferModel | None = None
     further: Mapping[int, Values] = field(default_factory=dict)
+    models_s: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
 
     @cached_property
     def settled(self) -> list[int]:

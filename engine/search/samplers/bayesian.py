@@ -12,6 +12,7 @@ from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate, candidate_pool
 from engine.search.model.targets import Scale, scaled, targets
 from engine.search.model.transfer_model import TransferModel
+from engine.search.model.worst_regret import WorstRegret, models_of
 from engine.search.samplers.spread import (
     SURROGATE_SPREAD_TRIALS,
     beside_or_far,
@@ -67,6 +68,7 @@ class BayesianSearch:
 
     def __init__(self, *, bowl: bool = False) -> None:
         self._surrogate = Surrogate(bowl=bowl)
+        self._worst_regret = WorstRegret(bowl=bowl)
         self._failures = Failures()
 
     def __call__(self, state: SearchState) -> int:
@@ -95,6 +97,8 @@ class BayesianSearch:
         pool = candidate_pool(state, state.fastest(_NEIGHBOURED))
         gain = self._log_gain(state, pool)
         known = self._failures.forget_random_ones(state)
+        if len(models_of(known)) > 1:
+            return float(np.exp(gain.max()))
         times_s = [known.times_s[number] for number in known.training_set]
         _, scale = scaled(times_s, _scale_elsewhere(state))
         return float(np.exp(gain.max()) * scale.deviation)
@@ -107,6 +111,9 @@ class BayesianSearch:
         """
         prior = _prior_mean(state)
         known = self._failures.forget_random_ones(state)
+        if len(models_of(known)) > 1:
+            gain = self._worst_regret.log_gain(known, pool, prior, _scale_elsewhere(state))
+            return np.where(state.free[pool], gain, -np.inf)
         learnt = _targets(known, known.training_set)
 
         def values(numbers: list[int]) -> Floats:
