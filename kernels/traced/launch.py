@@ -10,7 +10,6 @@ from typing import Any
 import sympy
 import torch
 import triton
-from torch._dynamo.source import ConstantSource
 from torch._subclasses.fake_tensor import DataDependentOutputException, FakeTensorMode
 from torch.fx.experimental import _config as symbolic_shapes_config
 from torch.fx.experimental.symbolic_shapes import (
@@ -151,6 +150,9 @@ class _Tracer:
             self._names[symbol] = name
 
     def _symbol(self, name: str, value: int) -> tuple[Any, Any]:
+        # It comes with all of torch._dynamo, a second of every process that exports a library.
+        from torch._dynamo.source import ConstantSource
+
         source = ConstantSource(name)
         symbol = self.environment.create_symbol(
             value, source, dynamic_dim=DimDynamic.DYNAMIC, constraint_dim=None, positive=True
