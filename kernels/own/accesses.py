@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +17,7 @@ from triton_rvv.errors import CompileError
 from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.make_ttir import make_ttir
-from triton_rvv.reached_arguments import reached_arguments
+from triton_rvv.reached_arguments import ReachedArguments, reached_arguments
 from triton_rvv.targets.target_names import named_target
 
 __all__ = ["Accesses", "accesses_of", "interpreter_lacks", "unused_arguments"]
@@ -47,17 +48,33 @@ class Accesses:
     rounded_to: torch.dtype | None = None
 
 
+@dataclass(frozen=True)
+class _Followed:
+    """What was found in IR.
+
+    Args:
+        found: the arguments that it reaches; None where they cannot be followed.
+        makes_pointers, rounded_to: as of `Accesses`.
+    """
+
+    found: ReachedArguments | None
+    makes_pointers: bool
+    rounded_to: torch.dtype | None
+
+
+_TOLD_BY_REPR = (int, float, str, type(None))
+# By kernel, then by the source, types and constants that its IR follows from.
+_FOLLOWED: weakref.WeakKeyDictionary[Any, dict[str, _Followed | None]] = weakref.WeakKeyDictionary()
+
+
 def accesses_of(launch: Launch) -> Accesses:
     """What the kernel does in this configuration; nothing is said of what cannot be followed."""
     values = launch.values()
     signature = _signature(launch, values)
-    try:
-        ttir = _ttir(launch, values, signature)
-        module = parse_module(ttir)
-        found = reached_arguments(module)
-    except CompileError:
+    followed = _followed(launch, values, signature)
+    if followed is None:
         return Accesses()
-    makes_pointers, narrow = "tt.int_to_ptr" in ttir, rounded_to(module)
+    found, makes_pointers, narrow = followed.found, followed.makes_pointers, followed.rounded_to
     if found is None:
         return Accesses(makes_pointers=makes_pointers, rounded_to=narrow)
     passed = [
@@ -72,6 +89,26 @@ def accesses_of(launch: Launch) -> Accesses:
     both = tensors & stored & loaded
     counted = frozenset(n for n in both if not values[n].is_floating_point())
     return Accesses(constant, only_stored, counted, makes_pointers, narrow)
+
+
+def _followed(
+    launch: Launch, values: Mapping[str, Any], signature: dict[str, str]
+) -> _Followed | None:
+    """What the kernel's IR says; None where it cannot be compiled. A check asks several times, and
+    to make the IR takes a tenth of what a check does."""
+    known = _known(launch, values, signature)
+    function = launch.file.function
+    kept = _FOLLOWED.setdefault(function.fn, {})  # the hash of `function` itself is of its source
+    key = repr((function.src, signature, known))
+    if key not in kept or not all(isinstance(value, _TOLD_BY_REPR) for value in known.values()):
+        try:
+            ttir = _ttir(launch, values, signature)
+            module = parse_module(ttir)
+            pointers, narrow = "tt.int_to_ptr" in ttir, rounded_to(module)
+            kept[key] = _Followed(reached_arguments(module), pointers, narrow)
+        except CompileError:
+            kept[key] = None
+    return kept[key]
 
 
 def unused_arguments(launch: Launch) -> frozenset[str]:
@@ -123,9 +160,14 @@ def _signature(launch: Launch, values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _ttir(launch: Launch, values: Mapping[str, Any], signature: dict[str, str]) -> str:
-    constants = {**launch.constants(values), **launch.config}
-    known = {name: constants.get(name) for name, kind in signature.items() if kind == "constexpr"}
+    known = _known(launch, values, signature)
     return make_ttir(launch.file.function, signature, known, frozenset(), named_target("host"))
+
+
+def _known(launch: Launch, values: Mapping[str, Any], signature: dict[str, str]) -> dict[str, Any]:
+    """The values of what is compiled in."""
+    constants = {**launch.constants(values), **launch.config}
+    return {name: constants.get(name) for name, kind in signature.items() if kind == "constexpr"}
 
 
 def _triton_type(value: object, descriptor: TensorDescriptor | None) -> str:
