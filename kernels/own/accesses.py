@@ -94,8 +94,8 @@ def accesses_of(launch: Launch) -> Accesses:
 def _followed(
     launch: Launch, values: Mapping[str, Any], signature: dict[str, str]
 ) -> _Followed | None:
-    """What the kernel's IR says; None where it cannot be compiled. A check asks several times, and
-    to make the IR takes a tenth of what a check does."""
+    """What the kernel's IR says; None where it cannot be compiled. A first check asks for it six
+    times, and to make the IR takes longer than to read it."""
     known = _known(launch, values, signature)
     function = launch.file.function
     kept = _FOLLOWED.setdefault(function.fn, {})  # the hash of `function` itself is of its source

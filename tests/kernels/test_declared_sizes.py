@@ -60,7 +60,6 @@ def test_mistakes_get_the_sentence_that_an_import_gives(tmp_path, kernel, maker,
 @pytest.mark.parametrize(
     "text",
     [
-        "def f(:",
         "from elsewhere import SPEC",
         "import triton\n@triton.jit\ndef a(): ...\n@triton.jit\ndef b(): ...\n"
         "def arguments(N): ...\n",
@@ -72,3 +71,10 @@ def test_what_a_file_does_not_show_is_left_to_its_import(tmp_path, text):
     path.write_text(text)
     assert sizes_of_file(path, None) is None
     check_declared(str(path), {"anything": -1})
+
+
+def test_what_is_no_python_is_refused_at_once(tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text("def f(:")
+    with pytest.raises(UserError, match="cannot be imported: SyntaxError: invalid syntax"):
+        sizes_of_file(path, None)
