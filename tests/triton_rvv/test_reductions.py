@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import triton
 import triton.language as tl
 from pairs import in_turn
 from qemu_kernels import Expected
+
+from triton_rvv import RVVTarget, compile_kernel
 
 
 @triton.jit
@@ -171,3 +175,18 @@ def test_reductions_of_reductions(run, shape):
     normal = centred / np.sqrt(centred.var(axis=1, keepdims=True) + 1e-5)
     out = Expected((normal * normal.max(axis=0)).astype(np.float32), atol=1e-5, rtol=1e-5)
     run(nested_kernel, x_ptr=x.astype(np.float32), out_ptr=out, M=shape[0], N=shape[1])
+
+
+@triton.jit
+def reshaped_sums_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, 8 * N)).to(tl.float32)
+    total = tl.sum(tl.reshape(x, (8, N)), axis=0)
+    squares = tl.sum(tl.reshape(x * x, (8, N)), axis=0)
+    tl.store(y_ptr + tl.arange(0, N), total * squares)
+
+
+def test_what_reshaped_blocks_share_is_written_once():
+    types = {"x_ptr": "*i8", "y_ptr": "*fp32"}
+    compiled = compile_kernel(reshaped_sums_kernel, types, {"N": 32}, RVVTarget())
+    # The first run, and the loop over all others.
+    assert len(re.findall(r"= load <\d+ x i8>", compiled.lowered)) == 2

@@ -153,14 +153,25 @@ class Reshaped(Tensor):
         return True
 
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
-        number = point.number
-        if number is None:
-            number = integer(0)
-            for size, position in zip(self.shape, point.coordinates, strict=True):
-                number = builder.add(builder.mul(number, integer(size)), position)
-        where = coordinates_of(builder, self.operands[0].shape, number)
-        moved = replace(point, index=where[:-1], start=where[-1], number=number)
-        return self.operands[0].at(builder, moved)
+        source = self.operands[0]
+        # Other blocks of this shape ask for the same place: what they share is written once.
+        place = (self.shape, source.shape, point.coordinates)
+        if (*place, 0) not in point.memo:
+            number = self._number(builder, point)
+            values = (number, *coordinates_of(builder, source.shape, number))
+            point.memo.update({(*place, key): value for key, value in enumerate(values)})
+        number, *where = (point.memo[*place, key] for key in range(len(source.shape) + 1))
+        moved = replace(point, index=tuple(where[:-1]), start=where[-1], number=number)
+        return source.at(builder, moved)
+
+    def _number(self, builder: Builder, point: VectorIndex) -> Val:
+        """The number of a run's first element in row-major order."""
+        if point.number is not None:
+            return point.number
+        number = integer(0)
+        for size, position in zip(self.shape, point.coordinates, strict=True):
+            number = builder.add(builder.mul(number, integer(size)), position)
+        return number
 
 
 def coordinates_of(builder: Builder, shape: Sequence[int], number: Val) -> tuple[Val, ...]:
