@@ -10,8 +10,10 @@ import contextlib
 import os
 import secrets
 import shutil
+import signal
 import socket
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -174,12 +176,15 @@ def _patient() -> Iterator[None]:
 def _own_sigterm() -> Iterator[None]:
     """Ray that starts in the block leaves SIGTERM to this program, also while it starts; its own
     way prints for pages, or ends the program without a word."""
-    before = utils.set_sigterm_handler
+    before, handler = utils.set_sigterm_handler, signal.getsignal(signal.SIGTERM)
     utils.set_sigterm_handler = _nothing
     try:
         yield
     finally:
         utils.set_sigterm_handler = before
+        # Its C++ part sets a handler too, of which Python does not know.
+        if threading.current_thread() is threading.main_thread() and handler is not None:
+            signal.signal(signal.SIGTERM, handler)
 
 
 def _elsewhere() -> JobConfig:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import ctypes
 import functools
 import itertools
 import os
@@ -71,10 +72,17 @@ def test_a_build_that_fails_hangs_or_dies_is_a_reason_and_the_pool_goes_on(
 
 
 def test_ray_leaves_sigterm_to_this_program() -> None:
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
-    with ray_session._own_sigterm():  # while it starts
-        ray._private.utils.set_sigterm_handler(lambda number, frame: None)
-        assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    received: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: received.append(number))
+    try:
+        with ray_session._own_sigterm():  # while it starts
+            ray._private.utils.set_sigterm_handler(lambda number, frame: None)
+            os.kill(os.getpid(), signal.SIGTERM)
+            ctypes.CDLL(None).signal(signal.SIGTERM, 1)  # SIG_IGN, as C sets it
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert received == [signal.SIGTERM] * 2
 
 
 def test_tasks_that_share_processes_are_told_of_the_first_link(
