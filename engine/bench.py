@@ -45,6 +45,7 @@ _EPILOG = (
 # Of a smaller space, most is tried.
 _CONFIGS_PER_TRIAL = 2
 
+_MOST_SEEDS = 10_000  # each search of each space takes a second or more
 _ALL = "all"
 _TENTHS = 10
 
@@ -76,6 +77,8 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     preset = _FULL if arguments.full else _QUICK
     trials, seeds = arguments.trials or preset.trials, arguments.seeds or preset.seeds
+    if seeds > _MOST_SEEDS:
+        raise UserError(f"--seeds is {seeds}: give at most {_MOST_SEEDS}")
     searches = _list(_searches, arguments.samplers or preset.samplers)
     files = _files(arguments.spaces, arguments.families)
     check_writable(arguments.out)

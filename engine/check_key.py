@@ -81,7 +81,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     add_storage_argument(parser)
     add_work_arguments(parser)
+    parser.finish_with(_check_shapes)
     return parser.parse(argv)
+
+
+def _check_shapes(arguments: argparse.Namespace) -> None:
+    """Refuse a command without a shape, before slow imports."""
+    if not arguments.shape:
+        raise UserError("nothing to check: give --shape, once for each shape")
 
 
 def _check(arguments: argparse.Namespace) -> tuple[list[KeyCost], str]:
@@ -130,8 +137,6 @@ def _problems(arguments: argparse.Namespace) -> list[Problem]:
     from foundation.shapes import shape_text
     from kernels.registry import load_kernel, make_problem
 
-    if not arguments.shape:
-        raise UserError("nothing to check: give --shape, once for each shape")
     if arguments.trials is not None and arguments.trials < FEWEST_TRIALS:
         raise UserError(
             f"--trials {arguments.trials} is too few to judge the key: "

@@ -27,7 +27,7 @@ from foundation.command_line import (
 from foundation.completion import completes
 from foundation.errors import UserError
 from foundation.printing import say
-from kernels.registry import kernel_names
+from kernels.registry import check_declared, kernel_names
 
 if TYPE_CHECKING:
     from engine.jobs.gemm_files import GemmEntry
@@ -77,6 +77,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         raise UserError("--gemm_size_file gives the sizes: leave out -m, -n and -k")
     if arguments.compare_wo_tuning and arguments.gemm_size_file is None:
         raise UserError("--compare_wo_tuning checks a results file: give it as --gemm_size_file")
+    if all(sizes):
+        shape = dict(zip("MNK", sizes, strict=True))
+        check_declared(arguments.kernel or "matmul", shape, arguments.dtype)
     return arguments
 
 

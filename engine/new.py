@@ -108,7 +108,9 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
 
 def _identifier(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII) or keyword.iskeyword(text):
-        raise argparse.ArgumentTypeError(f"{text} is not a valid name for a Python function")
+        raise argparse.ArgumentTypeError(
+            f"{text} cannot name a function: use A to Z, a to z, 0 to 9 and _, not a Python word"
+        )
     if _hides_a_module(text):
         raise argparse.ArgumentTypeError(
             f"{text}.py would hide the module {text} from every command run in this folder: "

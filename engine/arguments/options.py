@@ -13,6 +13,7 @@ from engine.run.request import (
     TuningRequest,
     WorkOptions,
 )
+from engine.study.journal_start import check_storage
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.objectives import CODE_BYTES, TIME_S
 from engine.study.stored_names import stored_names
@@ -118,6 +119,7 @@ def add_storage_argument(parser: ArgumentParser) -> None:
         default=DEFAULT_STORAGE,
         help="a journal file or an Optuna storage URL (default: %(default)s)",
     )
+    parser.finish_with(lambda arguments: check_storage(arguments.storage))
 
 
 def add_study_argument(parser: ArgumentParser) -> None:

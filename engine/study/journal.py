@@ -18,12 +18,12 @@ from optuna.storages.journal._storage import JournalOperation
 
 from engine.study.damage import DamagedJournalError
 from engine.study.folding import folded
+from engine.study.journal_start import check_is_journal
 from foundation.errors import UserError
 
-__all__ = ["CrashSafeJournal", "CrashSafeStorage", "NotAJournalError", "as_one_write"]
+__all__ = ["CrashSafeJournal", "CrashSafeStorage", "as_one_write"]
 
 # How every line of a journal begins; a file that begins otherwise is somebody else's.
-_LINE_START = b'{"op_code":'
 
 # optuna-dashboard keeps each trial's note with the study. Nothing here reads them, and Optuna
 # copies all attributes of a study for each one that is set.
@@ -38,10 +38,6 @@ _TORN_AFTER_S = 0.05
 
 
 _AGAIN = "put it back, or run the same command to begin anew"
-
-
-class NotAJournalError(ValueError):
-    """A file that is not a journal of Optuna's; it has not been touched."""
 
 
 class CrashSafeJournal(JournalFileBackend):
@@ -66,7 +62,7 @@ class CrashSafeJournal(JournalFileBackend):
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists():
-            _check_is_journal(path)
+            check_is_journal(path)
         super().__init__(str(path))
         self._path = path
         self._inode = path.stat().st_ino
@@ -231,15 +227,6 @@ def as_one_write(storage: BaseStorage, on_disk: bool = True) -> AbstractContextM
     if isinstance(storage, CrashSafeStorage):
         return storage.journal.as_one_write(on_disk)
     return nullcontext()
-
-
-def _check_is_journal(path: Path) -> None:
-    if not (path.is_file() or path.is_dir()):  # to open a pipe would wait for its other end
-        raise NotAJournalError(f"{path} is not a file")
-    with path.open("rb") as file:
-        start = file.read(len(_LINE_START))
-    if not _LINE_START.startswith(start):
-        raise NotAJournalError(f"{path} is not a journal file")
 
 
 def _write(file: BinaryIO, lines: list[bytes], on_disk: bool = True) -> None:

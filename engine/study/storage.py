@@ -21,10 +21,10 @@ from optuna.storages.journal import BaseJournalBackend, JournalRedisBackend
 
 from engine.study.damage import DamagedJournalError, damaged_line
 from engine.study.journal import CrashSafeJournal, CrashSafeStorage
+from engine.study.journal_start import unusable_storage
 from engine.study.location import (
     artifacts_dir,
     is_url,
-    shown_storage,
     sqlite_file,
     storage_file,
 )
@@ -295,11 +295,7 @@ def _as_user_error(storage: str) -> Iterator[None]:
         raise
     except Exception as error:
         # Each database driver has its own exceptions, so there is no shorter list of types.
-        reason = (str(error).splitlines() or [type(error).__name__])[0].strip().rstrip(".")
-        raise UserError(
-            f"the storage {shown_storage(storage)} cannot be used ({reason}): give --storage "
-            "the path of a journal file, which is created if missing, or an Optuna storage URL"
-        ) from error
+        raise unusable_storage(storage, error) from error
 
 
 def _check_is_ours(storage: BaseStorage, name: str, identity: StudyIdentity) -> None:

@@ -14,7 +14,18 @@ from pathlib import Path
 import pytest
 
 import engine.tune as tune_command
-from engine import bench, build, measure, new, regret, repair, tune_all, tune_list
+from engine import (
+    bench,
+    build,
+    check_key,
+    gemm,
+    measure,
+    new,
+    regret,
+    repair,
+    tune_all,
+    tune_list,
+)
 from engine.arguments.requests import requests_of
 from foundation.command_line import run_command
 from foundation.errors import UserError
@@ -98,6 +109,25 @@ MISTAKES = [
         "decode byte 0xa1 in position 0: invalid start byte",
     ),
     ("bench", "--out /dev/null/a/b", CANNOT_BE_WRITTEN),
+    ("bench", "--seeds 100000000000", "--seeds is 100000000000: give at most 10000"),
+    ("check_key", "matmul", "nothing to check: give --shape, once for each shape"),
+    (
+        "gemm",
+        "-m 99999999999 -n 1 -k 1",
+        "the size of M is 99999999999, and kernels take sizes as 32-bit integers: "
+        "give it at most 2147483647",
+    ),
+    (
+        "tune",
+        "matmul --storage noise.py",
+        "the storage noise.py cannot be used (noise.py is not a journal file): give --storage the "
+        "path of a journal file, which is created if missing, or an Optuna storage URL",
+    ),
+    (
+        "new",
+        "class",
+        "NAME: class cannot name a function: use A to Z, a to z, 0 to 9 and _, not a Python word",
+    ),
     ("tune_list", "list.yaml --out /dev/null/a/b", CANNOT_BE_WRITTEN),
     (
         "tune",
@@ -193,6 +223,8 @@ VALUE = re.compile("(--[a-z-]+|[A-Z]+): ")
 COMMANDS = {
     "bench": bench.main,
     "build": build.main,
+    "check_key": check_key.main,
+    "gemm": gemm.main,
     "measure": measure.main,
     "new": new.main,
     "regret": regret.main,
@@ -257,7 +289,7 @@ def test_arguments_larger_than_memory_are_refused() -> None:
         pytest.param("tune", "matmul --shape M=256,n=4", marks=pytest.mark.long),
         pytest.param("measure", "matmul --shape M=0", marks=pytest.mark.long),
         pytest.param("tune", "rope_bwd --dtype f33", marks=pytest.mark.long),
-        ("tune", "own.py --shape M=4"),
+        ("tune", "own.py --shape M=4 --storage own.py"),
         pytest.param("measure", "matmul --device laptop", marks=pytest.mark.long),
         pytest.param(
             "measure", "persistent_matmul --config BLOCK_SIZE_X=16", marks=pytest.mark.long

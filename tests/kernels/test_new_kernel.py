@@ -64,5 +64,5 @@ def test_tuning_the_skeleton_pays(skeleton):
 def test_a_file_is_never_overwritten(skeleton):
     with pytest.raises(UserError, match=r"axpy\.py already exists"):
         new.main(["axpy"])
-    with pytest.raises(UserError, match="2x is not a valid name for a Python function"):
+    with pytest.raises(UserError, match="2x cannot name a function: use A to Z"):
         new.main(["2x"])
