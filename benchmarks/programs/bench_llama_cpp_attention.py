@@ -34,7 +34,7 @@ SHAPES = (
     (DECODE, {"KV_HEADS": 2, "G": 7, "N_CTX": 512, "D_HEAD": 64}),
     (PROMPT, {"Z": 1, "H": 2, "N_CTX": 128, "D_HEAD": 64}),
 )
-_SEED, _DRAWN = 2026112812, 4  # of each kernel
+_SEED, _DRAWN = 2026112831, 4  # of each kernel
 _MOST_OPERATIONS = 1 << 25
 # The driver has these functions without threads.
 _OF_THREADS = ("ggml_barrier", "ggml_threadpool_chunk_set", "ggml_threadpool_chunk_add")
