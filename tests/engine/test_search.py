@@ -295,7 +295,7 @@ def test_an_unknown_sampler_names_the_nearest() -> None:
     ("name", "why"),
     [
         ("optuna.samplers.GridSampler", "needs search_space, which cannot be given here"),
-        ("optuna.samplers.NoSampler", "write the dotted name of a class"),
+        ("optuna.samplers.NoSampler", "has no sampler NoSampler: did you mean"),
         ("no_such_module.Sampler", "no_such_module"),
         ("engine.search.Search", r"has to be a subclass of optuna.samplers.BaseSampler"),
         ("..", "there is no sampler"),
