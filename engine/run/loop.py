@@ -24,7 +24,7 @@ from engine.run.events import (
     TrialFinished,
 )
 from engine.run.leader_rounds import LeaderRounds
-from engine.run.outcome import Outcome
+from engine.run.outcome import Outcome, measured_outcome
 from engine.run.second_tries import SecondTries
 from engine.run.time_limit import TimeLimit
 from engine.search import Search
@@ -318,7 +318,7 @@ class TuningLoop:
             self._boards.close()
         lanes.shutdown(cancel_futures=True)
         for config, future in self._pending:
-            outcome = _measured(future)
+            outcome = measured_outcome(future)
             if outcome is None:
                 self._second_tries.give_up(config)
             else:
@@ -339,12 +339,3 @@ class TuningLoop:
     def _emit(self, event: Event) -> None:
         for listener in self._listeners:
             listener(event)
-
-
-def _measured(future: Future[Outcome]) -> Outcome | None:
-    """The outcome of a configuration that a board has measured; None if there is none."""
-    if future.cancelled() or future.exception() is not None:
-        return None
-    outcome = future.result()
-    # The end of the run may be what made a build fail.
-    return None if outcome.artifact is None or outcome.measurement.status == "board" else outcome

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from engine.workers.spans import Span
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.usage import split_usage
 
-__all__ = ["Outcome", "failed_build"]
+__all__ = ["Outcome", "failed_build", "measured_outcome"]
 
 
 @dataclass(frozen=True)
@@ -117,3 +118,12 @@ def _count(value: float) -> str:
 def failed_build(failure: BuildFailure, spans: Sequence[Span] = ()) -> Outcome:
     """The outcome of a configuration that could not be built."""
     return Outcome(failure.measurement, spans=tuple(spans))
+
+
+def measured_outcome(future: Future[Outcome]) -> Outcome | None:
+    """The outcome of a configuration that a board has measured; None if there is none."""
+    if future.cancelled() or future.exception() is not None:
+        return None
+    outcome = future.result()
+    # The end of the run may be what made a build fail.
+    return None if outcome.artifact is None or outcome.measurement.status == "board" else outcome
