@@ -62,6 +62,7 @@ class Change:
         backwards: whether the elements are in reverse order, of integers.
         uneven: whether every second element moves halfway to the one before, but for the last, of
             integers: offsets still ascend.
+        empty: whether every eighth one moves all the way.
         place: what one element of eight becomes, of integers, such as a table's last row, or 0.
         gaps: whether what lies between the elements becomes other numbers, and nothing else does.
         marker: what one element of eight becomes, of integers, such as a label that is to be
@@ -87,6 +88,7 @@ class Change:
     larger: bool = False
     backwards: bool = False
     uneven: bool = False
+    empty: bool = False
     place: int = 0
     gaps: bool = False
     marker: int = 0
@@ -120,6 +122,8 @@ def _changed_integers(tensor: torch.Tensor, memory: torch.Tensor, change: Change
         elements = elements.flip(0)
     if change.uneven:
         elements[1:-1:2] -= (elements[1:-1:2] - elements[:-2:2]) // 2
+    if change.empty:
+        elements[3:-1:_ROWS] = elements[2:-2:_ROWS]
     if change.zeros:
         elements[::_ROWS] = 0
     if change.halves:  # of few, one whose row is not all zeros

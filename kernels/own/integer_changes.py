@@ -23,7 +23,7 @@ _OTHER_INTEGERS = (("negative", "larger"), ("negative",), ("larger",), ())
 # Labels that are to be ignored: of torch's losses, and of many kernels. A signed type holds them.
 _MARKERS = (-100, -1)
 # Of what has to hold each number once, or to ascend.
-_IN_ORDER = (Change(backwards=True), Change(uneven=True))
+_IN_ORDER = (Change(backwards=True), Change(uneven=True, empty=True), Change(uneven=True))
 # So many of the largest sizes may be those of what an integer is a place in.
 _MOST_PLACES = 3
 INTEGERS = (torch.int32, torch.int64, *_NARROW_INTEGERS)
@@ -51,7 +51,12 @@ def with_integers(
     if dtype.is_signed:
         base = alone.get(name, Change())
         alone = first_right({name: replace(base, marker=m)} for m in _MARKERS) or alone
-    return (alone and first_right([{**found, **alone}])) or found
+    if not alone:
+        return found
+    # Other sums, such as of longer segments, reach what is minus infinity.
+    finite = {n: replace(c, infinite=False, masked_rows=False) for n, c in found.items()}
+    bases: list[dict[str, Change]] = [found] if finite == found else [found, finite]
+    return first_right({**each, **alone} for each in bases) or found
 
 
 def _last_places(tensor: torch.Tensor, values: Mapping[str, Any]) -> list[int]:

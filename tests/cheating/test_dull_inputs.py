@@ -13,6 +13,7 @@ from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
 from kernels.own.changed_inputs import Change, changed
+from kernels.own.integer_changes import with_integers
 from kernels.registry import load_kernel, make_problem
 from kernels.values import data_set
 from rvv_runner import ElfArtifact
@@ -192,6 +193,27 @@ def test_of_few_rows_one_is_small_one_is_zero_and_one_has_its_largest_at_the_rim
     assert (found[:, -1:] > found[:, :-1]).all(1).any()
     across = changed({"x": x.T}, {"x": replace(change, along=0)})["x"]
     assert torch.equal(across.T, found)
+
+
+def test_segments_become_unequal_and_some_empty():
+    ends = torch.arange(0, 640, 10)
+    found = changed({"o": ends}, {"o": Change(uneven=True, empty=True)})["o"].diff()
+    assert (found >= 0).all()
+    assert (found == 0).any()
+    assert found.unique().numel() > 2
+
+
+def test_integers_change_where_infinity_stands_in_their_way():
+    floats, ends = {"x": Change(signs=True, infinite=True)}, torch.arange(8, dtype=torch.int32)
+
+    def first_right(tried):
+        """The kernel sums finite numbers up to ends that ascend."""
+        is_right = (o for o in tried if o["o"].uneven and not o.get("x", Change()).infinite)
+        return next(is_right, {})
+
+    found = with_integers("o", {"o": ends}, floats, first_right)
+    assert found["x"] == Change(signs=True)
+    assert found["o"].empty
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
