@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from integer_blocks import stored
@@ -120,18 +120,52 @@ def _inputs(generator: np.random.Generator) -> list[np.ndarray]:
     return found + [np.zeros(1, np.int64)] * len(_POINTERS)
 
 
-def test_results_are_the_same_in_fewer_bits():
-    fired = 0
+def _fired_with_same_results(lines: Iterable[str], seed: int) -> int:
     pointers = {name: f"tensor<64x!tt.ptr<i{bits}>>" for bits, name in _POINTERS.items()}
     arguments = ", ".join(f"{name}: {type_}" for name, type_ in {**_ARGUMENTS, **pointers}.items())
-    for seed in range(80):
-        text = function("\n".join(_Writer(seed).lines()), arguments)
-        module = parse_module(text)
-        kernel, inputs = Kernel(module, RVVTarget(), True), _inputs(np.random.default_rng(seed))
-        expected = stored(kernel.function, inputs)
-        fired += narrow_comparisons(kernel)
-        fired += narrow_integers(kernel)
-        verify(module)
-        for one, other in zip(expected, stored(kernel.function, inputs), strict=True):
-            assert (one == other).all(), f"seed {seed}:\n{text}"
-    assert fired > 200
+    text = function("\n".join(lines), arguments)
+    module = parse_module(text)
+    kernel, inputs = Kernel(module, RVVTarget(), True), _inputs(np.random.default_rng(seed))
+    expected = stored(kernel.function, inputs)
+    fired = narrow_comparisons(kernel) + narrow_integers(kernel)
+    verify(module)
+    for one, other in zip(expected, stored(kernel.function, inputs), strict=True):
+        assert (one == other).all(), f"seed {seed}:\n{text}"
+    return fired
+
+
+def test_results_are_the_same_in_fewer_bits():
+    assert sum(_fired_with_same_results(_Writer(seed).lines(), seed) for seed in range(80)) > 200
+
+
+_WIDE, _HALF = "tensor<64xi32>", "tensor<64xi16>"
+
+
+def test_what_is_cut_to_the_bits_that_it_was_written_with():
+    """A byte in 16 bits, to 32 with its sign, and back."""
+    lines = [
+        f'%x = "arith.extui"(%a0) : (tensor<64xi8>) -> {_HALF}',
+        f'%y = "arith.extui"(%a1) : (tensor<64xi8>) -> {_HALF}',
+        f'%least = "arith.minui"(%x, %y) : ({_HALF}, {_HALF}) -> {_HALF}',
+        f'%wide = "arith.extsi"(%least) : ({_HALF}) -> {_WIDE}',
+        f'%cut = "arith.trunci"(%wide) : ({_WIDE}) -> {_HALF}',
+        f'"tt.store"(%p16, %cut) : (tensor<64x!tt.ptr<i16>>, {_HALF}) -> ()',
+    ]
+    _fired_with_same_results(lines, 0)
+
+
+def test_masks_that_are_right_in_the_bits_that_the_other_lets_through():
+    """Their difference is 255, of which 8 bits are what they are with the lower 16 of %sum."""
+    both = f"({_WIDE}, {_WIDE}) -> {_WIDE}"
+    lines = [
+        f'%all = "arith.constant"() <{{value = dense<255> : {_WIDE}}}> : () -> {_WIDE}',
+        f'%five = "arith.constant"() <{{value = dense<5> : {_WIDE}}}> : () -> {_WIDE}',
+        f'%part = "arith.shrsi"(%w, %five) : {both}',
+        f'%sum = "arith.addi"(%part, %all) : {both}',
+        f'%full = "arith.subi"(%sum, %part) : {both}',
+        f'%same = "arith.andi"(%full, %full) : {both}',
+        f'%cut = "arith.trunci"(%sum) : ({_WIDE}) -> {_HALF}',
+        f'"tt.store"(%p16, %cut) : (tensor<64x!tt.ptr<i16>>, {_HALF}) -> ()',
+        f'"tt.store"(%p32, %same) : (tensor<64x!tt.ptr<i32>>, {_WIDE}) -> ()',
+    ]
+    _fired_with_same_results(lines, 0)

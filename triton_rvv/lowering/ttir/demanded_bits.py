@@ -47,6 +47,8 @@ def _wanted(
             return None
         return max(0, asked - least) if name == "arith.shli" else asked + most
     if name == "arith.andi":
-        low, high = ranges.get(operation.operands[1 - place], (-1, 0))
-        return min(asked, high.bit_length()) if low >= 0 else asked
+        # Of one side all that is asked is read, or bits that neither has to be right in would meet.
+        mask = int(ranges.get(operation.operands[1], (-1, 0))[0] >= 0)
+        low, high = ranges.get(operation.operands[mask], (-1, 0))
+        return min(asked, high.bit_length()) if low >= 0 and place != mask else asked
     return asked if name in FROM_LOWER_BITS or name in (*WIDENED, "tt.splat") else None
