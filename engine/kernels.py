@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from engine.arguments.options import add_storage_argument
 from engine.arguments.problem import (
+    ALL_TYPES,
     add_device_argument,
     add_shape_argument,
     check_kernels,
@@ -52,14 +53,14 @@ def main(argv: Sequence[str] | None) -> int:
     """
     arguments = _parse(argv)
     if not arguments.shape:
-        _list(arguments.kernels or kernel_names())
+        _list(arguments.kernels or kernels_with({}, arguments.dtype))
         return EXIT_FOUND
     # Triton and Optuna take seconds to import: the list does not wait for them.
     from engine.jobs.kernel_table import bound_lines, kernel_table
     from engine.winners.at_shape import board_limits, winners_at
     from engine.workers.devices import load_board
 
-    kernels = arguments.kernels or kernels_with(arguments.shape)
+    kernels = arguments.kernels or kernels_with(arguments.shape, arguments.dtype)
     rows = winners_at(
         kernels, arguments.shape, arguments.dtype, arguments.device, arguments.storage
     )
@@ -89,12 +90,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="KERNEL",
         type=kernel_name,
         nargs="*",
-        help="names, or with --shape also files (default: every kernel with just these sizes)",
+        help="names, or with --shape also files (default: all with just these sizes and this type)",
     )
     completes(kernels, kernel_names)
     add_shape_argument(parser, "of whose winners to compare (default: list the kernels)")
     parser.add_argument(
-        "--dtype", metavar="TYPE", help="element type, such as f32 (default: all of each kernel)"
+        "--dtype",
+        metavar="TYPE",
+        help="element type, such as f32 (default: all of each kernel, the first of a file)",
     )
     add_device_argument(parser)
     add_storage_argument(parser)
@@ -121,12 +124,12 @@ def _missing(rows: Sequence[AtShape], arguments: argparse.Namespace) -> list[str
     for problem in missing:
         types.setdefault(problem.spec.load_name, []).append(problem.dtype)
     listed = "; ".join(f"{name} in {', '.join(of)}" for name, of in types.items())
-    words = ["--shape", shape_text(arguments.shape), "--dtype", arguments.dtype or "all"]
+    words = ["--shape", shape_text(arguments.shape), "--dtype", arguments.dtype or ALL_TYPES]
     command = f"{python_command('engine.tune_all')} {shlex.join([*arguments.kernels, *words])}"
-    return [
-        f"not tuned at {shape_text(arguments.shape)} on {arguments.device}: {listed}",
-        f"to tune: {command} --device {shlex.quote(arguments.device)}",
-    ]
+    lines = [f"not tuned at {shape_text(arguments.shape)} on {arguments.device}: {listed}"]
+    if arguments.storage == DEFAULT_STORAGE:  # the command stores nowhere else
+        lines.append(f"to tune: {command} --device {shlex.quote(arguments.device)}")
+    return lines
 
 
 if __name__ == "__main__":

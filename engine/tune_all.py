@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from engine.arguments.problem import (
+    ALL_TYPES,
     add_device_argument,
     add_shape_argument,
     check_kernels,
@@ -24,7 +25,7 @@ from foundation.command_line import (
 )
 from foundation.completion import completes
 from foundation.printing import say
-from kernels.registry import declared, is_kernel_file, kernel_names, kernels_with
+from kernels.registry import declared, kernel_names, kernels_with
 from rvv_runner.usage import cores_text
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ __all__ = ["main"]
 
 _PROG = "engine.tune_all"
 _DESCRIPTION = "Tunes one kernel after another and prints a table of the speed-ups."
-_ALL_TYPES = "all"
 _EPILOG = (
     "Exit status: 0 if every kernel has a winner, 1 if any has none, 2 for a mistake in the "
     "command."
@@ -62,14 +62,14 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         metavar="KERNEL",
         type=kernel_name,
         nargs="*",
-        help="names or files (default: every kernel, with --shape those with just these sizes)",
+        help="names or files (default: every kernel with just the given sizes and type)",
     )
     completes(kernels, kernel_names)
     add_shape_argument(parser, "to tune at (default: each kernel's own)")
     parser.add_argument(
         "--dtype",
         metavar="TYPE",
-        help="element type, such as f32; all: each that a kernel has (default: its first)",
+        help="element type, such as f32; all: each of a kernel, a file's first (default: first)",
     )
     parser.add_argument(
         "--trials",
@@ -88,10 +88,10 @@ def _studies(arguments: argparse.Namespace) -> list[tuple[str, str | None, list[
     boards: dict[int | None, list[str]] = {}
     for name in arguments.device if isinstance(arguments.device, tuple) else (arguments.device,):
         boards.setdefault(cores_of(name), []).append(name)
-    every = kernels_with(arguments.shape) if arguments.shape else kernel_names()
+    dtype = None if arguments.dtype == ALL_TYPES else arguments.dtype
     return [
         (kernel, dtype, devices)
-        for kernel in arguments.kernels or every
+        for kernel in arguments.kernels or kernels_with(arguments.shape, dtype)
         for dtype in _dtypes(kernel, arguments.dtype)
         for devices in boards.values()
     ]
@@ -99,9 +99,9 @@ def _studies(arguments: argparse.Namespace) -> list[tuple[str, str | None, list[
 
 def _dtypes(kernel: str, asked: str | None) -> Sequence[str | None]:
     """The element types to tune a kernel in; None for its first."""
-    if asked != _ALL_TYPES:
+    if asked != ALL_TYPES:
         return [asked]
-    sizes = None if is_kernel_file(kernel) else declared(kernel)
+    sizes = declared(kernel)
     return [None] if sizes is None else sizes.dtypes
 
 

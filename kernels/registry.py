@@ -59,21 +59,30 @@ def kernel_names() -> list[str]:
 
 
 def declared(name: str) -> DeclaredSizes | None:
-    """The sizes and element types of a registered kernel, read from its source."""
+    """The sizes and element types of a registered kernel, read from its source; None for others."""
+    if name not in kernel_names():
+        return None
     return sizes_of_spec(Path(__file__).with_name(f"{name}.py"), name)
 
 
-def kernels_with(sizes: Collection[str]) -> list[str]:
-    """The registered kernels that have exactly these sizes.
+def kernels_with(sizes: Collection[str], dtype: str | None = None) -> list[str]:
+    """The registered kernels that have exactly these sizes, or any if none are given.
+
+    Args:
+        sizes: their names.
+        dtype: an element type that they take, too, if one is given.
 
     Raises:
         UserError: if there is none.
     """
-    every = {name: known.default_shape for name in kernel_names() if (known := declared(name))}
-    found = [name for name, shape in every.items() if set(shape) == set(sizes)]
+    every = [known for name in kernel_names() if (known := declared(name))]
+    fitting = [known for known in every if not sizes or set(known.default_shape) == set(sizes)]
+    found = [k.kernel for k in fitting if dtype is None or dtype_name(dtype) in k.dtypes]
     if not found:
+        asked = [f"has exactly the sizes {', '.join(sizes)}"] if sizes else []
+        asked += [f"takes {dtype}"] if fitting else []
         raise UserError(
-            f"no kernel has exactly the sizes {', '.join(sizes)}: "
+            f"no kernel {' and '.join(asked)}: "
             f"`{python_command('engine.kernels')}` lists those of each"
         )
     return found

@@ -31,6 +31,7 @@ from rvv_runner.usage import cores_text, named_cores
 from search_spaces.registry import space_names
 
 __all__ = [
+    "ALL_TYPES",
     "add_device_argument",
     "add_kernel_arguments",
     "add_own_kernel_argument",
@@ -47,6 +48,7 @@ __all__ = [
 ]
 
 
+ALL_TYPES = "all"  # as an element type of several kernels: each that one of them has
 _SEVERAL_DEVICES = (
     "; several are separated by commas, and NAME@MACHINE is reached from a machine of --ray-address"
 )
@@ -114,9 +116,10 @@ def add_shape_argument(parser: ArgumentParser, what: str) -> None:
 
 
 def check_kernels(arguments: argparse.Namespace) -> None:
-    """Refuse a shape that one of several kernels does not have, before slow imports."""
+    """Refuse a shape or a type that one of several kernels does not have, before slow imports."""
+    dtype = None if arguments.dtype == ALL_TYPES else arguments.dtype
     for kernel in arguments.kernels:
-        check_declared(kernel, arguments.shape)
+        check_declared(kernel, arguments.shape, dtype)
 
 
 def _check_problem(arguments: argparse.Namespace) -> None:

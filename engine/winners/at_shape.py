@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from engine.winners.lookup import Found, NotTunedError, find, wanted
 from engine.workers.devices import load_board
 from foundation.shapes import Shape
-from kernels.registry import load_kernel, make_problem
-from kernels.spec import Problem
+from kernels.registry import declared, load_kernel, make_problem
+from kernels.spec import KernelSpec, Problem
 from rvv_runner.board import Board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.limits import Limits
@@ -28,7 +28,7 @@ class AtShape:
         problem: the kernel with its sizes and type.
         found: its winner at exactly this shape; None if nothing was tuned there.
         bound: the shortest time that the board's limits allow, as a part of the winner's; None
-            without a winner, or for a board whose limits are not known.
+            without a winner, for a board whose limits are not known, or if they allow any.
     """
 
     problem: Problem
@@ -44,7 +44,8 @@ def winners_at(
     Args:
         kernels: their names, or files.
         shape: sizes by name; those left out keep the kernel's default.
-        dtype: the only element type; None for all that each has.
+        dtype: the only element type; None for all that each has, and the first of a file, which
+            may take any.
         device: name of the board.
         storage: where studies are stored.
 
@@ -56,9 +57,15 @@ def winners_at(
     rows = [
         _at_shape(make_problem(spec, shape, one), board, device, storage)
         for spec in map(load_kernel, kernels)
-        for one in ([dtype] if dtype else spec.dtypes)
+        for one in _dtypes(spec, dtype)
     ]
     return sorted(rows, key=_time_s)
+
+
+def _dtypes(spec: KernelSpec, asked: str | None) -> Sequence[str]:
+    if asked is not None:
+        return [asked]
+    return spec.dtypes if declared(spec.load_name) else spec.dtypes[:1]
 
 
 def board_limits(board: Board) -> Limits | None:
@@ -89,7 +96,7 @@ def _bound(problem: Problem, board: Board, device: str, time_s: float) -> float 
         is_float=problem.dtype.startswith(_FLOATS),
         is_warm=split_usage(device)[1].timing != "cold",
     )
-    return least_s / time_s
+    return least_s / time_s if least_s else None
 
 
 def _time_s(row: AtShape) -> tuple[bool, float, str]:

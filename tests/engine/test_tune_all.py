@@ -81,22 +81,40 @@ def shown_where_the_winners_are_compared(
     assert "engine.find dropout --shape N=16384 --dtype fp32 --device emulated" in configuration
     assert "dropout in fp16, bf16; swiglu in fp32, fp16, bf16; vector_add in fp32," in not_tuned
     assert "engine.tune_all --shape N=16384 --dtype all --device emulated" in command
-    assert kernels.main(["swiglu", *at]) == 1
+    assert kernels.main(["swiglu", *at, "--dtype", "f16"]) == 1
+    assert "not tuned at N=16384 on emulated: swiglu in fp16" in capsys.readouterr().out
+    assert kernels.main(["never.py", *at, "--storage", "other.journal"]) == 1
+    # A file's types are not listed, and the other command stores in no other storage.
+    (line,) = capsys.readouterr().out.splitlines()
+    assert line.endswith("never.py in fp32")
 
 
-def test_every_kernel_is_tuned_where_none_is_named() -> None:
+def test_every_kernel_is_tuned_where_none_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.py").write_text(NEVER_RIGHT)
+
     def asked(*words: str) -> list[tuple[str, str | None]]:
         return [(kernel, dtype) for kernel, dtype, _ in tune_all._studies(tune_all._parse(words))]
 
     assert asked() == [(name, None) for name in kernel_names()]
     assert asked("matmul", "--dtype", "i8") == [("matmul", "i8")]
+    assert asked("--shape", "M=1,N=1024,K=1024", "--dtype", "fp8e5") == [
+        ("gemm_a8w8_blockscale", "fp8e5")
+    ]
+    assert asked("own.py", "--dtype", "all") == [("own.py", None)]
+    with pytest.raises(UserError, match="softmax does not take i8"):  # before any is tuned
+        asked("matmul", "softmax", "--dtype", "i8")
     types = ("fp32", "fp16", "bf16")
     with_sizes = asked("--shape", "N=64", "--dtype", "all")
     assert with_sizes[:3] == [("dropout", dtype) for dtype in types]
     assert {name for name, _ in with_sizes} == {"dropout", "swiglu", "vector_add"}
 
 
-def test_the_list_has_what_each_computes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_has_what_each_computes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert kernels.main([]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(":")[0] for line in lines[::2]] == kernel_names()
@@ -104,6 +122,13 @@ def test_the_list_has_what_each_computes(capsys: pytest.CaptureFixture[str]) -> 
     assert lines[softmax + 1] == "    M=256,N=512  fp32 fp16 bf16"
     with pytest.raises(UserError, match=r"no kernel has exactly the sizes M, X: .* lists those"):
         kernels.main(["--shape", "M=1,X=2"])
+    with pytest.raises(UserError, match=r"no kernel has exactly the sizes M, N and takes i8: "):
+        kernels.main(["--shape", "M=1,N=2", "--dtype", "i8"])
+    assert kernels.main(["--dtype", "fp8e5"]) == 0
+    assert capsys.readouterr().out.startswith("gemm_a8w8_blockscale: ")
+    (tmp_path / "own.py").write_text(NEVER_RIGHT)
+    with pytest.raises(UserError, match=r"own\.py is not one of the kernels .*: add --shape"):
+        kernels.main([str(tmp_path / "own.py")])
 
 
 def test_a_name_that_does_not_exist() -> None:
