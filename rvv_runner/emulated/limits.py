@@ -54,14 +54,18 @@ def limits_of(table: CostTable, frequency_hz: float, l2_bytes: int) -> Limits:
         l2_bytes: of one L2.
     """
     line_bytes = table.parameters["line_bytes"]
-    one_core = line_bytes / table.cycles("dram_read")
-    bus = line_bytes / table.cycles("bus_read") if table.cores > 1 else one_core
+    one_core = _rate(line_bytes, table.cycles("dram_read"))
+    bus = _rate(line_bytes, table.cycles("bus_read")) if table.cores > 1 else one_core
     return Limits(
         bytes_per_s=min(one_core * table.cores, bus) * frequency_hz,
         float_operations_per_s=_operations(table, "v_fma", _FLOAT_BITS) * frequency_hz,
         integer_operations_per_s=_operations(table, "v_multiply", _INTEGER_BITS) * frequency_hz,
         l2_bytes=l2_bytes * math.ceil(table.cores / table.cores_per_l2),
     )
+
+
+def _rate(amount: float, cycles: float) -> float:
+    return amount / cycles if cycles else math.inf  # a table may have memory that costs nothing
 
 
 def _operations(table: CostTable, name: str, bits: int) -> float:

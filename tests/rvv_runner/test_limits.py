@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
 import pytest
 
+from rvv_runner import emulated
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.board import EmulatedBoard
-from rvv_runner.emulated.limits import Limits
+from rvv_runner.emulated.costs import read_cost_table
+from rvv_runner.emulated.limits import Limits, limits_of
 
 
 def limits(device: str) -> Limits:
@@ -24,6 +29,12 @@ def test_an_x60_and_its_cluster() -> None:
     assert eight.float_operations_per_s == pytest.approx(8 * 25.6e9)
     assert eight.bytes_per_s == pytest.approx(8e9)
     assert (one.l2_bytes, eight.l2_bytes) == (512 << 10, 2 * 512 << 10)
+
+
+def test_memory_that_costs_nothing_bounds_nothing() -> None:
+    path = Path(emulated.__file__).with_name("x60_costs.toml")
+    table = read_cost_table(path, 256, {"memory": {"dram_read": 0}}).for_cores(4, 4)
+    assert limits_of(table, 1e9, 0).bytes_per_s == math.inf
 
 
 def test_the_bound_is_the_slower_of_arithmetic_and_memory() -> None:
