@@ -19,8 +19,9 @@ def check_writable(folder: Path) -> None:
     Raises:
         UserError: with what the system says.
     """
-    missing = [one for one in (folder, *folder.parents) if not one.exists()]
+    missing: list[Path] = []
     try:
+        missing += (one for one in (folder, *folder.parents) if not one.exists())
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass

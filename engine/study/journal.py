@@ -23,8 +23,6 @@ from foundation.errors import UserError
 
 __all__ = ["CrashSafeJournal", "CrashSafeStorage", "as_one_write"]
 
-# How every line of a journal begins; a file that begins otherwise is somebody else's.
-
 # optuna-dashboard keeps each trial's note with the study. Nothing here reads them, and Optuna
 # copies all attributes of a study for each one that is set.
 _NOTE = b'"system_attr":{"dashboard:'
@@ -35,7 +33,6 @@ _LINES_AT_ONCE = 1000
 # An unfinished last line that has not grown for so long belongs to a dead writer. Only a writer
 # that does not know this lock, such as optuna-dashboard, could still be in the middle of one.
 _TORN_AFTER_S = 0.05
-
 
 _AGAIN = "put it back, or run the same command to begin anew"
 

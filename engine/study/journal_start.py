@@ -14,6 +14,7 @@ __all__ = [
     "unusable_storage",
 ]
 
+# How every line of a journal begins; a file that begins otherwise is somebody else's.
 _LINE_START = b'{"op_code":'
 
 
