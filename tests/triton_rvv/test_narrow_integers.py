@@ -211,6 +211,7 @@ def test_bits_of_what_is_loaded(operations, narrow):
         ("%s = muli %w, %y", 8),
         ("%s = shrsi %w, %c", 15),
         ("%s = shli %w, %c", 1),
+        ("%s = shli %w, %y", 8),
         ("%s = andi %w, %c", 3),
         ("%s = andi %w, %y", 8),
         ("%s = maxsi %w, %c", 32),
