@@ -75,7 +75,7 @@ class Search:
         known = [(config, _known_time_s(config, time_s)) for config, time_s in history]
         transfer = transfer_model(self._candidates, known) if proposer.uses_history else None
         self._warm_start = WarmStart(self._candidates, known, has_model=transfer is not None)
-        self._proposals = Proposals(self._candidates, proposer, seed, transfer, robust)
+        self._proposals = Proposals(self._candidates, proposer, seed, transfer)
         self._surrogate = BayesianSearch()
         # The trial that holds each candidate which is being tried or has been.
         self._holders: dict[int, int] = {}
@@ -311,7 +311,8 @@ class Search:
         self._reference = self._reference or trial.models_s
         score = score_s(trial, self._robust, self._reference)
         values = None if score is None else (score, *trial.values[1:])
-        self._proposals.finish(candidate, values, trial.models_s)
+        models_s = trial.models_s if self._robust == "worst" else None
+        self._proposals.finish(candidate, values, models_s)
         if trial.has_outcome:
             self._finished[candidate] = trial
             self._times_s[candidate] = trial.time_s

@@ -73,8 +73,8 @@ def score_s(trial: StoredTrial, robust: Robust, reference: Mapping[str, float]) 
 
     The regrets' mean orders configurations as the geometric mean of their times does, whatever the
     least times are: the logarithms of those only shift all scores. For the worst regret, which does
-    depend on times that are not known yet, those of a reference stand in. `auto` and `gp`
-    learn each model's times besides (`engine/search/model/regrets.py`). Once the trials are there,
+    depend on times that are not known yet, those of a reference stand in; `auto` and `gp` learn
+    each model's times instead (`engine/search/model/worst_regret.py`). Once the trials are there,
     they are ordered by their regrets (`rank_of`).
 
     Args:

@@ -100,23 +100,6 @@ def test_the_worst_regret_is_looked_for_by_each_models_times_and_not_near_the_de
     assert min(worst) < 2.8  # 2.46 is the least there is
 
 
-def test_models_that_agree_are_searched_like_one():
-    space = SearchSpace((Parameter("A", tuple(range(9))), Parameter("B", tuple(range(9)))))
-
-    def tried(names: Mapping[str, float]) -> list[Config]:
-        search, configs = Search(space), []
-        for _ in range(12):
-            config = search.ask()
-            assert config is not None
-            time_s = math.exp(abs(int(config["A"]) - 3) / 3 + abs(int(config["B"]) - 7) / 5)
-            models = {name: factor * time_s for name, factor in names.items()}
-            search.tell(config, time_s, attributes={"models_s": models} if models else {})
-            configs.append(config)
-        return configs
-
-    assert tried({"default": 1.0, "fast-dram": 0.7, "prefetch-ignored": 3.0}) == tried({})
-
-
 def test_times_of_a_clock_are_left_alone():
     clocked = [trial(number, block, {}) for number, block in enumerate(TIMES_S)]
     summary = summarise(clocked, None)

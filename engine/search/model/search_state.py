@@ -12,7 +12,7 @@ import numpy.typing as npt
 from engine.search.model.candidates import Candidates
 from engine.search.model.gaussian_process import MAX_ROWS
 from engine.search.model.transfer_model import TransferModel
-from engine.study.objectives import Robust, Values
+from engine.study.objectives import Values
 from engine.study.selection import fastest_and_latest
 
 __all__ = ["SearchState"]
@@ -32,9 +32,8 @@ class SearchState:
         seed: of the whole study.
         transfer: the transfer model of a history, None without one.
         further: the other objectives of those with a time; empty if the time is the only one.
-        models_s: the times in seconds by the models' names, of those that have times under several
-            models.
-        robust: what is minimised over those; "off" for the time alone.
+        models_s: where the worst regret over several models is minimised, the times in seconds of
+            those with a time by the models' names.
     """
 
     candidates: Candidates
@@ -46,7 +45,6 @@ class SearchState:
     transfer: TransferModel | None = None
     further: Mapping[int, Values] = field(default_factory=dict)
     models_s: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
-    robust: Robust = "off"
 
     @cached_property
     def settled(self) -> list[int]:

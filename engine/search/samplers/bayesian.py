@@ -8,11 +8,11 @@ import numpy.typing as npt
 from engine.search.model.acquisition import log_expected_improvement
 from engine.search.model.failures import Failures
 from engine.search.model.prediction import Score
-from engine.search.model.regrets import Regrets, models_of
 from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate, candidate_pool
 from engine.search.model.targets import Scale, scaled, targets
 from engine.search.model.transfer_model import TransferModel
+from engine.search.model.worst_regret import WorstRegret, models_of
 from engine.search.samplers.spread import (
     SURROGATE_SPREAD_TRIALS,
     beside_or_far,
@@ -68,7 +68,7 @@ class BayesianSearch:
 
     def __init__(self, *, bowl: bool = False) -> None:
         self._surrogate = Surrogate(bowl=bowl)
-        self._regrets = Regrets(bowl=bowl)
+        self._worst_regret = WorstRegret(bowl=bowl)
         self._failures = Failures()
 
     def __call__(self, state: SearchState) -> int:
@@ -112,7 +112,7 @@ class BayesianSearch:
         prior = _prior_mean(state)
         known = self._failures.forget_random_ones(state)
         if len(models_of(known)) > 1:
-            gain = self._regrets.log_gain(known, pool, prior, _scale_elsewhere(state))
+            gain = self._worst_regret.log_gain(known, pool, prior, _scale_elsewhere(state))
             return np.where(state.free[pool], gain, -np.inf)
         learnt = _targets(known, known.training_set)
 

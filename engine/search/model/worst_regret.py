@@ -1,4 +1,4 @@
-"""What to try next for the lowest regret over many models: a surrogate of the time under each."""
+"""What to try next for the lowest worst regret: a surrogate of the time under each model."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from engine.search.model.acquisition import log_expected_improvement
 from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate
 from engine.search.model.targets import Scale, scaled
 
-__all__ = ["Regrets", "models_of"]
+__all__ = ["WorstRegret", "models_of"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -21,32 +20,24 @@ Numbers = npt.NDArray[np.int64]
 _QUANTILES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
-_LEAST_DEVIATION = 1e-9
-
 # A gain of nothing at any quantile still tells what is nearer to one from what is farther.
 _LEAST_GAIN = 1e-12
 
 
 def models_of(state: SearchState) -> list[str]:
-    """The models that all correct trials have times under; none if some have other ones.
-
-    None either if regrets are not minimised.
-    """
-    if state.robust == "off":
-        return []
+    """The models that all correct trials have times under; none if some have other ones."""
     timed = [number for number in state.training_set if state.times_s[number] is not None]
     names = list(state.models_s.get(timed[0], ())) if timed else []
     same = all(set(state.models_s.get(number, ())) == set(names) for number in timed)
     return names if same else []
 
 
-class Regrets:
-    """The improvement to expect of the mean or the worst regret over the models.
+class WorstRegret:
+    """The improvement to expect of the worst regret over the models.
 
-    All models' times of a trial are known, so each has its own surrogate. Parameters matter in some
-    models that do not in others, such as those that ignore prefetches, and a mean of all times
-    blurs that. Which model is the worst changes from one configuration to the next, so the worst
-    regret has kinks that the times under any one model lack.
+    The score of a trial would be the worst of its regrets, over the least times so far. Which model
+    that is changes from one configuration to the next, so scores have kinks that the times under
+    any one model lack. All models' times of a trial are known, so each has its own surrogate.
 
     Args:
         bowl: as of `Surrogate`.
@@ -59,7 +50,7 @@ class Regrets:
     def log_gain(
         self, state: SearchState, pool: Numbers, prior: Floats, elsewhere: Scale | None
     ) -> Floats:
-        """Logarithm of the expected fall of the regret, itself taken as a logarithm.
+        """Logarithm of the expected fall of the worst regret, itself taken as a logarithm.
 
         Under all models a configuration is taken to be faster or slower than predicted alike: what
         is not known of it is mostly the code, which is the same under all.
@@ -80,12 +71,8 @@ class Regrets:
             known.append((learnt - learnt.min()) * scale.deviation)
             expected.append((mean + prior[pool] - learnt.min()) * scale.deviation)
             deviations.append(deviation * scale.deviation)
-        mean, deviation = np.array(expected), np.array(deviations)
-        if state.robust == "mean":
-            best = np.mean(known, axis=0).min()
-            spread = np.maximum(deviation.mean(axis=0), _LEAST_DEVIATION)
-            return log_expected_improvement(mean.mean(axis=0), spread, float(best))
         best = np.max(known, axis=0).min()
+        mean, deviation = np.array(expected), np.array(deviations)
         gain = _LEAST_GAIN * np.exp(-mean.max(axis=0))
         for quantile, weight in zip(_QUANTILES, _WEIGHTS, strict=True):
             worst = (mean + quantile * deviation).max(axis=0)
