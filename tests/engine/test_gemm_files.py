@@ -106,7 +106,7 @@ def test_results_come_back_as_they_were_written(tmp_path: Path) -> None:
         (["-m", "0", "-n", "16", "-k", "16"], "positive integer"),
         (["-m", "16", "-n", "16", "-k", "16", "--compare_wo_tuning"], "--gemm_size_file"),
         (["-m", "16", "--gemm_size_file", "sizes.yaml"], "leave out -m"),
-        (["-m", "16", "-n", "16", "-k", "16", "--kernel", "softmax"], "not M, N and K"),
+        (["-m", "16", "-n", "16", "-k", "16", "--kernel", "softmax"], "softmax has no dimension K"),
     ],
 )
 def test_mistakes_in_the_command(arguments: list[str], says: str) -> None:
