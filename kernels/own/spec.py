@@ -14,6 +14,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.scratch import scratch_folder
+from foundation.shapes import shape_text
 from kernels.own.accesses import accesses_of, unused_arguments
 from kernels.own.argument_of import argument_of
 from kernels.own.callable_file import is_callable_file, load_callable
@@ -207,8 +208,12 @@ class _OwnKernel:
         if reference is None or self._follows or self._telling(problem).untried:
             return ""
 
+        is_listed = config in self._listed(problem).configs
+
         def run(shape: Mapping[str, int], of: Config) -> tuple[bool, str]:
             other = replace(problem, shape=shape)
+            if of == config and is_listed and config not in self._listed(other).configs:
+                raise UserError(f"the file does not list {config} at {shape_text(shape)}")
             with self._host_run(other, of) as run:
                 is_right = run.is_right(self._given(other, self._launch(other, of)))
                 return is_right, run.out_of_bounds or run.mismatch

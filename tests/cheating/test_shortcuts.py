@@ -76,6 +76,11 @@ def test_a_size_that_stands_for_an_equal_one_is_named():
     )
 
 
+def test_a_block_that_the_file_lists_at_its_multiples_alone_is_not_blamed_elsewhere():
+    problem = make_problem(load_kernel(f"{FILE}:whole_kernel"), {})
+    assert problem.spec.on_other_sizes(problem, Config({"BLOCK": 64})) == ""
+
+
 def test_the_input_that_a_shortcut_relies_on_is_named_without_a_reference():
     problem = make_problem(load_kernel(f"{FILE}:unit_kernel"), {})
     note = problem.spec.on_inputs(problem, Config({"FAST": 1, "BLOCK": 64}))

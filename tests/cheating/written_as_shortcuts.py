@@ -74,6 +74,29 @@ def square_reference(x_ptr):
     return {"y_ptr": x_ptr.double().sum(1)}
 
 
+@triton.jit
+def whole_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    """Takes whole blocks alone."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, 2.0 * tl.load(x_ptr + at))
+
+
+def whole_arguments(N=1024):
+    return {"x_ptr": torch.randn(N), "y_ptr": torch.empty(N)}
+
+
+def whole_grid(meta):
+    return (meta["N"] // meta["BLOCK"],)
+
+
+def whole_reference(x_ptr):
+    return {"y_ptr": 2.0 * x_ptr}
+
+
+def get_whole_kernel_autotune_config(N=1024):
+    return [triton.Config({"BLOCK": block}) for block in (16, 64) if N % block == 0]
+
+
 def strided_arguments(N=128):
     x = torch.randn(N // 64, 64)
     return {"x_ptr": x, "y_ptr": torch.empty(N // 64, 64), "step": x.stride(0), "seed": 7}
