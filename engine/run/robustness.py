@@ -14,6 +14,9 @@ __all__ = ["SAFE_REGRET", "Robustness", "UnderModel", "loss_text", "robustness_o
 
 # A winner that loses no more than this under any model is safe: models tell no less apart.
 SAFE_REGRET = 0.05
+# From so many times the default model's time on, the verdict names the model: a winner that ranks
+# first everywhere may still take far longer on a chip than its estimate.
+_OPEN_TIME = 1.5
 
 
 @dataclass(frozen=True)
@@ -68,16 +71,24 @@ class Robustness:
         """One sentence for the user."""
         worst = self.worst
         if worst.loses == 0:
-            return f"is the fastest under all {len(self.under)} models"
+            return f"is the fastest trial under all {len(self.under)} models{self._open_time}"
         if self.is_safe:
             return (
                 f"holds under all {len(self.under)} models: it loses at most "
-                f"{loss_text(worst.loses)}"
+                f"{loss_text(worst.loses)}{self._open_time}"
             )
         return (
             f"depends on the core: if {worst.says}, it loses {loss_text(worst.loses)}; measure "
             "these two on a board"
         )
+
+    @property
+    def _open_time(self) -> str:
+        """Under which model it takes far longer than under the default one."""
+        slowest = max(self.under, key=lambda model: self.winner.models_s[model.name])
+        times_s = [self.winner.models_s[model.name] for model in (slowest, self.under[0])]
+        ratio = times_s[0] / times_s[1]
+        return f"; if {slowest.says}, it takes {ratio:.1f} times as long" * (ratio >= _OPEN_TIME)
 
     @property
     def to_measure(self) -> tuple[StoredTrial, ...]:

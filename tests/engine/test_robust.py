@@ -119,6 +119,12 @@ def test_a_winner_that_holds_is_called_safe_and_one_that_does_not_says_what_to_m
     assert safe.is_safe
     assert safe.verdict == "holds under all 3 models: it loses at most 2.2%"
     assert safe.to_measure == ()
+    alone = summarise(TRIALS[:1], None).robustness
+    assert alone is not None
+    assert alone.verdict == (
+        "is the fastest trial under all 3 models; if software prefetches do nothing, it takes 3.0 "
+        "times as long"
+    )
     bold = summarise(TRIALS, None, robust="off").robustness
     assert bold is not None
     assert not bold.is_safe
