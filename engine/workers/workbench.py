@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from engine.workers.artifacts import ARTIFACT_FOLDER, ArtifactStore, BuildFailure
 from engine.workers.board_pool import BoardPool
@@ -42,6 +43,7 @@ __all__ = [
     "boards_at_once",
     "build_limit_s",
     "check_fits",
+    "prepare_links",
     "seats",
     "shared_workbench",
     "workbench",
@@ -126,8 +128,7 @@ def shared_workbench(
         UserError, BoardError: like `workbench`.
     """
     limit_s = build_limit_s(problem, info)
-    if info.backend in ("rvv", "host"):
-        _prepare_links(info.backend, tell)
+    prepare_links(info.backend, tell)
     with ray_session(jobs, ray_address):
         if ray_address is not None:
             jobs = min(jobs, cluster_cpus())
@@ -192,8 +193,8 @@ def workbench(
         make_builder = functools.partial(JointBuilder, each)
         load = functools.partial(joint_board, load)
     limit_s = len(problems) * build_limit_s(problem, info)
-    if info.backend in ("rvv", "host") and problem.spec.callable_file is None:
-        _prepare_links(info.backend, tell)
+    if problem.spec.callable_file is None:
+        prepare_links(info.backend, tell)
     tell("starting Ray" if ray_address is None else f"joining the Ray cluster at {ray_address}")
     with ray_session(jobs, ray_address):
         names = list(dict.fromkeys(devices))
@@ -212,9 +213,10 @@ def workbench(
             pool.close()
 
 
-def _prepare_links(backend: Backend, tell: Callable[[str], None]) -> None:
-    """Let this machine's first static link be made before anything waits for it."""
-    if has_libc(backend):
+def prepare_links(backend: Backend | Literal["cuda", "hip"], tell: Callable[[str], None]) -> None:
+    """Let this machine's first static link be made before anything waits for it; only boards that
+    run ELF files need one."""
+    if backend not in ("rvv", "host") or has_libc(backend):
         return
     tell("building the C library for static links, once per machine: this takes minutes")
     with contextlib.suppress(LinkError, ZigError):  # the builders say what is wrong

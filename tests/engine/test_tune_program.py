@@ -23,7 +23,9 @@ import engine.tune as tune_command
 from engine.arguments.problem import on_default_cores
 from engine.explained.study import problem_of
 from engine.programs import tuning
+from engine.programs.budget import ProgramBudget
 from engine.programs.captured_program import examine_new
+from engine.programs.command import after_first_link
 from engine.run.request import TuningRequest
 from engine.run.tuning import tune as tune_one
 from engine.study.storage import read_studies, study_named
@@ -169,6 +171,12 @@ def test_options_of_a_single_study_are_refused(capture: CaptureFile) -> None:
 def test_a_budget_is_for_programs() -> None:
     with pytest.raises(UserError, match="--budget is for a capture file"):
         tune_command.main(["vector_add", "--budget", "3m"])
+
+
+def test_a_machines_first_static_link_takes_nothing_of_a_budget() -> None:
+    begun = ProgramBudget(None, 60.0, time.monotonic() - 10.0)
+    later_s = after_first_link(begun, lambda: time.sleep(0.1)).end_s() - begun.end_s()
+    assert later_s > 0.05
 
 
 def test_widen_is_for_programs() -> None:
