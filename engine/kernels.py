@@ -11,9 +11,7 @@ from engine.arguments.options import add_storage_argument
 from engine.arguments.problem import (
     ALL_TYPES,
     add_device_argument,
-    add_shape_argument,
-    check_kernels,
-    kernel_name,
+    add_kernels_arguments,
 )
 from engine.study.location import DEFAULT_STORAGE
 from foundation.command_line import (
@@ -23,13 +21,12 @@ from foundation.command_line import (
     invocation,
     run_command,
 )
-from foundation.completion import completes
 from foundation.console import EscapingConsole
 from foundation.errors import UserError
 from foundation.printing import say
 from foundation.programs import python_command
 from foundation.shapes import shape_text
-from kernels.registry import declared, kernel_names, kernels_with, summary
+from kernels.registry import declared, kernels_with, summary
 
 if TYPE_CHECKING:
     from engine.winners.at_shape import AtShape
@@ -57,16 +54,16 @@ def main(argv: Sequence[str] | None) -> int:
         return EXIT_FOUND
     # Triton and Optuna take seconds to import: the list does not wait for them.
     from engine.jobs.kernel_table import bound_lines, kernel_table
-    from engine.winners.at_shape import board_limits, winners_at
-    from engine.workers.devices import load_board
+    from engine.winners.at_shape import limits_of_device, winners_at
 
     kernels = arguments.kernels or kernels_with(arguments.shape, arguments.dtype)
+    limits = limits_of_device(arguments.device)
     rows = winners_at(
-        kernels, arguments.shape, arguments.dtype, arguments.device, arguments.storage
+        kernels, arguments.shape, arguments.dtype, arguments.device, arguments.storage, limits
     )
     if any(row.found for row in rows):
         EscapingConsole().print(kernel_table(rows))
-        for line in bound_lines(rows, board_limits(load_board(arguments.device))):
+        for line in bound_lines(rows, limits):
             say(line)
         say(f"configuration of the first: {_find_command(rows[0], arguments)}")
     for line in _missing(rows, arguments):
@@ -85,23 +82,15 @@ def _find_command(row: AtShape, arguments: argparse.Namespace) -> str:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    kernels = parser.add_argument(
-        "kernels",
-        metavar="KERNEL",
-        type=kernel_name,
-        nargs="*",
-        help="names, or with --shape also files (default: all with just these sizes and this type)",
-    )
-    completes(kernels, kernel_names)
-    add_shape_argument(parser, "of whose winners to compare (default: list the kernels)")
-    parser.add_argument(
-        "--dtype",
-        metavar="TYPE",
-        help="element type, such as f32 (default: all of each kernel, the first of a file)",
+    add_kernels_arguments(
+        parser,
+        kernels="names, or with --shape also files "
+        "(default: all with just these sizes and this type)",
+        shape="the sizes at which winners are compared (default: list the kernels)",
+        dtype="element type, such as f32 (default: all of each kernel, the first of a file)",
     )
     add_device_argument(parser)
     add_storage_argument(parser)
-    parser.finish_with(check_kernels)
     return parser.parse(argv)
 
 

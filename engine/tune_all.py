@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 from engine.arguments.problem import (
     ALL_TYPES,
     add_device_argument,
-    add_shape_argument,
-    check_kernels,
-    kernel_name,
+    add_kernels_arguments,
 )
 from engine.workers.devices import cores_of
 from foundation.command_line import (
@@ -23,9 +21,8 @@ from foundation.command_line import (
     positive_integer,
     run_command,
 )
-from foundation.completion import completes
 from foundation.printing import say
-from kernels.registry import declared, kernel_names, kernels_with
+from kernels.registry import declared, kernels_with
 from rvv_runner.usage import cores_text
 
 if TYPE_CHECKING:
@@ -57,19 +54,11 @@ def main(argv: Sequence[str] | None) -> int:
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = ArgumentParser(invocation(_PROG), _DESCRIPTION, _EPILOG)
-    kernels = parser.add_argument(
-        "kernels",
-        metavar="KERNEL",
-        type=kernel_name,
-        nargs="*",
-        help="names or files (default: every kernel with just the given sizes and type)",
-    )
-    completes(kernels, kernel_names)
-    add_shape_argument(parser, "to tune at (default: each kernel's own)")
-    parser.add_argument(
-        "--dtype",
-        metavar="TYPE",
-        help="element type, such as f32; all: each of a kernel, a file's first (default: first)",
+    add_kernels_arguments(
+        parser,
+        kernels="names or files (default: every kernel with just the given sizes and type)",
+        shape="the sizes to tune at (default: each kernel's own)",
+        dtype="element type, such as f32; all: each of a kernel, a file's first (default: first)",
     )
     parser.add_argument(
         "--trials",
@@ -79,7 +68,6 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help="configurations to try per kernel, earlier runs included (default: %(default)s)",
     )
     add_device_argument(parser, several=True)
-    parser.finish_with(check_kernels)
     return parser.parse(argv)
 
 

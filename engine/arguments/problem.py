@@ -34,11 +34,10 @@ __all__ = [
     "ALL_TYPES",
     "add_device_argument",
     "add_kernel_arguments",
+    "add_kernels_arguments",
     "add_own_kernel_argument",
     "add_problem_arguments",
-    "add_shape_argument",
     "add_space_argument",
-    "check_kernels",
     "core_counts",
     "device_name",
     "device_names",
@@ -108,14 +107,23 @@ def add_kernel_arguments(
     parser.finish_with(_check_problem)
 
 
-def add_shape_argument(parser: ArgumentParser, what: str) -> None:
-    """Add one shape for several kernels; `what` says of what."""
-    parser.add_argument(
-        "--shape", metavar="M=256,...", type=shape_type, default={}, help=f"the sizes {what}"
+def add_kernels_arguments(parser: ArgumentParser, kernels: str, shape: str, dtype: str) -> None:
+    """Add several kernels, with one shape and one element type for all of them.
+
+    Args:
+        parser: of the command.
+        kernels, shape, dtype: what the command's help says of each.
+    """
+    names = parser.add_argument(
+        "kernels", metavar="KERNEL", type=kernel_name, nargs="*", help=kernels
     )
+    completes(names, kernel_names)
+    parser.add_argument("--shape", metavar="M=256,...", type=shape_type, default={}, help=shape)
+    parser.add_argument("--dtype", metavar="TYPE", help=dtype)
+    parser.finish_with(_check_kernels)
 
 
-def check_kernels(arguments: argparse.Namespace) -> None:
+def _check_kernels(arguments: argparse.Namespace) -> None:
     """Refuse a shape or a type that one of several kernels does not have, before slow imports."""
     dtype = None if arguments.dtype == ALL_TYPES else arguments.dtype
     for kernel in arguments.kernels:

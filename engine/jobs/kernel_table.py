@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.box import SIMPLE
@@ -43,9 +44,12 @@ def bound_lines(rows: Sequence[AtShape], limits: Limits | None) -> list[str]:
     """What the bound is, and which winners another compiler made."""
     lines = []
     if limits is not None:
-        lines.append(
-            f"bound: {limits.float_operations_per_s / 1e9:.3g} Gop/s of fp32 multiply-adds, "
+        arithmetic = (
+            f"{limits.float_operations_per_s / 1e9:.3g} Gop/s of fp32 multiply-adds, "
             f"{limits.integer_operations_per_s / 1e9:.3g} of 16-bit integers, and "
+        )
+        lines.append(
+            f"bound: {arithmetic if math.isfinite(limits.float_operations_per_s) else ''}"
             f"{limits.bytes_per_s / 1e9:.2g} GB/s from DRAM for what L2 does not hold (estimated)"
         )
     stale = [row for row in rows if row.found is not None and row.found.differs]

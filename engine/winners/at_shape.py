@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from engine.winners.lookup import Found, NotTunedError, find, wanted
 from engine.workers.devices import load_board
 from foundation.shapes import Shape
 from kernels.registry import declared, load_kernel, make_problem
 from kernels.spec import KernelSpec, Problem
-from rvv_runner.board import Board
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.emulated.limits import Limits
 from rvv_runner.usage import split_usage
 
-__all__ = ["AtShape", "board_limits", "winners_at"]
+__all__ = ["AtShape", "limits_of_device", "winners_at"]
 
 _FLOATS = ("fp", "bf")
 
@@ -36,8 +36,28 @@ class AtShape:
     bound: float | None
 
 
+def limits_of_device(device: str) -> Limits | None:
+    """What bounds the times on an emulated board; None for others, of which it is not known.
+
+    Raises:
+        UserError, BoardError: for a device that there is not or that cannot be opened.
+    """
+    board = load_board(device)
+    if not isinstance(board, EmulatedBoard):
+        return None
+    if board.info.target.matrix_unit is None:
+        return board.limits
+    # What a matrix unit could do, no table says.
+    return replace(board.limits, float_operations_per_s=math.inf, integer_operations_per_s=math.inf)
+
+
 def winners_at(
-    kernels: Iterable[str], shape: Shape, dtype: str | None, device: str, storage: str
+    kernels: Iterable[str],
+    shape: Shape,
+    dtype: str | None,
+    device: str,
+    storage: str,
+    limits: Limits | None,
 ) -> list[AtShape]:
     """Each kernel in each of its element types, the fastest first, those without a winner last.
 
@@ -48,14 +68,13 @@ def winners_at(
             may take any.
         device: name of the board.
         storage: where studies are stored.
+        limits: of the board, where they are known.
 
     Raises:
-        UserError, BoardError: for a shape or a type that a kernel does not have, an unknown device
-            or an unreadable storage.
+        UserError: for a shape or a type that a kernel does not have, or an unreadable storage.
     """
-    board = load_board(device)
     rows = [
-        _at_shape(make_problem(spec, shape, one), board, device, storage)
+        _at_shape(make_problem(spec, shape, one), device, storage, limits)
         for spec in map(load_kernel, kernels)
         for one in _dtypes(spec, dtype)
     ]
@@ -68,12 +87,7 @@ def _dtypes(spec: KernelSpec, asked: str | None) -> Sequence[str]:
     return spec.dtypes if declared(spec.load_name) else spec.dtypes[:1]
 
 
-def board_limits(board: Board) -> Limits | None:
-    """The limits of an emulated board; of others they are not known."""
-    return board.limits if isinstance(board, EmulatedBoard) else None
-
-
-def _at_shape(problem: Problem, board: Board, device: str, storage: str) -> AtShape:
+def _at_shape(problem: Problem, device: str, storage: str, limits: Limits | None) -> AtShape:
     asked = wanted(problem.spec.load_name, problem.shape, problem.dtype, device)
     try:
         found = find(asked, storage)
@@ -81,18 +95,16 @@ def _at_shape(problem: Problem, board: Board, device: str, storage: str) -> AtSh
         return AtShape(problem, None, None)
     if found.how != "exact":
         return AtShape(problem, None, None)
-    return AtShape(problem, found, _bound(problem, board, device, found.winner.time_s))
+    return AtShape(problem, found, _bound(problem, limits, device, found.winner.time_s))
 
 
-def _bound(problem: Problem, board: Board, device: str, time_s: float) -> float | None:
-    limits, flops = board_limits(board), problem.spec.flops
+def _bound(problem: Problem, limits: Limits | None, device: str, time_s: float) -> float | None:
+    flops = problem.spec.flops
     if limits is None:
         return None
-    # What a matrix unit could do, no table says.
-    has_unit = board.info.target.matrix_unit is not None
     least_s = limits.least_time_s(
         problem.spec.traffic_bytes(problem),
-        None if flops is None or has_unit else flops(problem),
+        None if flops is None else flops(problem),
         is_float=problem.dtype.startswith(_FLOATS),
         is_warm=split_usage(device)[1].timing != "cold",
     )

@@ -15,7 +15,7 @@ _INTEGER_BITS = 16  # products of 8-bit integers have 16
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of a board; no kernel is faster than all of them allow.
+    """Bounds of a board for kernels whose sums have so many bits, or more.
 
     Args:
         bytes_per_s: from DRAM.

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from engine import kernels, tune_all
+from engine.jobs.kernel_table import bound_lines
+from engine.winners.at_shape import limits_of_device
 from foundation.errors import UserError
 from kernels.registry import kernel_names
 
@@ -129,6 +131,12 @@ def test_the_list_has_what_each_computes(
     (tmp_path / "own.py").write_text(NEVER_RIGHT)
     with pytest.raises(UserError, match=r"own\.py is not one of the kernels .*: add --shape"):
         kernels.main([str(tmp_path / "own.py")])
+
+
+def test_the_arithmetic_of_a_matrix_unit_bounds_nothing() -> None:
+    (line,) = bound_lines([], limits_of_device("emulated:x60-ime"))
+    assert line.startswith("bound: 7.2 GB/s from DRAM")
+    assert bound_lines([], limits_of_device("host")) == []
 
 
 def test_a_name_that_does_not_exist() -> None:
