@@ -171,3 +171,16 @@ def note(log: Path | None, line: str) -> None:
     if log is not None:
         with log.open("a") as file:
             file.write(line + "\n")
+
+
+def artifact(**values: object) -> ElfArtifact:
+    """What a fake board measures by its values."""
+    return ElfArtifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
+
+
+def wait_until_ended(pid: int) -> None:
+    """Wait for the end of a process that this one did not start."""
+    deadline_s = time.monotonic() + 200
+    while Path("/proc", str(pid)).exists():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fakes import FakeBoard
+from fakes import FakeBoard, artifact
 
 from engine.results.progress import LineProgress, LiveProgress
 from engine.run.events import Event
@@ -24,16 +24,10 @@ from engine.workers.ray_nodes import ClusterLost
 from foundation.errors import FileMistake
 from rvv_runner.board import BoardError
 from rvv_runner.board_queue import BoardQueue, Turn
-from rvv_runner.measurement import ElfArtifact
 
 pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
 OUT_OF_ORDER = "the fake board is out of order: mend it"
-
-
-def artifact(time_ms: int) -> ElfArtifact:
-    values = {"time_ms": time_ms}
-    return ElfArtifact(Path("kernel.elf"), "0" * 64, Path("data"), (1, 1, 1), 256, values)
 
 
 @contextmanager
@@ -66,10 +60,10 @@ def test_a_faulty_boards_job_goes_to_another_and_it_comes_back_when_well(tmp_pat
     with pool_of(a=FakeBoard(log, gone=switch), b=FakeBoard()) as pool:
         pool.wait_open()
         while not all(record.measured for record in pool.records()):
-            assert pool.measure(artifact(5), 1, 10).status == "correct"
+            assert pool.measure(artifact(time_ms=5), 1, 10).status == "correct"
         before_of_a, before_of_b = (record.measured for record in pool.records())
         switch.touch()
-        measured = [pool.measure(artifact(n), 1, 10) for n in (1, 2, 4)]
+        measured = [pool.measure(artifact(time_ms=n), 1, 10) for n in (1, 2, 4)]
         assert [measurement.status for measurement in measured] == ["correct"] * 3
         [taken_out] = [event for event in pool.take_events() if isinstance(event, BoardTakenOut)]
         assert taken_out == BoardTakenOut("a", "the fake board says board")
@@ -87,21 +81,21 @@ def test_a_faulty_boards_job_goes_to_another_and_it_comes_back_when_well(tmp_pat
 def test_a_mistake_of_the_users_file_takes_no_board_out() -> None:
     with pool_of(a=FakeBoard()) as pool:
         pool.wait_open()
-        mistaken = replace(artifact(3), provenance={"time_ms": 3, "run": "mistake"})
+        mistaken = replace(artifact(time_ms=3), provenance={"time_ms": 3, "run": "mistake"})
         for measure in (
             lambda: pool.measure(mistaken, 1, 10),
             lambda: pool.measure_in_turn([mistaken], 1, 10),
         ):
             with pytest.raises(FileMistake, match="fails in reference"):
                 measure()
-        assert pool.measure(artifact(3), 1, 10).status == "correct"
+        assert pool.measure(artifact(time_ms=3), 1, 10).status == "correct"
         assert list(pool.take_events()) == []
 
 
 def test_a_board_that_cannot_be_opened_is_left_out_with_its_reason() -> None:
     with pool_of(a=FakeBoard(opens=False), b=FakeBoard(notes=("it has no perf",))) as pool:
         pool.wait_open()
-        assert pool.measure(artifact(3), 1, 10).status == "correct"
+        assert pool.measure(artifact(time_ms=3), 1, 10).status == "correct"
         events = wait_for(pool, lambda event: isinstance(event, BoardTakenOut))
     assert sorted(map(str, events)) == sorted(
         map(str, [BoardTakenOut("a", OUT_OF_ORDER), BoardNote("b", "it has no perf")])
@@ -114,7 +108,7 @@ def test_a_run_without_any_board_ends_with_every_reason(tmp_path: Path) -> None:
         pool.wait_open()
         switch.touch()
         with pytest.raises(BoardError, match=f"^no board is left: a: .*; b: {OUT_OF_ORDER}$"):
-            pool.measure(artifact(3), 1, 10)
+            pool.measure(artifact(time_ms=3), 1, 10)
 
 
 def test_whom_a_board_is_shared_with_is_told_once() -> None:
@@ -122,7 +116,7 @@ def test_whom_a_board_is_shared_with_is_told_once() -> None:
     with pool_of(a=FakeBoard(conditions=Turn(1.0, found).conditions)) as pool:
         pool.wait_open()
         for time_ms in (3, 4):
-            assert pool.measure(artifact(time_ms), 1, 10).status == "correct"
+            assert pool.measure(artifact(time_ms=time_ms), 1, 10).status == "correct"
         [note] = pool.take_events()
     assert note == BoardNote(
         "a",
@@ -157,7 +151,7 @@ def test_a_job_waits_for_the_only_board_to_come_back(tmp_path: Path) -> None:
         pool.wait_open()
         switch.touch()
         threading.Timer(1.5, switch.unlink).start()
-        assert pool.measure(artifact(3), 1, 10).status == "correct"
+        assert pool.measure(artifact(time_ms=3), 1, 10).status == "correct"
 
 
 def test_a_head_that_is_lost_while_the_only_board_opens_is_told(
@@ -181,6 +175,6 @@ def test_whatever_ends_the_return_of_a_board_is_told(
         monkeypatch.setattr(BoardSeat, "open", fail)
         switch.touch()
         with pytest.raises(KeyError, match="head"):
-            pool.measure(artifact(3), 1, 10)
+            pool.measure(artifact(time_ms=3), 1, 10)
         with pytest.raises(KeyError, match="head"):
-            pool.measure(artifact(3), 1, 10)
+            pool.measure(artifact(time_ms=3), 1, 10)
