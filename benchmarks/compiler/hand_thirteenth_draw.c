@@ -129,8 +129,8 @@ static inline void deblock_vertical_edges(const uint64_t *args) {
 
 #define READ(from) __riscv_vle32_v_f32m4(from, vl)
 
-/* Sound as floats, with as many zeros before and behind each channel as delays reach. Up to 256
- * channels for all directions together, of 4,096 samples and as many zeros. */
+/* Sound as floats, with as many zeros before and behind each channel as delays reach. Up to 4,096
+ * pairs of a channel and a direction, and 2^19 samples and zeros in all. */
 static float sound[1 << 19], near_gains[4096], far_gains[4096];
 static int32_t delays[4096];
 static const float *places[4097];

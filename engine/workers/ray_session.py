@@ -182,7 +182,7 @@ def _own_sigterm() -> Iterator[None]:
         yield
     finally:
         utils.set_sigterm_handler = before
-        # Its C++ part sets a handler too, of which Python does not know.
+        # Its C++ part sets a handler too, that Python does not know of.
         if threading.current_thread() is threading.main_thread() and handler is not None:
             signal.signal(signal.SIGTERM, handler)
 

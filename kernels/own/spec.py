@@ -210,7 +210,7 @@ class _OwnKernel:
 
         is_listed = config in self._listed(problem).configs
 
-        def run(shape: Mapping[str, int], of: Config) -> tuple[bool, str]:
+        def run_at(shape: Mapping[str, int], of: Config) -> tuple[bool, str]:
             other = replace(problem, shape=shape)
             if of == config and is_listed and config not in self._listed(other).configs:
                 raise UserError(f"the file does not list {config} at {shape_text(shape)}")
@@ -218,7 +218,7 @@ class _OwnKernel:
                 is_right = run.is_right(self._given(other, self._launch(other, of)))
                 return is_right, run.out_of_bounds or run.mismatch
 
-        return on_other_sizes(problem.shape, self.default_config(problem), config, run)
+        return on_other_sizes(problem.shape, self.default_config(problem), config, run_at)
 
     def unused_arguments(self, problem: Problem, config: Config) -> frozenset[str]:
         """See `KernelSpec.unused_arguments`."""

@@ -256,7 +256,7 @@ def test_build_systems_find_it(library, tmp_path):
 
 
 def test_the_same_studies_give_the_same_bytes(tmp_path, capsys):
-    """The library is for one vector length only, and says so; a line tells of each step."""
+    """The library is for one vector length, which its header names; a line tells of each step."""
     storage = str(tmp_path / "study.journal")
     for size, block in ((4096, 1024), (64, 64)):
         write_study(storage, "vector_add", {"N": size}, infos()[0], BLOCK_SIZE=block)

@@ -157,7 +157,7 @@ def test_what_is_cut_to_the_bits_that_it_was_written_with():
 
 
 def test_masks_that_are_right_in_the_bits_that_the_other_lets_through():
-    """Their difference is 255, of which 8 bits are what they are with the lower 16 of %sum."""
+    """Their difference is 255; the lower 16 bits of %sum give its lower 8."""
     both = f"({_WIDE}, {_WIDE}) -> {_WIDE}"
     lines = [
         f'%all = "arith.constant"() <{{value = dense<255> : {_WIDE}}}> : () -> {_WIDE}',

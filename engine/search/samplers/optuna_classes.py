@@ -15,6 +15,8 @@ from foundation.errors import UserError, nearest
 
 __all__ = ["imported_sampler", "uses_ranks"]
 
+_SIMILAR = 0.4  # "TPE" is to "TPESampler"
+
 
 def imported_sampler(name: str) -> Callable[[SearchState], BaseSampler]:
     """Makes the sampler of a class such as "optuna.samplers.NSGAIISampler", with its defaults.
@@ -80,5 +82,4 @@ def _is_sampler(found: object) -> bool:
     return inspect.isclass(found) and issubclass(found, BaseSampler)
 
 
-_SIMILAR = 0.4  # "TPE" is to "TPESampler"
 _BASE = f"{BaseSampler.__module__.rpartition('.')[0]}.{BaseSampler.__name__}"

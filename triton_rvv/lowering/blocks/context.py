@@ -86,7 +86,7 @@ class Context:
         self.has_products = kernel.has_product
         self.interleaved_stores = interleaved_stores(kernel.module)
         self._handlers = handlers
-        # Addresses of products take nearly all registers of integers, of which floats are made.
+        # Addresses of products take nearly all registers of integers, which floats are made from.
         keeps_constants = self.has_products and self.target.backend == "rvv"
         self.builder = Builder(abilities_of(kernel.target), choices, keeps_constants)
         self.program_ids = tuple(program_ids)

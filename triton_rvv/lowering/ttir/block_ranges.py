@@ -97,7 +97,7 @@ def bits_of(found: Range) -> int:
 
 
 def _whole(value: Value) -> Range | None:
-    """What a value may be of which nothing is known."""
+    """What a value may be where nothing is known of it."""
     bits = integer_bits(value)
     return None if bits is None else (-1 << bits - 1, (1 << bits - 1) - 1)
 

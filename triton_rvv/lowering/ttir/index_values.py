@@ -22,7 +22,7 @@ def block_bits(value: Value) -> int | None:
 
 
 def is_one_number(maker: Operation | None) -> bool:
-    """Whether a block is one number everywhere, of as many bits as anybody asks for."""
+    """Whether a block is one number everywhere, which any number of bits may hold."""
     return one_integer(maker) is not None or (maker is not None and maker.name == "tt.splat")
 
 

@@ -33,7 +33,7 @@ _RIGHT = frozenset(["arith.shrsi", "arith.shrui"])
 _FLOATS = frozenset(["arith.sitofp", "arith.uitofp"])
 _READ_WHOLE = {*UNSIGNED, *UNSIGNED.values(), "arith.cmpi", "math.absi"}
 _FIRST_UNSIGNED = CMPI_PREDICATES.index("ult")
-# Of which RVV has forms that widen an operand by half.
+# RVV has forms of these that widen an operand to twice its bits.
 _WIDENING = frozenset(["arith.addi", "arith.subi", "arith.muli", "tt.reduce"])
 # What takes no time of its own, or as much with any width; and what takes longer than a sum.
 _FREE = MOVES | _FLOATS | {"arith.trunci"}
