@@ -138,16 +138,13 @@ def _cycles(build: _Build) -> float:
     return measurement.counters["u_mode_cycle"]
 
 
-def _drawn_rows() -> list[Row]:
-    """The kernels of bench_hand.py and of OTHERS, each with all of its configurations."""
-    rows = []
-    for kernel in (kernel for draw in (*DRAWS, *OTHERS) for kernel in drawn_kernels(draw)):
-        problem = Row(kernel).problem
-        default = problem.default_config
-        configs = problem.space(load_board("emulated").info).valid_configs()
-        others = [[int(each[name]) for name in default] for each in configs if each != default]
-        rows.append(Row(kernel, blocks=others))
-    return rows
+def _drawn_row(kernel: str) -> Row:
+    """A kernel of bench_hand.py or of OTHERS with all of its configurations."""
+    problem = Row(kernel).problem
+    default = problem.default_config
+    configs = problem.space(load_board("emulated").info).valid_configs()
+    others = [[int(each[name]) for name in default] for each in configs if each != default]
+    return Row(kernel, blocks=others)
 
 
 _HEADER = """\
@@ -181,9 +178,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
     chosen = parser.parse_args().kernels
-    every = [*read_rows(), *_drawn_rows(), *PRODUCTS]
-    check_chosen(parser, chosen, [row.kernel for row in every])
-    rows = [row for row in every if not chosen or row.kernel in chosen]
+    listed = [*read_rows(), *PRODUCTS]
+    drawn = [kernel for draw in (*DRAWS, *OTHERS) for kernel in drawn_kernels(draw)]
+    check_chosen(parser, chosen, [*(row.kernel for row in listed), *drawn])
+    rows = [row for row in listed if not chosen or row.kernel in chosen]
+    rows += [_drawn_row(kernel) for kernel in drawn if not chosen or kernel in chosen]
     effects = []
     print("cycles without a pass or rule over cycles with all, all estimates of the emulated X60")
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
