@@ -36,7 +36,7 @@ from rvv_runner.emulated.family import DEFAULT_MODEL
 __all__ = ["LIMIT_S", "Row", "measured", "read_rows"]
 
 LIMIT_S = 600.0
-COMMON = (*sorted(Path(__file__).parent.glob("common_*.py")), *DRAWS)
+COMMON = (*sorted(Path(__file__).parent.glob("hand/common_*.py")), *DRAWS)
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Row:
 
     Args:
         kernel, shape, dtype: the problem; the kernel's defaults where they are left out. A kernel
-            that is not the project's is in one of the `common_*.py` or of those of bench_hand.py.
+            that is not the project's is in one of the `hand/common_*.py` or of the draws of
+            bench_hand.py.
         blocks: values of the default configuration's parameters, in their order.
         goal: the share of the bound to reach, where there is one.
         plain_c: whether the C code is measured, which takes long for large products.

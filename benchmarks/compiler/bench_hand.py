@@ -1,9 +1,9 @@
 """Generated code beside intrinsics by hand: python benchmarks/compiler/bench_hand.py [KERNEL ...]
 
-The kernels are in `hand_kernels.py` and the later draws, the intrinsics beside them in C. Each side
-counts with the fastest of its forms: ours with its configurations, the hand with and without
-prefetches. Outputs of both are checked. All cycles are estimates, of an emulated core:
---device emulated:x100 names another.
+The kernels are the draws in `hand/`, the intrinsics beside them in C. Each side counts with the
+fastest of its forms: ours with its configurations, the hand with and without prefetches. Outputs of
+both are checked. All cycles are estimates, of an emulated core: --device emulated:x100 names
+another.
 """
 
 from __future__ import annotations
@@ -38,31 +38,31 @@ __all__ = ["DRAWS", "check_chosen", "drawn_kernels", "measured"]
 
 # Files of kernels that were drawn together; each has the intrinsics beside it, in C.
 _NAMES = (
-    "hand_kernels",
-    "hand_second_draw",
-    "hand_third_draw",
-    "hand_fourth_draw",
-    "hand_fifth_draw",
-    "hand_fifth_held_out",
-    "hand_seventh_draw",
-    "hand_seventh_held_out",
-    "hand_eighth_draw",
-    "hand_eighth_held_out",
-    "hand_ninth_draw",
-    "hand_ninth_held_out",
-    "hand_tenth_draw",
-    "hand_tenth_held_out",
-    "hand_eleventh_draw",
-    "hand_eleventh_held_out",
-    "hand_twelfth_draw",
-    "hand_twelfth_draw2",
-    "hand_twelfth_held_out",
-    "hand_thirteenth_draw",
-    "hand_thirteenth_draw2",
-    "hand_thirteenth_held_out",
-    "hand_thirteenth_held_out2",
+    "first_draw",
+    "second_draw",
+    "third_draw",
+    "fourth_draw",
+    "fifth_draw",
+    "fifth_held_out",
+    "seventh_draw",
+    "seventh_held_out",
+    "eighth_draw",
+    "eighth_held_out",
+    "ninth_draw",
+    "ninth_held_out",
+    "tenth_draw",
+    "tenth_held_out",
+    "eleventh_draw",
+    "eleventh_held_out",
+    "twelfth_draw",
+    "twelfth_draw2",
+    "twelfth_held_out",
+    "thirteenth_draw",
+    "thirteenth_draw2",
+    "thirteenth_held_out",
+    "thirteenth_held_out2",
 )
-DRAWS = [Path(__file__).with_name(f"{name}.py") for name in _NAMES]
+DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
 NO_PREFETCHES = "prefetch-ignored"
 BUILD_LIMIT_S = 120.0

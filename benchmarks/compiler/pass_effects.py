@@ -48,7 +48,7 @@ _FILES = (
     "common_tables.py",
     "common_halves.py",
 )
-OTHERS = [Path(__file__).with_name(name) for name in _FILES]
+OTHERS = [Path(__file__).parent / "hand" / name for name in _FILES]
 
 # A product whose weights have 4 bits: the tables have none.
 PRODUCTS = [Row("matmul_w4a8", {"M": 16, "N": 128, "K": 256}, blocks=[[8, 64], [16, 64]])]

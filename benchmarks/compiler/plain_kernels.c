@@ -228,13 +228,13 @@ static inline void matmul(const uint64_t *args, long z) {
     }
 }
 
-#include "common_bits.h"
-#include "common_images.h"
-#include "common_kernels.h"
-#include "common_layers.h"
-#include "common_losses.h"
-#include "common_moves.h"
-#include "common_signals.h"
+#include "hand/common_bits.h"
+#include "hand/common_images.h"
+#include "hand/common_kernels.h"
+#include "hand/common_layers.h"
+#include "hand/common_losses.h"
+#include "hand/common_moves.h"
+#include "hand/common_signals.h"
 
 void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, uint32_t pid_y, uint32_t pid_z,
                        uint32_t num_x, uint32_t num_y, uint32_t num_z) {

@@ -13,7 +13,7 @@ from triton_rvv.codegen.llvm import MachineCode
 from triton_rvv.lowering import RULES
 from triton_rvv.targets.target_names import named_target
 
-_COMMON = "benchmarks/compiler/common_"
+_COMMON = "benchmarks/compiler/hand/common_"
 
 # Kernels with configuration and target, and the rules that hold for them.
 KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
@@ -40,7 +40,7 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     (f"{_COMMON}images.py:gray_of_rgb", {}, "x60", "load-segments"),
     (f"{_COMMON}sums.py:gemv_rows", {}, "x60", "go-down-rows"),
     (f"{_COMMON}signals.py:softmax_backward", {}, "x60", "end-rows"),
-    ("benchmarks/compiler/hand_tenth_draw.py:gc_content_windows", {}, "x60", "count-truths"),
+    ("benchmarks/compiler/hand/tenth_draw.py:gc_content_windows", {}, "x60", "count-truths"),
     (f"{_COMMON}layers.py:embedding_bag", {}, "x60", "prefetch-next-turn"),
     (f"{_COMMON}kernels.py:cumsum_rows", {}, "x60", "fill-moved-lanes"),
     (f"{_COMMON}halves.py:insert_zeros", {}, "x60", "load-every-other"),
