@@ -46,7 +46,7 @@ LOOP = f"""
 def test_counts_in_a_loop(start, widens, combines, more, count):
     text = LOOP.replace("START", str(start)).replace("WIDENS", widens).replace("FROM", "%c")
     text = text.replace("TYPE", TRUTHS).replace("COMBINES", combines)
-    fired, module = after("count-early", text + more)
+    fired, module = after("narrow-accumulators", text + more)
     (loop,) = (each for each in module.walk() if each.name == "scf.for")
     assert fired == count == sum(each.name == "tt.reduce" for each in loop.walk())
 

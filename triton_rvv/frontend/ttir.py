@@ -12,13 +12,13 @@ their textual names, which are unique in a function.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.attributes import Attribute, parse_dictionary
 from triton_rvv.frontend.locations import Locations
-from triton_rvv.frontend.types import Type, parse_type
+from triton_rvv.frontend.types import TensorType, Type, parse_type
 
 __all__ = ["Block", "Operation", "Region", "Value", "parse_module"]
 
@@ -31,6 +31,17 @@ class Value:
     type: Type
     uses: int = 0
 
+    @property
+    def block(self) -> TensorType:
+        """The type of a block; no scalar has one."""
+        assert isinstance(self.type, TensorType)
+        return self.type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of a block; none of a scalar."""
+        return self.type.shape if isinstance(self.type, TensorType) else ()
+
 
 @dataclass(eq=False, slots=True)
 class Block:
@@ -39,6 +50,11 @@ class Block:
     label: str
     arguments: list[Value]
     operations: list[Operation] = field(default_factory=list)
+
+    def put_before(self, place: Operation, made: Sequence[Operation]) -> None:
+        """Put operations before one of the block's."""
+        at = self.operations.index(place)
+        self.operations[at:at] = made
 
 
 @dataclass(eq=False, slots=True)

@@ -23,7 +23,7 @@ from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
 from triton_rvv.lowering.ttir.interleaved_stores import interleaved_stores
 from triton_rvv.lowering.ttir.kernel import Kernel
 
-__all__ = ["Context", "Lowered", "Pairs", "WaitingStore"]
+__all__ = ["Context", "Handler", "Lowered", "Pairs", "WaitingStore"]
 
 Lowered = Val | Tensor
 # Tensors, with the arrays that they are written to.
@@ -74,7 +74,7 @@ class Context:
     def __init__(
         self,
         kernel: Kernel,
-        handlers: Mapping[str, Callable[[Context, Operation], None]],
+        handlers: Mapping[str, Handler],
         program_ids: Sequence[Val],
         program_counts: Sequence[Val],
         source_lines: SourceLines | None,
@@ -326,3 +326,7 @@ class Context:
         is_long = long and not self.has_products
         registers = target.long_run_registers if is_long else target.run_registers
         return registers * target.lanes(element_bits)
+
+
+# Lowers an operation.
+Handler = Callable[[Context, Operation], None]

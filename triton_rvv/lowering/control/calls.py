@@ -13,8 +13,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.control.control import read_slots, result_slot, update_slots
 from triton_rvv.lowering.control.loop_carried import Slot
 from triton_rvv.lowering.loops import materialise

@@ -9,9 +9,8 @@ from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType, Type
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context, Lowered, Pairs
+from triton_rvv.lowering.blocks.context import Context, Handler, Lowered, Pairs
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
-from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.sharing import at_same_places
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from triton_rvv.frontend.source_lines import SourceLines
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.scratch import entry_lines
 from triton_rvv.lowering.control import calls, control
 from triton_rvv.lowering.control.grid_loop import grid_loop

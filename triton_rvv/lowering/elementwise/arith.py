@@ -10,9 +10,8 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering import math
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
-from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import MAX_DEPTH, Tensor
 from triton_rvv.lowering.blocks.views import Broadcast
 from triton_rvv.lowering.llvm.builder import Builder

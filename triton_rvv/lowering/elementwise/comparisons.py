@@ -8,9 +8,8 @@ from collections.abc import Mapping
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.masks import JointComparison, Mask, Term
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Splat
-from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise.index import (
     or_elementwise,
@@ -35,7 +34,7 @@ def _compare(context: Context, operation: Operation, left: Affine, right: Affine
     varying = [axis for axis, part in enumerate(left.components) if not part.is_zero]
     if not right.is_uniform:
         return None
-    type_ = block_type(operation)
+    type_ = operation.result.block
     if len(varying) > 1:
         if not JointComparison.is_one(context.builder, predicate, left):
             return None
@@ -66,7 +65,7 @@ def _and(context: Context, operation: Operation) -> None:
             uniform = context.builder.conjunction(uniform, operand.value)
         elif isinstance(operand, Tensor) and operand not in masks:
             others.append(operand)
-    context.bind(operation.result, Mask(block_type(operation), terms, others, uniform))
+    context.bind(operation.result, Mask(operation.result.block, terms, others, uniform))
 
 
 HANDLERS: Mapping[str, Handler] = {

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
-from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import loaded, memory_type
-from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
@@ -67,7 +66,7 @@ def _gather(context: Context, operation: Operation) -> None:
     materialise.prepare(context, [source])
     array = materialise.row_major(context, source)
     axis = operation.integer("axis")
-    context.bind(operation.result, _Gathered(block_type(operation), array, positions, axis))
+    context.bind(operation.result, _Gathered(operation.result.block, array, positions, axis))
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.gather": _gather}

@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
-from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
@@ -28,7 +27,7 @@ def _histogram(context: Context, operation: Operation) -> None:
     Elements that are no number of the histogram, or that the mask leaves out, are counted in a
     place behind it.
     """
-    type_, builder = block_type(operation), context.builder
+    type_, builder = operation.result.block, context.builder
     operands = [context.tensor(value) for value in operation.operands]
     (bins,), elements = type_.shape, operands[0].type.elements
     counts = materialise.row_major_array(context, TensorType((2 * bins,), type_.element))

@@ -8,9 +8,8 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.addresses.affine import Affine, as_affine
 from triton_rvv.lowering.addresses.clamped import clamped
 from triton_rvv.lowering.addresses.components import Component
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Splat
-from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.llvm.builder import Builder
@@ -47,7 +46,7 @@ def uniform_only(
     if not (left.is_uniform and right.is_uniform):
         return None
     emit, _ = arith.EMITTERS[operation.name]
-    return Splat(block_type(operation), emit(context.builder, [left.base, right.base]))
+    return Splat(operation.result.block, emit(context.builder, [left.base, right.base]))
 
 
 def add_components(builder: Builder, left: Affine, right: Affine) -> list[Component]:
@@ -82,7 +81,7 @@ def _add(context: Context, operation: Operation, left: Affine, right: Affine) ->
     base = context.builder.add(left.base, right.base)
     components = add_components(context.builder, left, right)
     wrapped = sum_of_wrapped(context, left, right)
-    return Affine(block_type(operation), base, components, wrapped=wrapped)
+    return Affine(operation.result.block, base, components, wrapped=wrapped)
 
 
 def _subtract(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine:

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.recipes import Splat
-from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
@@ -25,7 +24,7 @@ __all__ = ["HANDLERS"]
 def _join(context: Context, operation: Operation) -> None:
     """Elements of two blocks in turn, which a new last dimension tells apart."""
     left, right = (context.tensor(value) for value in operation.operands)
-    type_, builder = block_type(operation), context.builder
+    type_, builder = operation.result.block, context.builder
     if isinstance(left, Splat) and isinstance(right, Splat) and left.value == right.value:
         context.bind(operation.result, Splat(type_, left.value))
         return
@@ -85,7 +84,7 @@ def _cat(context: Context, operation: Operation) -> None:
     """One block after the other, along their only dimension."""
     parts = [context.tensor(value) for value in operation.operands]
     materialise.prepare(context, parts)
-    result, builder = context.buffer(block_type(operation)), context.builder
+    result, builder = context.buffer(operation.result.block), context.builder
     for index, part in enumerate(parts):
         first = integer(index * part.shape[0])
         commit = functools.partial(_write_from, builder, result, first)

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, TensorType, element_type
 from triton_rvv.lowering.addresses.affine import Affine, as_affine, sum_of_offsets
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise
-from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.elementwise.index import (
@@ -33,7 +32,7 @@ def _add_pointer(context: Context, operation: Operation) -> None:
         index = builder.resize(offsets, "i64")
         context.bind(result, builder.element_pointer(_pointee(result.type), pointers, index))
         return
-    type_ = block_type(operation)
+    type_ = operation.result.block
     context.pass_on(operation.operands[0])
     assert isinstance(offsets, Tensor)
     addresses = pointers if isinstance(pointers, Affine) else as_affine(pointers)
@@ -92,7 +91,7 @@ def _bitcast(context: Context, operation: Operation) -> None:
     if isinstance(operand, Val):
         context.bind(result, operand)
         return
-    addresses, type_ = as_affine(operand), block_type(operation)
+    addresses, type_ = as_affine(operand), operation.result.block
     if addresses is not None and _pointee_bytes(source) == _pointee_bytes(target):
         parts = addresses.components
         same = Affine(type_, addresses.base, parts, wrapped=addresses.wrapped)

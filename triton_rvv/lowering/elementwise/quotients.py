@@ -10,9 +10,8 @@ from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component, Table
 from triton_rvv.lowering.addresses.div_mod import divided
 from triton_rvv.lowering.addresses.div_mod_pow2 import div_mod_pow2
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
-from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.elementwise.index import (

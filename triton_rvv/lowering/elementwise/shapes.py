@@ -10,9 +10,8 @@ from triton_rvv.frontend.types import TensorType, element_type
 from triton_rvv.lowering.addresses.affine import Affine, Wrapped
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component
 from triton_rvv.lowering.addresses.masks import Mask, Term
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Splat
-from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims, Reshaped
@@ -24,7 +23,7 @@ __all__ = ["HANDLERS"]
 
 
 def _make_range(context: Context, operation: Operation) -> None:
-    type_ = block_type(operation)
+    type_ = operation.result.block
     component = Component(integer(1, "i32")) if type_.shape[0] > 1 else NO_COMPONENT
     base = integer(operation.integer("start"), "i32")
     context.bind(operation.result, Affine(type_, base, [component]))
@@ -32,12 +31,12 @@ def _make_range(context: Context, operation: Operation) -> None:
 
 def _splat(context: Context, operation: Operation) -> None:
     context.bind(
-        operation.result, Splat(block_type(operation), context.scalar(operation.operands[0]))
+        operation.result, Splat(operation.result.block, context.scalar(operation.operands[0]))
     )
 
 
 def _expand_dims(context: Context, operation: Operation) -> None:
-    type_, axis = block_type(operation), operation.integer("axis")
+    type_, axis = operation.result.block, operation.integer("axis")
     tensor = context.tensor(operation.operands[0])
     if isinstance(tensor, Splat):
         context.bind(operation.result, Splat(type_, tensor.value))
@@ -71,7 +70,7 @@ def _expand_term(term: Term, type_: TensorType, axis: int) -> Term:
 
 
 def _broadcast(context: Context, operation: Operation) -> None:
-    type_ = block_type(operation)
+    type_ = operation.result.block
     tensor = context.tensor(operation.operands[0])
     if isinstance(tensor, Splat):
         context.bind(operation.result, Splat(type_, tensor.value))
@@ -131,7 +130,7 @@ def _poison(context: Context, operation: Operation) -> None:
 
 
 def _reshape(context: Context, operation: Operation) -> None:
-    type_ = block_type(operation)
+    type_ = operation.result.block
     tensor = context.tensor(operation.operands[0])
     if tensor.shape == type_.shape:
         tensor.uses -= 1  # the result's uses are the operand's

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.register_symbols import CORE, NANOSECONDS
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer

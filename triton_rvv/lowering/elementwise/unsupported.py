@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.context import Context, Handler
 
 __all__ = ["REASONS", "REFUSALS"]
 

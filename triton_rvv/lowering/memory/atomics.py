@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.frontend.types import ScalarType, TensorType, element_type
+from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.addresses.affine import as_addresses
-from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.elementwise.arith import constant
@@ -131,8 +130,7 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
         addresses,
         *(materialise.quick_to_read(context, tensor) for tensor in tensors[1:]),
     ]
-    type_ = operation.result.type
-    assert isinstance(type_, TensorType)
+    type_ = operation.result.block
     result = context.buffer(type_) if operation.result.uses else None
     for index in index_loops.positions(context, type_.shape, unrolled=False):
         point = VectorIndex(index[:-1], index[-1], 1)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, TensorType, element_type
 from triton_rvv.lowering.addresses.affine import Affine, as_addresses
-from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
+from triton_rvv.frontend.types import PointerType, ScalarType
 from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.recipes import Splat
-from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
@@ -61,13 +60,12 @@ def _load(context: Context, operation: Operation) -> None:
         context.bind(result, loaded(context.builder, value, result.type))
         return
     assert isinstance(pointers, Tensor)
-    assert isinstance(result.type, TensorType)
     other_tensor = other if isinstance(other, Tensor) else None
     access = context.access_of(operation)
     addresses = moving(context, as_addresses(pointers), access)
     source = operation.operands[0]
     addresses, condition = with_lists(context, addresses, as_mask(mask))
-    load = Load(result.type, addresses, condition, other_tensor, source)
+    load = Load(result.block, addresses, condition, other_tensor, source)
     if (halved := context.halved_by(operation)) is not None and load.fills_with_zeros:
         load.every_other = every_other_of(context, context.tensor(halved))
     if access is not None:

@@ -15,10 +15,9 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import loaded, memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
-from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast
@@ -74,7 +73,7 @@ def _trans(context: Context, operation: Operation) -> None:
     if permuted is None:
         materialise.prepare(context, [tensor])
         array = materialise.materialise(context, tensor)
-        context.bind(operation.result, _Permuted(block_type(operation), array, order))
+        context.bind(operation.result, _Permuted(operation.result.block, array, order))
         return
     context.pending_loads = [expression.loads.get(load, load) for load in context.pending_loads]
     context.pass_on(source)

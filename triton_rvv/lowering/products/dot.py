@@ -15,10 +15,9 @@ from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise
-from triton_rvv.lowering.blocks.registry import Handler, block_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
@@ -269,7 +268,7 @@ def _multiply_packed(
 
 def _destination(context: Context, operation: Operation, start: Tensor) -> Buffer:
     """Where the result goes: in place of an accumulator that nobody else reads."""
-    type_ = block_type(operation)
+    type_ = operation.result.block
     array = _read_by_nobody_else(context, start, type_)
     return context.buffer(type_) if array is None else array.alias()
 

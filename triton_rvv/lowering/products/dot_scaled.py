@@ -15,9 +15,8 @@ from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.frontend.float_formats import SmallFloat
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Elementwise
-from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
@@ -90,10 +89,9 @@ def _product(builder: Builder, values: Sequence[Val]) -> Val:
 
 def _transposed(context: Context, operation: Operation, scale: Value) -> Value:
     """The scales of B with K before N, as B itself has it."""
-    assert isinstance(scale.type, TensorType)
-    shape = scale.type.shape
+    shape = scale.shape
     order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
-    type_ = TensorType(tuple(shape[axis] for axis in order), scale.type.element)
+    type_ = TensorType(tuple(shape[axis] for axis in order), scale.block.element)
     result = Value(f"{scale.name} transposed", type_, uses=1)
     attributes: dict[str, Attribute] = {"order": list(order)}
     trans = Operation("tt.trans", [scale], [result], attributes, [], [], operation.line)

@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.memory_format import memory_type
-from triton_rvv.lowering.blocks.registry import block_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import line_along
@@ -34,7 +32,7 @@ ONE = integer(1, "i32")
 
 def prepare_demanded(context: Context, product: Operation) -> None:
     """Find out here, before a loop around a product, how much of its result is wanted."""
-    for axis in range(len(block_type(product).shape)):
+    for axis in range(len(product.result.block.shape)):
         demanded_count(context, product.result, axis)
 
 
@@ -46,8 +44,7 @@ def demanded_count(context: Context, value: Value, axis: int) -> Val | None:
     if not known or len(known) < len(counts):
         return None
     count = context.builder.smax(*known)
-    assert isinstance(value.type, TensorType)
-    return None if count.constant == value.type.shape[axis] else count
+    return None if count.constant == value.shape[axis] else count
 
 
 def _true_before(context: Context, value: Value, axis: int) -> Val | None:

@@ -208,8 +208,7 @@ class _Copy:
 
     def _bind(self, original: Value, value: Val) -> None:
         copy = self._define(original)
-        assert isinstance(copy.type, TensorType)
-        self._context.bind(copy, _ComputedVector(copy.type, value))
+        self._context.bind(copy, _ComputedVector(copy.block, value))
 
     def _define(self, original: Value) -> Value:
         assert isinstance(original.type, ScalarType | PointerType)
@@ -221,8 +220,7 @@ class _Copy:
         """The block that stands for a scalar; one from outside the region is in every lane."""
         if original not in self._copies:
             copy = self._define(original)
-            assert isinstance(copy.type, TensorType)
-            self._context.bind(copy, Splat(copy.type, self._context.scalar(original)))
+            self._context.bind(copy, Splat(copy.block, self._context.scalar(original)))
         return self._copies[original]
 
     def _value(self, original: Value) -> Val:

@@ -20,8 +20,7 @@ from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, loop_versioning
 from triton_rvv.lowering.loops.vector_shape import runs_together, spanning_width, vector_width
-from triton_rvv.lowering.ttir.combined import operation_of_each
-from triton_rvv.lowering.ttir.early_counts import widened_truths
+from triton_rvv.lowering.ttir.combined import operation_of_each, widened_truths
 
 __all__ = ["count_along_rows", "counted"]
 

@@ -8,9 +8,8 @@ from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
-from triton_rvv.lowering.blocks.registry import Handler
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
@@ -54,8 +53,7 @@ def _map(context: Context, operation: Operation) -> None:
     for operand in operands:
         operand.uses += len(operation.results) - 1  # each result is made from it on its own
     for number, value in enumerate(operation.results):
-        assert isinstance(value.type, TensorType)
-        context.bind(value, _Mapped(value.type, function, operands, number))
+        context.bind(value, _Mapped(value.block, function, operands, number))
 
 
 def _map_groups(
@@ -77,8 +75,7 @@ def _map_groups(
     sources = [materialise.row_major(context, operand) for operand in operands]
     results = []
     for value in operation.results:
-        assert isinstance(value.type, TensorType)
-        results.append(materialise.row_major_array(context, value.type))
+        results.append(materialise.row_major_array(context, value.block))
     widest = max(array.element.bits for array in (*sources, *results))
     width = min(groups, max(context.run_lanes(max(widest, 8)) // pack, 1))
     for first in index_loops.steps(context, groups, width, unrolled=False):

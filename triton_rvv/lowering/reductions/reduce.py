@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.registry import Handler
+from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of

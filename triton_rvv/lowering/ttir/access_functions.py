@@ -214,8 +214,7 @@ def _is_followed(value: Value) -> bool:
 
 def _varying(block: Value) -> tuple[int, ...]:
     """The dimensions along which elements of a block may differ."""
-    assert isinstance(block.type, TensorType)
-    return tuple(axis for axis, size in enumerate(block.type.shape) if size > 1)
+    return tuple(axis for axis, size in enumerate(block.shape) if size > 1)
 
 
 def _pointee_bytes(value: Value) -> int:

@@ -5,6 +5,9 @@
         total += x                              total += the sum of x over each W-th column
     sum(total, axis=1)                      sum(total, axis=1)
 
+Where truth values are counted, a number is carried, and each turn's are counted a bit each
+(`lowering/reductions/counts.py`).
+
 The smaller block stays in registers where the larger one would be read and written in every turn.
 Both add the same elements, in another order, which the order of a sum is free to be
 (`lowering/commutative.py`).
@@ -12,32 +15,19 @@ Both add the same elements, in another order, which the order of a sum is free t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.frontend.types import ScalarType, TensorType
-from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.carried import NEUTRAL, TAKEN_TWICE, Carried, carried_by
+from triton_rvv.lowering.ttir.combined import operation_of_each, widened_truths
 from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
 from triton_rvv.targets.target import Target
 
-__all__ = ["NEUTRAL", "TAKEN_TWICE", "narrow_accumulators", "size_of_sums"]
-
-# What changes nothing, by operation. To take the largest or smallest twice changes nothing either,
-# so any number may be in there from the start.
-NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.ori": 0, "arith.xori": 0}
-TAKEN_TWICE = frozenset(
-    f"arith.{name}"
-    for name in (
-        *("minsi", "minui", "maxsi", "maxui"),
-        *("minnumf", "maxnumf", "minimumf", "maximumf"),
-    )
-)
-# Shorter floats lose too much in the longer sums.
-_MIN_FLOAT_BITS = 32
+__all__ = ["narrow_accumulators", "size_of_sums"]
 
 
 def narrow_accumulators(kernel: Kernel) -> int:
@@ -56,61 +46,50 @@ def _narrow_block(block: Block, rewriter: Rewriter, target: Target) -> int:
     }
     fired = 0
     for loop in [operation for operation in block.operations if operation.name == "scf.for"]:
-        sums = [
-            found
-            for number in range(len(loop.results))
-            if (found := _sum(loop, number, reductions, rewriter.makers)) is not None
-        ]
-        for each in sums:
-            shared = _chains_shared_by(loop, len(sums))
+        found = [_sum(each, reductions, rewriter.makers) for each in carried_by(loop)]
+        sums = [each for each in found if each is not None]
+        counts = [each for each in sums if each.counts_truths(rewriter.makers)]
+        for each in counts:
+            _count_in_turns(block, each, rewriter)
+        others = [each for each in sums if each not in counts]
+        for each in others:
+            shared = _chains_shared_by(loop, len(others))
             size = size_of_sums(each.reduction, target, shared)
             if size and _is_worth_it(loop, each, size, shared):
-                _narrow(block, loop, each, size, rewriter)
+                _narrow(block, each, size, rewriter)
                 fired += 1
+        fired += len(counts)
     return fired
 
 
 @dataclass(frozen=True)
 class _Sum:
-    """A carried block that a loop adds to: which it is, how it starts, grows, and is reduced."""
+    """A carried block that a loop adds to: how it starts, grows, and is reduced."""
 
-    number: int
+    carried: Carried
     start: Operation
     update: Operation
     reduction: Operation
 
+    def counts_truths(self, makers: Mapping[Value, Operation]) -> bool:
+        """Whether all that is added to a line of numbers is truth values."""
+        added = makers.get(self.carried.added(self.update))
+        type_, is_sum = self.carried.result.type, self.update.name == "arith.addi"
+        is_line = isinstance(type_, TensorType) and len(type_.shape) == 1
+        return is_line and is_sum and widened_truths(added) is not None
+
 
 def _sum(
-    loop: Operation,
-    number: int,
-    reductions: Mapping[Value, Operation],
-    makers: Mapping[Value, Operation],
+    carried: Carried, reductions: Mapping[Value, Operation], makers: Mapping[Value, Operation]
 ) -> _Sum | None:
-    """What a loop carries by this number, if only a reduction asks for it."""
-    result = loop.results[number]
-    reduction, start = reductions.get(result), makers.get(loop.operands[3 + number])
-    if reduction is None or start is None or result.uses != 1:
+    """A carried block, if the loop only adds to it and only a reduction asks for it."""
+    reduction, start = reductions.get(carried.result), makers.get(carried.start)
+    if reduction is None or start is None or carried.result.uses != 1:
         return None
-    update = _update(loop, number, reduction)
-    if update is None or not _starts_neutral(start, update.name):
+    update = carried.update(makers)
+    if update is None or (update.name,) != operation_of_each(reduction):
         return None
-    return _Sum(number, start, update, reduction)
-
-
-def _update(loop: Operation, number: int, reduction: Operation) -> Operation | None:
-    """What adds to a carried block once a turn, if only that asks for it."""
-    body = loop.regions[0].block
-    argument, yielded = body.arguments[1 + number], body.operations[-1].operands[number]
-    element = yielded.type.element if isinstance(yielded.type, TensorType) else None
-    if not isinstance(element, ScalarType) or argument.uses != 1 or yielded.uses != 1:
-        return None
-    if element.is_float and element.bits < _MIN_FLOAT_BITS:
-        return None
-    for operation in body.operations:
-        if yielded in operation.results:
-            combines = (operation.name,) == operation_of_each(reduction)
-            return operation if combines and argument in operation.operands else None
-    return None
+    return _Sum(carried, start, update, reduction) if _starts_neutral(start, update.name) else None
 
 
 def _chains_shared_by(loop: Operation, sums: int) -> int:
@@ -130,8 +109,7 @@ def _is_worth_it(loop: Operation, narrowed: _Sum, size: int, sums: int) -> bool:
     Where sums of several blocks are only halved, that leaves registers to what several loads bring.
     Where a loop stores, too, both halves are held for that.
     """
-    type_, axis = narrowed.reduction.operands[0].type, narrowed.reduction.integer("axis")
-    assert isinstance(type_, TensorType)
+    type_, axis = narrowed.reduction.operands[0].block, narrowed.reduction.integer("axis")
     if sums == 1 or type_.shape[axis] > 2 * size:
         return True
     return "tt.store" not in [each.name for each in loop.regions[0].block.operations]
@@ -142,8 +120,7 @@ def size_of_sums(reduction: Operation, target: Target, sums: int) -> int:
 
     `sums` blocks that are added to in the same loop share its chains.
     """
-    type_, axis = reduction.operands[0].type, reduction.integer("axis")
-    assert isinstance(type_, TensorType)
+    type_, axis = reduction.operands[0].block, reduction.integer("axis")
     lanes = target.run_registers * target.lanes(max(type_.element.bits, 8))
     runs = -(-target.machine.sum_chains // sums)
     left = runs * lanes if axis == len(type_.shape) - 1 else 1
@@ -156,47 +133,51 @@ def _starts_neutral(start: Operation, name: str) -> bool:
     return number is not None and (name in TAKEN_TWICE or NEUTRAL.get(name) == number)
 
 
-def _narrow(block: Block, loop: Operation, narrowed: _Sum, size: int, rewriter: Rewriter) -> None:
-    number, reduction, update = narrowed.number, narrowed.reduction, narrowed.update
-    start, body, axis = narrowed.start, loop.regions[0].block, reduction.integer("axis")
-    argument, result = body.arguments[1 + number], loop.results[number]
-    (added,) = (value for value in update.operands if value is not argument)
-    smaller = _resized(result.type, axis, size)
-    for value in (argument, update.result, result):
-        value.type = smaller
-    parts = _partly_reduced(added, reduction, size, update.line, rewriter)
-    where = body.operations.index(update)
-    body.operations[where:where] = parts
-    outcome = parts[-1].result
+def _count_in_turns(block: Block, count: _Sum, rewriter: Rewriter) -> None:
+    """Have the loop carry the number, and reduce in each turn what it adds."""
+    carried, reduction, update = count.carried, count.reduction, count.update
+    total, added = reduction.result, carried.added(count.update)
+    block.operations.remove(reduction)
+    carried.loop.results[carried.number] = total
+    reduction.results = [rewriter.value(total)]
+    rewriter.set_operands(reduction, [added])
+    carried.loop.regions[0].block.put_before(update, [reduction])
+    rewriter.set_operands(update, [carried.argument, reduction.result])
+    carried.set_type(total.type, update)
+    begin = Written(rewriter, carried.start, carried.loop.line)
+    carried.start_with(begin.number(total.type, 0), rewriter)
+    block.put_before(carried.loop, begin.operations)
+
+
+def _narrow(block: Block, narrowed: _Sum, size: int, rewriter: Rewriter) -> None:
+    carried, reduction, update = narrowed.carried, narrowed.reduction, narrowed.update
+    smaller = _resized(carried.result.block, reduction.integer("axis"), size)
+    added, turn = carried.added(update), carried.loop.regions[0].block
+    parts = _partly_reduced(added, reduction, size, rewriter, update.line)
+    turn.put_before(update, parts.operations)
+    outcome = parts.operations[-1].result
     rewriter.set_operands(update, [outcome if each is added else each for each in update.operands])
-    constant = start.attributes["value"]
-    assert isinstance(constant, DenseAttribute)
-    begin = rewriter.value(loop.operands[3 + number], smaller)
-    attributes: dict[str, Attribute] = {"value": DenseAttribute(smaller, constant.elements)}
-    operands = [*loop.operands]
-    operands[3 + number] = begin
-    rewriter.set_operands(loop, operands)
-    first = block.operations.index(loop)
-    made = rewriter.operation(start.name, [], [begin], attributes, start.line)
-    block.operations.insert(first, made)
+    carried.set_type(smaller, update)
+    carried.result.type = smaller
+    number = one_number(narrowed.start)
+    assert number is not None
+    begin = Written(rewriter, carried.start, narrowed.start.line)
+    carried.start_with(begin.number(smaller, number), rewriter)
+    block.put_before(carried.loop, begin.operations)
 
 
 def _partly_reduced(
-    added: Value, reduction: Operation, size: int, line: str, rewriter: Rewriter
-) -> Sequence[Operation]:
+    added: Value, reduction: Operation, size: int, rewriter: Rewriter, line: str
+) -> Written:
     """Operations that leave `size` positions of the reduced dimension; the last gives them."""
-    type_, axis = added.type, reduction.integer("axis")
-    assert isinstance(type_, TensorType)
+    type_, axis = added.block, reduction.integer("axis")
     split = (*type_.shape[:axis], type_.shape[axis] // size, size, *type_.shape[axis + 1 :])
-    shaped = rewriter.value(added, TensorType(split, type_.element))
-    outcome = rewriter.value(added, _resized(type_, axis, size))
-    region = rewriter.copy(reduction.regions[0])
-    return (
-        rewriter.operation("tt.reshape", [added], [shaped], {}, line),
-        rewriter.operation("tt.reduce", [shaped], [outcome], {"axis": axis}, line, [region]),
-    )
+    parts = Written(rewriter, added, line)
+    shaped = parts.write("tt.reshape", TensorType(split, type_.element), added)
+    parts.write("tt.reduce", _resized(type_, axis, size), shaped, axis=axis)
+    parts.operations[-1].regions = [rewriter.copy(reduction.regions[0])]
+    return parts
 
 
-def _resized(type_: object, axis: int, size: int) -> TensorType:
-    assert isinstance(type_, TensorType)
+def _resized(type_: TensorType, axis: int, size: int) -> TensorType:
     return TensorType((*type_.shape[:axis], size, *type_.shape[axis + 1 :]), type_.element)

@@ -8,14 +8,13 @@ All that `1 / penalty` can be are two numbers: a division for each element becom
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType, element_type
 from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
 
 __all__ = ["choose_results"]
 
@@ -70,34 +69,26 @@ def _is_number(value: Value, rewriter: Rewriter) -> bool:
 
 def _choose(block: Block, operation: Operation, choice: Operation, rewriter: Rewriter) -> None:
     """Have the operation itself choose from its results for both numbers."""
-    made, results = list[Operation](), list[Value]()
+    made, results = Written(rewriter, operation.result, operation.line), list[Value]()
     for chosen in choice.operands[1:]:
         operands = [chosen if each is choice.result else each for each in operation.operands]
-        made += _of_numbers(operation, operands, rewriter)
-        results.append(made[-1].result)
+        results.append(_of_numbers(operation, operands, made))
     rewriter.set_operands(operation, [choice.operands[0], *results])
     operation.name, operation.attributes = "arith.select", {}
-    at = block.operations.index(operation)
-    block.operations[at:at] = made
+    block.put_before(operation, made.operations)
 
 
-def _of_numbers(
-    operation: Operation, operands: Sequence[Value], rewriter: Rewriter
-) -> Iterator[Operation]:
-    """What computes an operation for one number each; the last one fills a block with it."""
-    type_, line = operation.result.type, operation.line
-    assert isinstance(type_, TensorType)
+def _of_numbers(operation: Operation, operands: Sequence[Value], made: Written) -> Value:
+    """A block filled with what an operation computes for one number each."""
     scalars = list[Value]()
     for operand in operands:
-        maker = rewriter.makers[operand]
+        maker = made.rewriter.makers[operand]
         if maker.name == "tt.splat":
             scalars.append(maker.operands[0])
-            continue
-        number, element = one_number(maker), element_type(operand.type)
-        assert number is not None
-        scalars.append(rewriter.value(operand, element))
-        attributes: dict[str, Attribute] = {"value": number}
-        yield rewriter.operation("arith.constant", [], scalars[-1:], attributes, line)
-    result = rewriter.value(operation.result, type_.element)
-    yield rewriter.operation(operation.name, scalars, [result], dict(operation.attributes), line)
-    yield rewriter.operation("tt.splat", [result], [rewriter.value(operation.result)], {}, line)
+        else:
+            number = one_number(maker)
+            assert number is not None
+            scalars.append(made.number(element_type(operand.type), number))
+    type_ = operation.result.block
+    result = made.write(operation.name, type_.element, *scalars, **operation.attributes)
+    return made.write("tt.splat", type_, result)

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.rewriter import Rewriter
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written
 
 __all__ = ["LATER_ROW", "find_chosen_rows"]
 
@@ -117,26 +116,17 @@ def _later(
     """
     block, end = loop.regions[0].block, loop.operands[1]
     counter = block.arguments[0]
-    written = list[Operation]()
-
-    def write(name: str, *operands: Value, **attributes: Attribute) -> Value:
-        type_ = _TRUTH if name == "arith.cmpi" else counter.type
-        result = rewriter.value(counter, type_)
-        written.append(rewriter.operation(name, operands, [result], attributes, load.line))
-        return result
-
+    type_, written = counter.type, Written(rewriter, counter, load.line)
     # What is left of the turns is positive, and fits without a sign; the sum wraps nowhere then.
-    ahead = write("arith.constant", value=turns)
-    left = write("arith.subi", end, counter)
-    is_inside = write("arith.cmpi", left, ahead, predicate=_ABOVE)
-    later = write("arith.select", is_inside, write("arith.addi", counter, ahead), counter)
+    ahead = written.number(type_, turns)
+    left = written.write("arith.subi", type_, end, counter)
+    is_inside = written.write("arith.cmpi", _TRUTH, left, ahead, predicate=_ABOVE)
+    further = written.write("arith.addi", type_, counter, ahead)
+    later = written.write("arith.select", type_, is_inside, further, counter)
     copies = {counter: later}
     for each in made:
         operands = [copies.get(operand, operand) for operand in each.operands]
-        copies[each.result] = rewriter.value(each.result)
-        results = [copies[each.result]]
-        attributes = dict(each.attributes)
-        written.append(rewriter.operation(each.name, operands, results, attributes, each.line))
-    place = block.operations.index(load)
-    block.operations[place:place] = written
+        made_of_it = written.write(each.name, each.result.type, *operands, **each.attributes)
+        copies[each.result] = made_of_it
+    block.put_before(load, written.operations)
     return copies[load.operands[0]]

@@ -40,7 +40,6 @@ def mark_column_limits(kernel: Kernel) -> int:
 def _keeps_columns(operation: Operation) -> bool:
     """Whether the last dimension of the result is that of the operands."""
     if operation.name == "tt.expand_dims":
-        type_ = operation.result.type
-        assert isinstance(type_, TensorType)
+        type_ = operation.result.block
         return operation.integer("axis") < len(type_.shape) - 1
     return operation.name in _KEEP_LINES

@@ -1,11 +1,11 @@
-"""Reads the region of a reduction: which operation combines each of its results."""
+"""What reductions combine, and by which operation for each of their results."""
 
 from __future__ import annotations
 
-from triton_rvv.frontend.ttir import Operation
-from triton_rvv.frontend.types import ScalarType
+from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.types import ScalarType, TensorType
 
-__all__ = ["operation_of_each"]
+__all__ = ["operation_of_each", "widened_truths"]
 
 
 def operation_of_each(reduction: Operation) -> tuple[str, ...]:
@@ -31,3 +31,12 @@ def operation_of_each(reduction: Operation) -> tuple[str, ...]:
             return ()
         names.append(maker.name)
     return tuple(names) if len(operations) == count else ()
+
+
+def widened_truths(operation: Operation | None) -> Value | None:
+    """The truth values of which an operation makes integers, 0 and 1."""
+    if operation is None or operation.name != "arith.extui":
+        return None
+    (value,) = operation.operands
+    is_block = isinstance(value.type, TensorType) and value.type.element.bits == 1
+    return value if is_block else None

@@ -47,8 +47,7 @@ class DemandedElements:
         return self._of(value)[axis] or frozenset()
 
     def _of(self, value: Value) -> list[_Masks]:
-        rank = len(value.type.shape) if isinstance(value.type, TensorType) else 0
-        return self._masks.setdefault(value, [_NOBODY] * rank)
+        return self._masks.setdefault(value, [_NOBODY] * len(value.shape))
 
     def _want(self, value: Value, more: Sequence[_Masks]) -> None:
         wanted = self._of(value)
@@ -113,8 +112,7 @@ class DemandedElements:
 
     def _broadcast(self, operation: Operation) -> None:
         (operand,), wanted = operation.operands, self._of(operation.result)
-        assert isinstance(operand.type, TensorType)
-        sizes = operand.type.shape
+        sizes = operand.shape
         pairs = zip(sizes, wanted, strict=True)
         self._want(operand, [None if size == 1 else masks for size, masks in pairs])
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import TensorType
 
 __all__ = ["Dimension", "dimensions_of"]
 
@@ -44,7 +43,7 @@ class Dimension:
     def size(self) -> int:
         """The elements along it."""
         block, axis = self.places[0]
-        return _shape(block)[axis]
+        return block.shape[axis]
 
     @property
     def blocks(self) -> frozenset[Value]:
@@ -74,7 +73,7 @@ class _Union:
     def _read(self, operation: Operation) -> None:
         values = [*operation.operands, *operation.results]
         for value in values:
-            for axis in range(len(_shape(value))):
+            for axis in range(len(value.shape)):
                 self._dimension((value, axis))
         rule = _RULES.get(operation.name)
         if rule is not None:
@@ -97,27 +96,27 @@ class _Union:
             self.found.update(dict.fromkeys(gone.places, kept))
 
     def _join_all(self, values: Sequence[Value]) -> None:
-        blocks = [value for value in values if _shape(value)]
+        blocks = [value for value in values if value.shape]
         for one, other in itertools.pairwise(blocks):
-            for axis in range(len(_shape(one))):
+            for axis in range(len(one.shape)):
                 self._join((one, axis), (other, axis))
 
     def _keep_whole(self, values: Sequence[Value], but: int = 0) -> None:
         """Note of dimensions, but the first ones, that something needs all of them at once."""
         for value in values:
-            for axis in range(but, len(_shape(value))):
+            for axis in range(but, len(value.shape)):
                 self._dimension((value, axis)).is_whole = True
 
     # -- rules ---------------------------------------------------------------------------------
 
     def _expand(self, operation: Operation) -> None:
         new, (operand,) = operation.integer("axis"), operation.operands
-        for axis in range(len(_shape(operand))):
+        for axis in range(len(operand.shape)):
             self._join((operand, axis), (operation.result, axis + (axis >= new)))
 
     def _broadcast(self, operation: Operation) -> None:
         operand, result = operation.operands[0], operation.result
-        for axis, sizes in enumerate(zip(_shape(operand), _shape(result), strict=True)):
+        for axis, sizes in enumerate(zip(operand.shape, result.shape, strict=True)):
             if sizes[0] == sizes[1]:
                 self._join((operand, axis), (result, axis))
 
@@ -127,7 +126,7 @@ class _Union:
 
     def _reshape(self, operation: Operation) -> None:
         operand, result = operation.operands[0], operation.result
-        sizes = zip(_shape(operand), _shape(result), strict=False)
+        sizes = zip(operand.shape, result.shape, strict=False)
         same = len([*itertools.takewhile(lambda pair: pair[0] == pair[1], sizes)])
         for axis in range(same):
             self._join((operand, axis), (result, axis))
@@ -138,7 +137,7 @@ class _Union:
         along = operation.integer("axis")
         for operand in operation.operands:
             self._dimension((operand, along)).is_whole = True
-            for axis in range(len(_shape(operand)) - 1):
+            for axis in range(len(operand.shape) - 1):
                 for result in operation.results:
                     self._join((operand, axis + (axis >= along)), (result, axis))
 
@@ -172,7 +171,3 @@ _RULES: Mapping[str, Callable[[_Union, Operation], None]] = {
 
 def _ends_a_region(operation: Operation) -> bool:
     return operation.name in ("scf.yield", "tt.reduce.return")
-
-
-def _shape(value: Value) -> tuple[int, ...]:
-    return value.type.shape if isinstance(value.type, TensorType) else ()

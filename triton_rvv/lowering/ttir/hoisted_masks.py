@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
@@ -43,8 +42,7 @@ def hoist_masks(kernel: Kernel) -> int:
 
 
 def _masks_of(product: Operation, demanded: DemandedElements) -> Iterator[Value]:
-    assert isinstance(product.result.type, TensorType)
-    for axis in range(len(product.result.type.shape)):
+    for axis in range(len(product.result.shape)):
         for mask, _ in sorted(
             demanded.masks(product.result, axis), key=lambda each: (each[0].name, each[1])
         ):

@@ -7,10 +7,10 @@ pass of a layer normalisation.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
-from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.kernel import Kernel
@@ -85,21 +85,20 @@ def _read_the_same(
         first, second: the reductions.
         loads: what `_loads` gives for a reduction.
     """
-    ours, theirs = first.operands[0].type, second.operands[0].type
-    assert isinstance(ours, TensorType)
-    assert isinstance(theirs, TensorType)
-    if ours.shape != theirs.shape or first.integer("axis") != second.integer("axis"):
+    if first.operands[0].shape != second.operands[0].shape or first.integer(
+        "axis"
+    ) != second.integer("axis"):
         return False
     return bool(loads(first) & loads(second))
 
 
 def _loads(reduction: Operation, makers: Mapping[Value, Operation]) -> set[Value]:
     """The blocks, as large as what is reduced, that are loaded on the way to a reduction."""
-    size = _elements(reduction.operands[0])
+    size = math.prod(reduction.operands[0].shape)
     found, waiting, seen = set(), list(reduction.operands), set()
     while waiting:
         value = waiting.pop()
-        if value not in seen and _elements(value) == size:
+        if value not in seen and math.prod(value.shape) == size:
             seen.add(value)
             maker = makers.get(value)
             if maker is not None and maker.name == "tt.load":
@@ -107,10 +106,6 @@ def _loads(reduction: Operation, makers: Mapping[Value, Operation]) -> set[Value
             elif maker is not None and maker.name != "tt.reduce":
                 waiting.extend(maker.operands)
     return found
-
-
-def _elements(value: Value) -> int:
-    return value.type.elements if isinstance(value.type, TensorType) else 1
 
 
 def _used(user: Operation) -> set[Value]:

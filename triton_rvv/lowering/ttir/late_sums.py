@@ -15,22 +15,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.frontend.types import ScalarType, TensorType, element_type
-from triton_rvv.lowering.ttir.accumulators import NEUTRAL, TAKEN_TWICE, size_of_sums
+from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.accumulators import size_of_sums
+from triton_rvv.lowering.ttir.carried import NEUTRAL, TAKEN_TWICE, Carried, carried_by
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.repeated import repeated
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
 from triton_rvv.targets.target import Target
 
 __all__ = ["LateSum", "add_late", "bits_for_sums", "late_sums_of"]
 
 _PRODUCTS = {"arith.addf": "arith.mulf", "arith.addi": "arith.muli"}
-# Shorter floats lose too much in the longer sums.
-_MIN_FLOAT_BITS = 32
 
 
 @dataclass(frozen=True)
@@ -38,23 +36,22 @@ class LateSum:
     """A carried number, or line of them, to which a loop adds the sums of a block's rows.
 
     Args:
-        number: which of the carried values.
+        carried: what the loop carries.
         update: what adds to it.
         scales: the products between the sums and that, and which operand is the factor.
         reduction: the sums.
         neutral: a number that may be added to any of them.
     """
 
-    number: int
+    carried: Carried
     update: Operation
     scales: tuple[tuple[Operation, Value], ...]
     reduction: Operation
     neutral: int | float
 
-    def carried(self, target: Target) -> TensorType:
+    def type_carried(self, target: Target) -> TensorType:
         """What the loop carries then, once it is as small as sums are made."""
-        type_, axis = self.reduction.operands[0].type, self.reduction.integer("axis")
-        assert isinstance(type_, TensorType)
+        type_, axis = self.reduction.operands[0].block, self.reduction.integer("axis")
         size = size_of_sums(self.reduction, target, 1) or type_.shape[axis]
         return TensorType((*type_.shape[:axis], size, *type_.shape[axis + 1 :]), type_.element)
 
@@ -62,21 +59,20 @@ class LateSum:
 def add_late(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many sums came to stand behind their loops."""
     rewriter, fired = Rewriter(kernel.module), 0
-    for block in blocks_inside(kernel.module):
-        for loop in [each for each in block.operations if each.name == "scf.for"]:
-            sums = [*late_sums_of(loop, rewriter.makers)]
-            if sums and _fit_registers(loop, sums, kernel.target):
-                for each in sums:
-                    _add_late(block, loop, each, rewriter)
-                fired += len(sums)
+    for block, loop in placed(kernel.module, "scf.for"):
+        sums = [*late_sums_of(loop, rewriter.makers)]
+        if sums and _fit_registers(loop, sums, kernel.target):
+            for each in sums:
+                _add_late(block, loop, each, rewriter)
+            fired += len(sums)
     return fired
 
 
 def _fit_registers(loop: Operation, sums: Sequence[LateSum], target: Target) -> bool:
     """Whether what a loop carries then leaves enough of the registers."""
-    numbers = {each.number for each in sums}
+    numbers = {each.carried.number for each in sums}
     kept = [result.type for n, result in enumerate(loop.results) if n not in numbers]
-    types = [*kept, *(each.carried(target) for each in sums)]
+    types = [*kept, *(each.type_carried(target) for each in sums)]
     blocks = [type_ for type_ in types if isinstance(type_, TensorType)]
     bits = sum(block.elements * block.element.bits for block in blocks)
     return bits <= bits_for_sums(loop, target, are_late=True)
@@ -105,19 +101,17 @@ def late_sums_of(loop: Operation, makers: Mapping[Value, Operation]) -> Iterator
         makers: the operation that gives each result.
     """
     body = loop.regions[0].block
-    carried = zip(body.arguments[1:], body.operations[-1].operands, loop.operands[3:], strict=True)
-    for number, (argument, yielded, start) in enumerate(carried):
-        update = makers.get(yielded)
-        if update is None or update not in body.operations or not _is_wide(argument):
+    for carried in carried_by(loop):
+        update = carried.update(makers)
+        if update is None:
             continue
-        is_only_use = argument in update.operands and argument.uses == 1 and yielded.uses == 1
-        neutral = _neutral(update.name, makers.get(start))
-        if is_only_use and neutral is not None:
-            (value,) = (each for each in update.operands if each is not argument)
-            scales = _sums_under(value, update.name, makers, body)
-            if scales is not None:
-                *products, (reduction, _) = scales
-                yield LateSum(number, update, tuple(reversed(products)), reduction, neutral)
+        neutral = _neutral(update.name, makers.get(carried.start))
+        if neutral is None:
+            continue
+        scales = _sums_under(carried.added(update), update.name, makers, body)
+        if scales is not None:
+            *products, (reduction, _) = scales
+            yield LateSum(carried, update, tuple(reversed(products)), reduction, neutral)
 
 
 def _sums_under(
@@ -144,50 +138,36 @@ def _neutral(name: str, start: Operation | None) -> int | float | None:
     return one_number(start) if name in TAKEN_TWICE else None
 
 
-def _is_wide(value: Value) -> bool:
-    element = element_type(value.type)
-    return isinstance(element, ScalarType) and not (
-        element.is_float and element.bits < _MIN_FLOAT_BITS
-    )
-
-
 def _add_late(block: Block, loop: Operation, late: LateSum, rewriter: Rewriter) -> None:
-    body, number = loop.regions[0].block, late.number
-    reduction, update = late.reduction, late.update
+    body, carried = loop.regions[0].block, late.carried
+    reduction, update, start, total = late.reduction, late.update, carried.start, carried.result
     added = _scaled(body, late, rewriter)
-    start, total = loop.operands[3 + number], loop.results[number]
-    argument = body.arguments[1 + number]
-    rewriter.set_operands(update, [argument, added])
+    rewriter.set_operands(update, [carried.argument, added])
     for product, _ in reversed(late.scales):
         rewriter.erase(body, product)
     body.operations.remove(reduction)
-    begin, carried = rewriter.value(start, added.type), rewriter.value(total, added.type)
-    argument.type = update.result.type = added.type
-    loop.results[number] = carried
-    rewriter.set_operands(reduction, [carried])
-    operands = [*loop.operands]
-    operands[3 + number] = begin
-    rewriter.set_operands(loop, operands)
-    assert isinstance(added.type, TensorType)
-    is_float = isinstance(added.type.element, ScalarType) and added.type.element.is_float
-    filled = DenseAttribute(added.type, (float(late.neutral) if is_float else late.neutral,))
-    made = rewriter.operation("arith.constant", [], [begin], {"value": filled}, update.line)
+    carried.set_type(added.block, update)
+    loop.results[carried.number] = rewriter.value(total, added.block)
+    rewriter.set_operands(reduction, [carried.result])
+    begin = Written(rewriter, start, update.line)
+    is_float = added.block.element.is_float
+    number = float(late.neutral) if is_float else late.neutral
+    carried.start_with(begin.number(added.block, number), rewriter)
+    block.put_before(loop, begin.operations)
     both, attributes = [start, reduction.result], dict(update.attributes)
     ends = rewriter.operation(update.name, both, [total], attributes, update.line)
-    place = block.operations.index(loop)
-    block.operations[place : place + 1] = [made, loop, reduction, ends]
+    place = block.operations.index(loop) + 1
+    block.operations[place:place] = [reduction, ends]
 
 
 def _scaled(body: Block, late: LateSum, rewriter: Rewriter) -> Value:
     """The block whose rows were added up, times all that their sums were."""
     (value,) = late.reduction.operands
     for product, factor in late.scales:
-        assert isinstance(value.type, TensorType)
-        factors = [*repeated(factor, value.type, late.reduction, rewriter)]
+        factors = [*repeated(factor, value.block, late.reduction, rewriter)]
         result = rewriter.value(value)
         operands, attributes = [value, factors[-1].result], dict(product.attributes)
         made = rewriter.operation(product.name, operands, [result], attributes, product.line)
-        where = body.operations.index(product)
-        body.operations[where:where] = [*factors, made]
+        body.put_before(product, [*factors, made])
         value = result
     return value

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
@@ -22,7 +21,7 @@ from triton_rvv.lowering.ttir.block_ranges import Range, ranges_of_blocks
 from triton_rvv.lowering.ttir.commutative import first_in_order
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.repeated import repeated
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
 
 __all__ = ["locate_extremes"]
 
@@ -58,12 +57,11 @@ def locate_extremes(kernel: Kernel) -> int:
         if not any(len(each.operands) == 2 for each in reductions):
             continue
         rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
-        for block in blocks_inside(function):
-            for operation in [each for each in block.operations if each.name == "tt.reduce"]:
-                search = _search(operation, ranges, rewriter.makers)
-                if search is not None:
-                    _rewrite(block, operation, search, rewriter)
-                    fired += 1
+        for block, operation in placed(function, "tt.reduce"):
+            search = _search(operation, ranges, rewriter.makers)
+            if search is not None:
+                _rewrite(block, operation, search, rewriter)
+                fired += 1
     return fired
 
 
@@ -99,37 +97,28 @@ def _are_positions(value: Value, makers: Mapping[Value, Operation]) -> bool:
 def _rewrite(block: Block, reduction: Operation, search: _Search, rewriter: Rewriter) -> None:
     elements, places = reduction.operands
     value, place = reduction.results
-    assert isinstance(elements.type, TensorType)
-    assert isinstance(places.type, TensorType)
-    made: list[Operation] = [_reduction(reduction, elements, value, search.value, rewriter)]
-
-    def make(name: str, type_: TensorType, *operands: Value, **attributes: Attribute) -> Value:
-        result = rewriter.value(place, type_)
-        made.append(rewriter.operation(name, operands, [result], attributes, reduction.line))
-        return result
-
-    made += repeated(value, elements.type, reduction, rewriter)
-    truths = TensorType(elements.type.shape, ScalarType("i1"))
-    is_float = elements.type.element.is_float
+    first = _reduction(reduction, elements, value, search.value, rewriter)
+    extremes = [*repeated(value, elements.block, reduction, rewriter)]
+    made = Written(rewriter, place, reduction.line, [first, *extremes])
+    truths = TensorType(elements.shape, ScalarType("i1"))
+    is_float = elements.block.element.is_float
     name, names = ("arith.cmpf", CMPF_PREDICATES) if is_float else ("arith.cmpi", CMPI_PREDICATES)
     equal = names.index("oeq" if is_float else "eq")
-    found = make(name, truths, elements, made[-1].result, predicate=equal)
-    filled = DenseAttribute(places.type, (search.otherwise,))
-    otherwise = make("arith.constant", places.type, value=filled)
-    chosen = make("arith.select", places.type, found, places, otherwise)
-    made.append(_reduction(reduction, chosen, place, search.place, rewriter))
-    at = block.operations.index(reduction)
+    found = made.write(name, truths, elements, extremes[-1].result, predicate=equal)
+    otherwise = made.number(places.block, search.otherwise)
+    chosen = made.write("arith.select", places.block, found, places, otherwise)
+    last = _reduction(reduction, chosen, place, search.place, rewriter)
+    block.put_before(reduction, [*made.operations, last])
     rewriter.set_operands(reduction, [])
-    block.operations[at : at + 1] = made
+    block.operations.remove(reduction)
 
 
 def _reduction(
     like: Operation, operand: Value, result: Value, name: str, rewriter: Rewriter
 ) -> Operation:
     """A reduction along the same dimension by one operation."""
-    assert isinstance(operand.type, TensorType)
-    sides = [rewriter.value(operand, operand.type.element) for _ in range(2)]
-    total = rewriter.value(operand, operand.type.element)
+    sides = [rewriter.value(operand, operand.block.element) for _ in range(2)]
+    total = rewriter.value(operand, operand.block.element)
     region = _region(sides, rewriter.operation(name, sides, [total], {}, like.line), rewriter)
     attributes = dict(like.attributes)
     return rewriter.operation(like.name, [operand], [result], attributes, like.line, [region])

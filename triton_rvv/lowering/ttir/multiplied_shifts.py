@@ -9,12 +9,11 @@ depends on the product, LLVM makes a shift of it again.
 
 from __future__ import annotations
 
-from triton_rvv.frontend.attributes import Attribute, DenseAttribute
-from triton_rvv.frontend.ttir import Block, Operation
-from triton_rvv.frontend.types import ScalarType, TensorType, element_type
+from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
 
 __all__ = ["multiply_shifts"]
 
@@ -27,12 +26,14 @@ def multiply_shifts(kernel: Kernel) -> int:
     if not any(each.name == "arith.shli" for each in kernel.module.walk()):
         return 0
     rewriter, fired = Rewriter(kernel.module), 0
-    for block in blocks_inside(kernel.module):
-        for shift in [each for each in block.operations if each.name == "arith.shli"]:
-            factor = _factor(shift, rewriter)
-            if factor is not None:
-                _multiply(block, shift, factor, rewriter)
-                fired += 1
+    for block, shift in placed(kernel.module, "arith.shli"):
+        if (factor := _factor(shift, rewriter)) is not None:
+            made = Written(rewriter, shift.operands[1], shift.line)
+            number = made.number(shift.result.type, factor)
+            block.put_before(shift, made.operations)
+            rewriter.set_operands(shift, [shift.operands[0], number])
+            shift.name, shift.attributes = "arith.muli", {}
+            fired += 1
     return fired
 
 
@@ -43,16 +44,3 @@ def _factor(shift: Operation, rewriter: Rewriter) -> int | None:
     if not isinstance(element, ScalarType) or element not in _OFFSETS or places is None:
         return None
     return 1 << places if 0 <= places < element.bits - 1 else None
-
-
-def _multiply(block: Block, shift: Operation, factor: int, rewriter: Rewriter) -> None:
-    """Make a product of a shift."""
-    type_, places = shift.result.type, shift.operands[1]
-    value: Attribute = factor
-    if isinstance(type_, TensorType):
-        value = DenseAttribute(type_, (factor,))
-    number = rewriter.value(places)
-    made = rewriter.operation("arith.constant", [], [number], {"value": value}, shift.line)
-    block.operations.insert(block.operations.index(shift), made)
-    rewriter.set_operands(shift, [shift.operands[0], number])
-    shift.name, shift.attributes = "arith.muli", {}

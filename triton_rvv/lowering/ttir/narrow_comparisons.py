@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import ScalarType, Type
+from triton_rvv.frontend.types import ScalarType
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, integer_bits, ranges_of_blocks
 from triton_rvv.lowering.ttir.demanded_bits import WIDENED
 from triton_rvv.lowering.ttir.index_values import index_values
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
 
 __all__ = ["narrow_comparisons"]
 
@@ -42,8 +41,7 @@ def narrow_comparisons(kernel: Kernel) -> int:
         for block in blocks_inside(function) if found else ():
             for each in [*block.operations]:
                 if each in found and (place := _place(each, ranges, rewriter.makers)):
-                    at = block.operations.index(each)
-                    block.operations[at:at] = _limited(each, *place, rewriter)
+                    block.put_before(each, _limited(each, *place, rewriter))
                     fired += 1
     return fired
 
@@ -89,17 +87,12 @@ def _limited(
     comparison: Operation, place: int, number: Value, found: Range, rewriter: Rewriter
 ) -> Sequence[Operation]:
     """What comes before a comparison, whose place is taken by the last that is made."""
-    predicate, line, type_ = _predicate(comparison), comparison.line, number.type
+    predicate, type_ = _predicate(comparison), number.type
     truths = comparison.result.type
     kind = "ui" if predicate.startswith("u") else "si"
-    made: list[Operation] = []
-
-    def make(name: str, of: Type, *operands: Value, **attributes: Attribute) -> Value:
-        result = rewriter.value(comparison.result, of)
-        made.append(rewriter.operation(name, operands, [result], attributes, line))
-        return result
-
-    low, high = (make("arith.constant", type_, value=each) for each in found)
+    made = Written(rewriter, comparison.result, comparison.line)
+    make = made.write
+    low, high = (made.number(type_, each) for each in found)
     limited = make(f"arith.min{kind}", type_, make(f"arith.max{kind}", type_, number, low), high)
     spread = make("tt.splat", comparison.operands[place].type, limited)
     operands = [*comparison.operands]
@@ -112,4 +105,4 @@ def _limited(
     rewriter.set_operands(comparison, [lanes, everywhere])
     comparison.name = "arith.andi" if predicate in _ALL_HOLD else "arith.ori"
     comparison.attributes = {}
-    return made
+    return made.operations

@@ -8,15 +8,14 @@ of 32 bits. Sums of 16 steps with weights of 4 bits lie below 16 * 128 * 15, for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from triton_rvv.frontend.attributes import DenseAttribute
-from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.block_ranges import Range, ranges_of_blocks
 from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
 
 __all__ = ["narrow_products"]
 
@@ -36,22 +35,20 @@ def narrow_products(kernel: Kernel) -> int:
     fired = 0
     for function in kernel.functions.values():
         rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
-        for block in blocks_inside(function):
-            for operation in [each for each in block.operations if _fits(each, ranges)]:
-                at = block.operations.index(operation)
-                block.operations[at : at + 1] = [*_narrowed(operation, rewriter)]
+        for block, product in placed(function, "tt.dot"):
+            if _fits(product, ranges):
+                _narrow(block, product, rewriter)
                 fired += 1
     return fired
 
 
 def _fits(operation: Operation, ranges: Mapping[Value, Range]) -> bool:
-    if operation.name != "tt.dot" or element_type(operation.result.type) != _WIDE:
+    if element_type(operation.result.type) != _WIDE:
         return False
     left, right = operation.operands[:2]
     if element_type(left.type) != _BYTE or element_type(right.type) != _BYTE:
         return False
-    assert isinstance(left.type, TensorType)
-    steps = left.type.shape[-1]
+    steps = left.shape[-1]
     corners = [
         one * other for one in ranges.get(left, _ANY_BYTE) for other in ranges.get(right, _ANY_BYTE)
     ]
@@ -59,21 +56,18 @@ def _fits(operation: Operation, ranges: Mapping[Value, Range]) -> bool:
     return steps >= _MIN_STEPS and -limit <= steps * min(corners) and steps * max(corners) < limit
 
 
-def _narrowed(operation: Operation, rewriter: Rewriter) -> Iterator[Operation]:
-    """What takes the operation's place; the last part gives its result."""
+def _narrow(block: Block, operation: Operation, rewriter: Rewriter) -> None:
+    """Have a block's operation give sums of 16 bits, and widen these."""
     left, right, before = operation.operands
-    result, line = operation.result, operation.line
-    assert isinstance(result.type, TensorType)
-    type_ = TensorType(result.type.shape, _SUM)
-    zero, narrow = rewriter.value(before, type_), rewriter.value(result, type_)
-    zeros = {"value": DenseAttribute(type_, (0,))}
-    yield rewriter.operation("arith.constant", [], [zero], dict(zeros), line)
-    attributes = dict(operation.attributes)
-    yield rewriter.operation("tt.dot", [left, right, zero], [narrow], attributes, line)
+    result = operation.result
+    type_, made = TensorType(result.shape, _SUM), Written(rewriter, result, operation.line)
+    operands = left, right, made.number(type_, 0)
+    narrow = made.write("tt.dot", type_, *operands, **operation.attributes)
+    rewriter.set_operands(operation, [narrow])
+    operation.name, operation.attributes = "arith.extsi", {}
     start = rewriter.makers.get(before)
-    starts_with_zero = start is not None and one_integer(start) == 0
-    wide = result if starts_with_zero else rewriter.value(result)
-    rewriter.set_operands(operation, [])
-    yield rewriter.operation("arith.extsi", [narrow], [wide], {}, line)
-    if not starts_with_zero:
-        yield rewriter.operation("arith.addi", [before, wide], [result], {}, line)
+    if start is None or one_integer(start) != 0:
+        wide = made.write("arith.extsi", result.block, narrow)
+        rewriter.set_operands(operation, [before, wide])
+        operation.name = "arith.addi"
+    block.put_before(operation, made.operations)

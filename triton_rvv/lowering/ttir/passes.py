@@ -18,7 +18,6 @@ from triton_rvv.lowering.ttir.chosen_numbers import choose_results
 from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
-from triton_rvv.lowering.ttir.early_counts import count_early
 from triton_rvv.lowering.ttir.epilogues import mark_epilogues
 from triton_rvv.lowering.ttir.every_other import find_every_other
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
@@ -32,7 +31,6 @@ from triton_rvv.lowering.ttir.multiplied_shifts import multiply_shifts
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
-from triton_rvv.lowering.ttir.passed_on import unroll_passed_on
 from triton_rvv.lowering.ttir.row_ends import mark_row_ends
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_shaped_blocks
@@ -42,7 +40,7 @@ from triton_rvv.lowering.ttir.store_sinking import mark_sinkable_stores
 from triton_rvv.lowering.ttir.turned_products import turn_products
 from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
 from triton_rvv.lowering.ttir.unfilled import mark_unfilled
-from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops
+from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops, unroll_passed_on
 
 __all__ = ["PARSED", "PASSES", "WRITTEN", "Fired", "Pass", "Watch", "run_passes"]
 
@@ -126,14 +124,9 @@ PASSES: Sequence[Pass] = (
         "Adds up blocks in a loop, and their elements only behind it.",
     ),
     Pass(
-        "count-early",
-        count_early,
-        "Counts in a loop what is true, in place of adding to a block of numbers.",
-    ),
-    Pass(
         "narrow-accumulators",
         narrow_accumulators,
-        "Makes blocks smaller that a loop adds to and that are reduced behind it.",
+        "Makes blocks smaller that a loop adds to and that are reduced behind it, or numbers.",
     ),
     Pass(
         "unroll-passed-on",

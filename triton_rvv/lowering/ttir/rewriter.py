@@ -5,12 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
-from triton_rvv.frontend.types import Type
+from triton_rvv.frontend.types import TensorType, Type
 
-__all__ = ["Rewriter", "blocks_inside"]
+__all__ = ["Rewriter", "Written", "blocks_inside", "placed"]
 
 
 def blocks_inside(operation: Operation) -> list[Block]:
@@ -22,6 +23,13 @@ def blocks_inside(operation: Operation) -> list[Block]:
         found += blocks
         waiting += reversed([each for block in blocks for each in block.operations if each.regions])
     return found
+
+
+def placed(operation: Operation, name: str) -> Iterator[tuple[Block, Operation]]:
+    """The operations of a name inside another one, each with its block, which may be changed."""
+    for block in blocks_inside(operation):
+        for each in [each for each in block.operations if each.name == name]:
+            yield block, each
 
 
 class Rewriter:
@@ -122,3 +130,31 @@ class Rewriter:
     def _copied(self, value: Value, copies: dict[Value, Value]) -> Value:
         copies[value] = self.value(value)
         return copies[value]
+
+
+@dataclass
+class Written:
+    """New operations, one after another, which the caller puts somewhere.
+
+    Args:
+        rewriter: of the module.
+        like: what results are named after.
+        line: of the kernel.
+    """
+
+    rewriter: Rewriter
+    like: Value
+    line: str
+    operations: list[Operation] = field(default_factory=list)
+
+    def write(self, name: str, type_: Type, *operands: Value, **attributes: Attribute) -> Value:
+        """The result of a new operation."""
+        result = self.rewriter.value(self.like, type_)
+        made = self.rewriter.operation(name, operands, [result], attributes, self.line)
+        self.operations.append(made)
+        return result
+
+    def number(self, type_: Type, number: float) -> Value:
+        """A constant, or a block that is filled with it."""
+        value = DenseAttribute(type_, (number,)) if isinstance(type_, TensorType) else number
+        return self.write("arith.constant", type_, value=value)

@@ -50,9 +50,8 @@ def _behind_end(
     reduction: Operation, makers: Mapping[Value, Operation]
 ) -> list[float | int] | None:
     """What the elements of each operand are where no mask lets them through."""
-    names, type_ = operation_of_each(reduction), reduction.operands[0].type
-    assert isinstance(type_, TensorType)
-    if not names or reduction.integer("axis") != len(type_.shape) - 1:
+    names, shape = operation_of_each(reduction), reduction.operands[0].shape
+    if not names or reduction.integer("axis") != len(shape) - 1:
         return None
     ends = _comparisons_of_columns(reduction.operands, makers)
     if not ends:
@@ -105,12 +104,10 @@ _KNOWN = frozenset(["tt.splat", "tt.make_range", "tt.reduce", "tt.dot", "scf.for
 
 def _keeps_columns(operation: Operation) -> bool:
     """Whether columns of a block are columns of the one that it is made of."""
-    before, after = operation.operands[0].type, operation.result.type
-    assert isinstance(before, TensorType)
-    assert isinstance(after, TensorType)
+    before, after = operation.operands[0].shape, operation.result.shape
     if operation.name == "tt.expand_dims":
-        return operation.integer("axis") < len(after.shape) - 1
-    return before.shape[-1] == after.shape[-1]
+        return operation.integer("axis") < len(after) - 1
+    return before[-1] == after[-1]
 
 
 def _may_end(comparison: Operation, makers: Mapping[Value, Operation]) -> bool:

@@ -16,14 +16,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from triton_rvv.frontend.attributes import Attribute, DenseAttribute
+from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.dimensions import Dimension, dimensions_of
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import bits_for_sums, late_sums_of
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
 from triton_rvv.targets.target import Target
 
 __all__ = ["split_blocks"]
@@ -75,7 +75,7 @@ def _shape_left(loop: Operation, target: Target, rewriter: Rewriter) -> list[tup
     reductions = [each for each in rewriter.makers.values() if each.name == "tt.reduce"]
     if any([result] == each.operands for each in reductions for result in loop.results):
         return []
-    late = [each.carried(target) for each in late_sums_of(loop, rewriter.makers)]
+    late = [each.type_carried(target) for each in late_sums_of(loop, rewriter.makers)]
     carried = [value.type for value in loop.results if isinstance(value.type, TensorType)]
     types = [type_ for type_ in (*late, *carried) if len(type_.shape) == 2]
     if not types or len({type_.shape[0] for type_ in types}) != 1:
@@ -99,16 +99,12 @@ def _split_axis(loop: Operation, axis: int, size: int, kernel: Kernel, rewriter:
     """Split a dimension of what a loop carries, where that may be."""
     late = [each.reduction.operands[0] for each in late_sums_of(loop, rewriter.makers)]
     dimensions = dimensions_of(kernel.function)
-    of_blocks = [dimensions[each, axis] for each in (*loop.results, *late) if _rank(each) == 2]
+    of_blocks = [dimensions[each, axis] for each in (*loop.results, *late) if len(each.shape) == 2]
     for dimension in dict.fromkeys(of_blocks):
         if _may_split(dimension, loop, kernel):
             _split(dimension, size, kernel, rewriter)
             return True
     return False
-
-
-def _rank(value: Value) -> int:
-    return len(value.type.shape) if isinstance(value.type, TensorType) else 0
 
 
 def _share_nothing(function: Operation, rewriter: Rewriter) -> None:
@@ -177,7 +173,7 @@ def _parts_are_apart(dimension: Dimension, kernel: Kernel) -> bool:
 
 
 def _is_costly(operation: Operation) -> bool:
-    return operation.name.startswith(_COSTLY) and any(map(_rank, operation.operands))
+    return operation.name.startswith(_COSTLY) and any(value.shape for value in operation.operands)
 
 
 def _has_not(dimension: Dimension, operation: Operation) -> bool:
@@ -189,42 +185,39 @@ def _split(dimension: Dimension, size: int, kernel: Kernel, rewriter: Rewriter) 
     body, whole = kernel.function.regions[0].block, dimension.size
     first = rewriter.value(Value("%first", _I32))
     for value, axis in dimension.places:
-        assert isinstance(value.type, TensorType)
-        shape = (*value.type.shape[:axis], size, *value.type.shape[axis + 1 :])
-        value.type = TensorType(shape, value.type.element)
+        shape = (*value.shape[:axis], size, *value.shape[axis + 1 :])
+        value.type = TensorType(shape, value.block.element)
     for block in blocks_inside(kernel.function):
         for operation in [*block.operations]:
             if not operation.operands and not dimension.blocks.isdisjoint(operation.results):
                 _resize(operation, block, first, rewriter)
     *operations, last = body.operations
     inside = _inside(operations, dimension.blocks)
-    bounds = [_number(number, rewriter) for number in (0, whole, size)]
     part = [each for each in operations if each in inside]
+    bounds = Written(rewriter, first, part[0].line)
+    given = [bounds.number(_I32, number) for number in (0, whole, size)]
     part.append(rewriter.operation("scf.yield", [], [], {}, ""))
-    given, region = [each.result for each in bounds], Region([Block("", [first], part)])
+    region = Region([Block("", [first], part)])
     loop = rewriter.operation("scf.for", given, [], {}, part[0].line, [region])
     outside = [each for each in operations if each not in inside]
-    body.operations = [*outside, *bounds, loop, last]
+    body.operations = [*outside, *bounds.operations, loop, last]
 
 
 def _resize(operation: Operation, block: Block, first: Value, rewriter: Rewriter) -> None:
     """Have what makes a block of numbers make as many as its type now says."""
     result = operation.result
-    assert isinstance(result.type, TensorType)
     if operation.name == "arith.constant":
         value = operation.attributes["value"]
         assert isinstance(value, DenseAttribute)
-        operation.attributes["value"] = DenseAttribute(result.type, value.elements)
+        operation.attributes["value"] = DenseAttribute(result.block, value.elements)
     elif operation.name == "tt.make_range":
         start = operation.integer("start")
-        ends: dict[str, Attribute] = {"start": start, "end": start + result.type.elements}
-        own, before = rewriter.value(result), rewriter.value(result)
-        line, place = operation.line, block.operations.index(operation)
-        block.operations[place : place + 1] = [
-            rewriter.operation("tt.make_range", [], [own], ends, line),
-            rewriter.operation("tt.splat", [first], [before], {}, line),
-            rewriter.operation("arith.addi", [before, own], [result], {}, line),
-        ]
+        made, type_ = Written(rewriter, result, operation.line), result.block
+        own = made.write("tt.make_range", type_, start=start, end=start + type_.elements)
+        before = made.write("tt.splat", type_, first)
+        rewriter.set_operands(operation, [before, own])
+        operation.name, operation.attributes = "arith.addi", {}
+        block.put_before(operation, made.operations)
 
 
 def _inside(operations: Sequence[Operation], blocks: frozenset[Value]) -> set[Operation]:
@@ -237,14 +230,9 @@ def _inside(operations: Sequence[Operation], blocks: frozenset[Value]) -> set[Op
             made.update(operation.results)
     users: dict[Value, list[Operation]] = {}
     for operation in reversed(operations):
-        is_cheap = operation.name.startswith(_DONE_AGAIN) and _rank(operation.results[0]) > 0
+        is_cheap = operation.name.startswith(_DONE_AGAIN) and len(operation.results[0].shape) > 0
         if is_cheap and inside.issuperset(users.get(operation.result, ())):
             inside.add(operation)
         for value in {value for each in operation.walk() for value in each.operands}:
             users.setdefault(value, []).append(operation)
     return inside
-
-
-def _number(number: int, rewriter: Rewriter) -> Operation:
-    value = rewriter.value(Value(f"%c{number}", _I32))
-    return rewriter.operation("arith.constant", [], [value], {"value": number}, "")

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.polynomials import Polynomial
 
@@ -79,8 +78,7 @@ def _fill_rows(stores: Sequence[Operation], addresses: Mapping[Operation, Polyno
 
 def block_rank(operation: Operation) -> int:
     """The dimensions of what a load or store moves."""
-    type_ = operation.operands[0].type
-    assert isinstance(type_, TensorType)
+    type_ = operation.operands[0].block
     return len(type_.shape)
 
 

@@ -21,7 +21,7 @@ from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
-__all__ = ["turn_products"]
+__all__ = ["Turn", "turn_products"]
 
 # Operations on blocks that mean the same for those that are turned around.
 _SAME = (
@@ -35,7 +35,7 @@ def turn_products(kernel: Kernel) -> int:
     """Rewrite a kernel in place; how many products are turned around."""
     if not kernel.has_product or kernel.target.backend != "rvv":
         return 0
-    turn, fired = _Turn(Rewriter(kernel.module)), 0
+    turn, fired = Turn(Rewriter(kernel.module), _SAME), 0
     for block in blocks_inside(kernel.function)[1:]:
         for operation in [*block.operations]:
             if operation.name == "tt.dot" and _may_gain(operation, block, kernel, turn.makers):
@@ -49,7 +49,7 @@ def _may_gain(
     """Whether the left operand stays in a loop whose turns each have a right one, by column."""
     left, right, _ = product.operands
     outside, inside = (makers.get(operand) for operand in (left, right))
-    if outside is None or inside is None or right.uses > 1 or _rank(right) != 2:
+    if outside is None or inside is None or right.uses > 1 or len(right.shape) != 2:
         return False
     if not _is_float(product.result) or outside in block.operations or _rows(left) == 1:
         return False
@@ -74,23 +74,20 @@ def _is_float(value: Value) -> bool:
 
 
 def _rows(value: Value) -> int:
-    assert isinstance(value.type, TensorType)
-    return value.type.shape[0]
+    return value.shape[0]
 
 
-def _rank(value: Value) -> int:
-    return len(value.type.shape) if isinstance(value.type, TensorType) else 0
-
-
-class _Turn:
-    """Turns products around, and what is computed of them element by element.
+class Turn:
+    """Turns blocks around, and what is computed of them element by element.
 
     Args:
         rewriter: of the kernel.
+        same: beginnings of names of operations that mean the same then.
     """
 
-    def __init__(self, rewriter: Rewriter) -> None:
+    def __init__(self, rewriter: Rewriter, same: tuple[str, ...]) -> None:
         self._rewriter = rewriter
+        self._same = same
         self._turned: dict[Value, Value] = {}  # what is computed the other way around
         self._transposes: dict[Value, Value] = {}  # of what stays
 
@@ -106,13 +103,13 @@ class _Turn:
             return False
         known = {product.result}
         read = [value for each in found if each.name != "tt.dot" for value in each.operands]
-        if not all(self._can_turn(value, known) for value in (*read, product.operands[2])):
+        if not all(self.can_turn(value, known) for value in (*read, product.operands[2])):
             return False
         self._turned[product.result] = self._around_product(product)
         for each in found:
-            if not each.name.startswith(_SAME):
-                self._take_turned(each)
-        self._erase_unused()
+            if not each.name.startswith(self._same):
+                self.take_turned(each)
+        self.erase_unused()
         return True
 
     def _made_of(self, product: Operation) -> list[Operation] | None:
@@ -122,7 +119,7 @@ class _Turn:
             if values.isdisjoint(user.operands):
                 continue
             found.append(user)
-            if user.name.startswith(_SAME):
+            if user.name.startswith(self._same):
                 values.update(user.results)
             elif user.name == "tt.dot":
                 if not values.isdisjoint(user.operands[1:]):
@@ -131,22 +128,22 @@ class _Turn:
                 return None
         return found
 
-    def _can_turn(self, value: Value, known: set[Value]) -> bool:
+    def can_turn(self, value: Value, known: set[Value]) -> bool:
         """Whether a block can be computed turned around; `known` are those that can."""
-        if _rank(value) < 2 or value in known:
+        if len(value.shape) < 2 or value in known:
             return True
         maker = self.makers.get(value)
-        if maker is None or _rank(value) != 2:
+        if maker is None or len(value.shape) != 2:
             return False
         known.add(value)
         if maker.name == "arith.constant":
             return one_number(maker) is not None
-        is_same = maker.name.startswith(_SAME)
-        return is_same and all(self._can_turn(operand, known) for operand in maker.operands)
+        is_same = maker.name.startswith(self._same)
+        return is_same and all(self.can_turn(operand, known) for operand in maker.operands)
 
     def _around(self, value: Value) -> Value:
         """A block turned around; any other value as it is."""
-        if _rank(value) != 2:
+        if len(value.shape) != 2:
             return value
         if value not in self._turned:
             self._turned[value] = self._copied(self.makers[value])
@@ -179,7 +176,7 @@ class _Turn:
             self._transposes[value] = made
         return self._transposes[value]
 
-    def _take_turned(self, user: Operation) -> None:
+    def take_turned(self, user: Operation) -> None:
         """Have an operation take the block turned around."""
         if user.name == "tt.reduce":
             self._rewriter.set_operands(user, [self._around(each) for each in user.operands])
@@ -205,7 +202,7 @@ class _Turn:
         block.operations.insert(block.operations.index(maker) + 1, made)
         return result
 
-    def _erase_unused(self) -> None:
+    def erase_unused(self) -> None:
         """Take out what was computed the other way around."""
         for block in reversed(blocks_inside(self._rewriter.module)):
             for operation in reversed([*block.operations]):
@@ -215,5 +212,4 @@ class _Turn:
 
 
 def _swapped(value: Value) -> TensorType:
-    assert isinstance(value.type, TensorType)
-    return TensorType(value.type.shape[::-1], value.type.element)
+    return TensorType(value.shape[::-1], value.block.element)

@@ -57,9 +57,8 @@ def _is_one_number(start: Value, makers: Mapping[Value, Operation]) -> bool:
 
 
 def _takes_tiles(value: Value, target: Target) -> bool:
-    assert isinstance(value.type, TensorType)
-    run = target.run_registers * target.lanes(value.type.element.bits)
-    return value.type.elements > target.tile_rows * run
+    run = target.run_registers * target.lanes(value.block.element.bits)
+    return value.block.elements > target.tile_rows * run
 
 
 def _ends_in_product(block: Block, value: Value) -> bool:
