@@ -20,7 +20,7 @@ from gpu_runner.artifact import GpuArtifact
 from gpu_runner.device_arrays import DeviceArguments
 from triton_rvv.frontend.tuples import nested, path_of
 
-__all__ = ["LoadedKernel"]
+__all__ = ["LoadedKernel", "allocate"]
 
 
 _MOST_LOADED = 8
@@ -67,7 +67,7 @@ class LoadedKernel:
             )
         )
         # Some kernels get memory of their own with each launch.
-        triton.set_allocator(_allocate)
+        triton.set_allocator(allocate)
 
     @property
     def needs(self) -> dict[str, float]:
@@ -127,5 +127,6 @@ def _parameters(signature: Sequence[tuple[str, str]]) -> list[str]:
     return list(dict.fromkeys(name.partition("[")[0] for name, _ in signature))
 
 
-def _allocate(size_bytes: int, alignment: int, stream: int | None) -> Any:
+def allocate(size_bytes: int, alignment: int, stream: int | None) -> Any:
+    """Memory of the GPU for a launch, as Triton asks for it."""
     return torch.empty(size_bytes, dtype=torch.int8, device="cuda")

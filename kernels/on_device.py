@@ -59,18 +59,19 @@ class ProblemArguments:
         return made_on(device, lambda: self.problem.arguments(config))
 
     def make_timed(
-        self, config: Config, device: str, checked: tuple[Argument, ...]
+        self, config: Config, device: str, checked: tuple[Argument, ...], number: int = 1
     ) -> tuple[Argument, ...]:
         """Those of the timed runs, with contents from other seeds.
 
         Args:
             config, device: as in `make`.
             checked: what `make` returned.
+            number: of the data set.
 
         Raises:
             UserError: like `make`.
         """
-        return made_on(device, lambda: self.problem.timed_arguments(config, checked))
+        return made_on(device, lambda: self.problem.timed_arguments(config, checked, number))
 
     @property
     def problem(self) -> Problem:

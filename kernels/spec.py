@@ -262,7 +262,7 @@ class Problem:
         return tuple(map(self.outputs.tolerated, self.spec.arguments(self, config)))
 
     def timed_arguments(
-        self, config: Config, checked: tuple[Argument, ...] = ()
+        self, config: Config, checked: tuple[Argument, ...] = (), number: int = 1
     ) -> tuple[Argument, ...]:
         """The arguments for the timed runs: with contents from other seeds, so that what is right
         for some inputs only is found.
@@ -273,12 +273,13 @@ class Problem:
         Args:
             config: the configuration.
             checked: the arguments of the check, if they are at hand.
+            number: of the data set.
         """
         # It needs torch, which is slow to import; whoever has arguments has imported it.
         from kernels.values import data_set
 
         checked = checked or self.arguments(config)
-        with data_set(1):
+        with data_set(number):
             timed = self.arguments(config)
         if list(map(without_arrays, timed)) != list(map(without_arrays, checked)):
             return checked
@@ -288,7 +289,7 @@ class Problem:
         if self.spec.callable_file is not None:
             return checked
         launched = self.constants(config), self.spec.grid(self, config)
-        with data_set(1):
+        with data_set(number):
             same = launched == (self.constants(config), self.spec.grid(self, config))
         return timed if same else checked
 

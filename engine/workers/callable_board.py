@@ -23,6 +23,7 @@ from foundation.values_read import ByValuesRead
 from gpu_runner.device_arrays import DeviceArguments, Errors, Mismatch
 from gpu_runner.protocol import Report
 from kernels.on_device import ProblemArguments
+from kernels.own.callable_file import placed
 from rvv_runner.board import BoardInfo
 from rvv_runner.failure import failed
 from rvv_runner.measurement import Artifact, Measurement
@@ -65,11 +66,13 @@ class _Placed:
         values: by name.
         memory: where they lie.
         others: with other contents, which `memory` can take.
+        checked: with those of the check, which tell more and are not timed.
     """
 
     values: Mapping[str, Any]
     memory: DeviceArguments
     others: DeviceArguments
+    checked: DeviceArguments
 
 
 class CallableBoard:
@@ -195,16 +198,17 @@ class _Kept:
         problem, config = artifact.source.problem, artifact.config
         file = problem.spec.callable_file
         assert file is not None
-        placed = self._given(artifact)
+        given = self._given(artifact)
         key = (str(file.path), file.compiled_key(problem, config))
         if key not in self._compiled:
-            self._compiled[key] = file.build(problem, config, placed.values)
+            self._compiled[key] = file.build(problem, config, given.values)
         function = self._compiled[key]
 
         def launch() -> None:
-            function(*placed.values.values())
+            function(*given.values.values())
 
-        runs = _CheckedRuns(launch, placed)
+        runs = _CheckedRuns(launch, given)
+        runs.run_checked_contents()
         take = _times_s if self._device == "cpu" else _gpu_times_s
         times_s = take(runs, repeats)
         errors = runs.errors
@@ -244,7 +248,7 @@ class _CheckedRuns:
 
     def __init__(self, launch: Callable[[], None], placed: _Placed) -> None:
         self.launch = launch
-        self._memory, self._others = placed.memory, placed.others
+        self._memory, self._others, self._checked = placed.memory, placed.others, placed.checked
         # The outputs that were checked, of the contents in use and of the others.
         self._right: list[torch.Tensor] | None = None
         self._others_right: list[torch.Tensor] | None = None
@@ -252,6 +256,18 @@ class _CheckedRuns:
         self._is_prepared = False
         self._seen: torch.Tensor | None = None
         self.errors = Errors()
+
+    def run_checked_contents(self) -> None:
+        """Run those of the check once, before anything is timed.
+
+        Raises:
+            Mismatch: if an output is wrong.
+        """
+        self._memory.exchange(self._checked)
+        self._memory.renew()
+        self.launch()
+        self.errors = self._memory.check()
+        self._memory.exchange(self._checked)
 
     def time_s(self) -> float:
         """The time of one run on a processor in seconds.
@@ -320,17 +336,14 @@ class _CheckedRuns:
 
 def _placed(source: ProblemArguments, config: Config, device: str) -> _Placed:
     """The arguments on a device, each in its shape."""
-    made = source.make(config, device)
-    memory = DeviceArguments(made, device)
-    values: dict[str, Any] = {}
-    for argument in made:
-        value = memory.value(argument.name)
-        if argument.is_pointer:
-            known = argument.value if argument.expected is None else argument.expected
-            value = value.reshape(np.asarray(known).shape)
-        values[argument.name] = value
-    others = DeviceArguments(source.make_timed(config, device, made), device)
-    return _Placed(values, memory, others)
+    checked = source.make(config, device)
+    shapes = {a.name: np.asarray(a.value if a.expected is None else a.expected) for a in checked}
+    arrays = {a.name: shapes[a.name] if a.is_pointer else a.value for a in checked}
+    first, second, third = (
+        DeviceArguments(arguments, device)
+        for arguments in (checked, *(source.make_timed(config, device, checked, n) for n in (1, 2)))
+    )
+    return _Placed(placed(second, arrays), second, third, first)
 
 
 def _times_s(runs: _CheckedRuns, repeats: int) -> tuple[float, ...]:

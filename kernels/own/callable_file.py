@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,17 +15,24 @@ import torch
 
 from foundation.config import Config
 from foundation.errors import UserError
+from gpu_runner.device_arrays import DeviceArguments
+from kernels.own.accesses import Accesses
+from kernels.own.changed_inputs import Change, changed
+from kernels.own.device_run import DeviceRun
 from kernels.own.expected import ExpectedOutput, expected_output, tensors_of
+from kernels.own.journal import Journal
+from kernels.own.kept_changes import kept_telling
 from kernels.own.module import call_by_name, import_file
 from kernels.own.reference_outputs import checked_outputs
 from kernels.own.seeded import seeded
+from kernels.own.telling import Telling, Tried, telling_changes
 from kernels.own.tolerance import DRAWS, disturbed, share_of, tolerance
 from kernels.spec import KernelSpec, Problem
 from kernels.values import TORCH_TYPES, current_data_set, input_array, output_array
 from launchers.arguments import Argument
 from search_spaces.space import SearchSpace
 
-__all__ = ["CallableFile", "is_callable_file", "load_callable"]
+__all__ = ["CallableFile", "is_callable_file", "load_callable", "placed"]
 
 
 def is_callable_file(path: Path) -> bool:
@@ -78,6 +86,7 @@ class CallableFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._module: ModuleType = import_file(path)
+        self._changes: dict[object, Telling] = {}
 
     def required(self, name: str) -> Callable[..., Any]:
         """A function of the file.
@@ -130,8 +139,14 @@ class CallableFile:
         default = names.get(parameter.default, "fp32")
         return (default, *(name for name in TORCH_TYPES if name != default))
 
+    @property
+    def kept_inputs(self) -> frozenset[str]:
+        """Names of the inputs that the check leaves as `arguments` makes them."""
+        return frozenset(getattr(self._module, "kept_inputs", ()))
+
     def values(self, problem: Problem, config: Config) -> dict[str, Any]:
-        """Tensors and numbers by name, in the order in which they are passed.
+        """Tensors and numbers by name, in the order in which they are passed, as the file makes
+        them.
 
         The random seed is that of the data set.
         """
@@ -147,13 +162,55 @@ class CallableFile:
         return tuple(self.values(problem, config))
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        """The arguments, with the outputs that `reference` names."""
-        values = self.values(problem, config)
-        known = self._known(problem, config)
-        outputs = self._reference(known, values)
+        """The arguments, with the outputs that `reference` names; those of the check's data set
+        have their changes."""
+        changes = self._telling(problem).changes if current_data_set() == 0 else {}
+        return self._arguments(_Call(self, problem, config, changes))
+
+    def find_changes(self, problem: Problem, journal: Journal) -> Telling:
+        """How the check's inputs are to differ from the file's, found in this process."""
+        config = self.configurations()[0]
+        plain = _Call(self, problem, config)
+        values = plain.values()
+        names = frozenset(n for n, value in values.items() if isinstance(value, torch.Tensor))
+        outputs = names & plain.reference(values).keys()
+        callable_of_values = self.build(problem, config, values)
+
+        def launch(changes: Mapping[str, Change]) -> _Call:
+            return replace(plain, changes=changes)
+
+        def launcher(memory: DeviceArguments) -> Callable[[], object]:
+            return partial(callable_of_values, *placed(memory, values).values())
+
+        tried = Tried(
+            launch,
+            lambda changes: self._arguments(launch(changes)),
+            Accesses(constant=names - outputs, only_stored=outputs),
+            lambda _folder: DeviceRun(str(torch.get_default_device()), launcher),
+            # `build` may take a number, too.
+            frozenset(values) - names,
+        )
+        return telling_changes(tried, journal)
+
+    def _telling(self, problem: Problem) -> Telling:
+        functions = (self.required("arguments"), self.required("reference"))
+        if any("config" in inspect.signature(function).parameters for function in functions):
+            return Telling(untried="arguments or reference takes config")
+        key = (*problem.shape.items(), problem.dtype, torch.get_default_device())
+        if key not in self._changes:
+            self._changes[key] = kept_telling(
+                problem,
+                (str(sorted(self.kept_inputs)), *map(str, key)),
+                lambda journal: self.find_changes(problem, journal),
+            )
+        return self._changes[key]
+
+    def _arguments(self, call: _Call) -> tuple[Argument, ...]:
+        values = call.values()
+        outputs = call.reference(values)
         has_floats = any(values[name].is_floating_point() for name in outputs)
         draws = [disturbed(values, draw) for draw in range(DRAWS if has_floats else 0)]
-        others = [self._reference(known, draw) for draw in draws]
+        others = [call.reference(draw) for draw in draws]
         share = share_of(values)
         expected = {
             name: expected_output(tensor, [o[name] for o in others], share, values[name].dtype)
@@ -176,16 +233,62 @@ class CallableFile:
             return (config, tuple(problem.shape.items()), problem.dtype)
         return call_by_name(self.path, function, self._known(problem, config))
 
-    def _reference(
-        self, known: Mapping[str, Any], values: Mapping[str, Any]
-    ) -> Mapping[str, torch.Tensor]:
+    def reference(
+        self, problem: Problem, config: Config, values: Mapping[str, Any]
+    ) -> dict[str, torch.Tensor]:
+        """What outputs should be, by name, as the file's reference gives it."""
         copies = {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
-        given = call_by_name(self.path, self.required("reference"), {**known, **copies})
+        known = {**self._known(problem, config), **copies}
+        given = call_by_name(self.path, self.required("reference"), known)
         return tensors_of(checked_outputs(self.path, "arguments", given, values))
 
     def _known(self, problem: Problem, config: Config) -> dict[str, Any]:
         dtype = TORCH_TYPES[problem.dtype]
         return {**problem.shape, "dtype": dtype, "config": dict(config)}
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call of a configuration's callable: a `Launched`.
+
+    Args:
+        file: its functions.
+        problem, config: what is called.
+        changes: of tensors, by name.
+    """
+
+    file: CallableFile
+    problem: Problem
+    config: Config
+    changes: Mapping[str, Change] = field(default_factory=dict)
+
+    @property
+    def kept_inputs(self) -> frozenset[str]:
+        return self.file.kept_inputs
+
+    def values(self) -> dict[str, Any]:
+        return changed(self.file.values(self.problem, self.config), self.changes)
+
+    def constants(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {}
+
+    def reference(self, values: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+        return self.file.reference(self.problem, self.config, values)
+
+
+def placed(memory: DeviceArguments, shapes: Mapping[str, Any]) -> dict[str, Any]:
+    """What is passed to a callable: its arguments in some memory.
+
+    Args:
+        memory: where they lie.
+        shapes: by name in their order, tensors or arrays of the same shape; anything of numbers.
+    """
+    return {
+        name: memory.value(name).reshape(like.shape)
+        if hasattr(like, "shape")
+        else memory.value(name)
+        for name, like in shapes.items()
+    }
 
 
 def _argument(name: str, value: Any, expected: ExpectedOutput | None) -> Argument:

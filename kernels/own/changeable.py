@@ -4,27 +4,50 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
-from kernels.own.accesses import accesses_of
-from kernels.own.launch import Launch
+from kernels.own.accesses import Accesses
 from kernels.own.strides import has_gaps
 from kernels.values import data_set
 
-__all__ = ["changeable", "gapped", "is_one_number", "numbers", "same_launch"]
+__all__ = ["Launched", "changeable", "gapped", "is_one_number", "numbers", "same_launch"]
 
 
-def gapped(launch: Launch, values: Mapping[str, Any], outputs: frozenset[str]) -> list[str]:
-    """The outputs between whose elements other memory lies."""
-    written = (outputs | accesses_of(launch).only_stored) - launch.file.kept_inputs
+class Launched(Protocol):
+    """A launch of a kernel, or a call of a callable, as of `kernels.own.launch.Launch`."""
+
+    @property
+    def kept_inputs(self) -> frozenset[str]:
+        """Names of the inputs that stay as the file makes them."""
+        ...
+
+    def values(self) -> dict[str, Any]:
+        """What is passed, by name."""
+        ...
+
+    def constants(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is compiled in."""
+        ...
+
+    def reference(self, values: Mapping[str, Any]) -> Mapping[str, torch.Tensor | None] | None:
+        """What outputs should be."""
+        ...
+
+
+def gapped(
+    kept: frozenset[str], accesses: Accesses, values: Mapping[str, Any], outputs: frozenset[str]
+) -> list[str]:
+    """The outputs between whose elements other memory lies; arguments as below."""
+    written = (outputs | accesses.only_stored) - kept
     tensors = ((name, values[name]) for name in sorted(written))
     return [name for name, one in tensors if isinstance(one, torch.Tensor) and has_gaps(one)]
 
 
 def changeable(
-    launch: Launch,
+    kept: frozenset[str],
+    accesses: Accesses,
     values: Mapping[str, Any],
     outputs: frozenset[str],
     kinds: Collection[torch.dtype],
@@ -34,8 +57,14 @@ def changeable(
 
     None that it writes for itself, which the reference does not name: flags, locks and sums that
     programs share mean something from the start.
+
+    Args:
+        kept: what the file keeps.
+        accesses: of the kernel.
+        values: of its arguments.
+        outputs: that the reference names.
+        kinds: types of tensors.
     """
-    accesses = accesses_of(launch)
     read = (accesses.constant | outputs) - accesses.only_stored
     tensors = {n: v for n, v in values.items() if isinstance(v, torch.Tensor) and v.numel() > 0}
     places = [tensor.untyped_storage().data_ptr() for tensor in tensors.values()]
@@ -43,7 +72,7 @@ def changeable(
         name
         for name, tensor in tensors.items()
         if tensor.dtype in kinds
-        and name in read - launch.file.kept_inputs
+        and name in read - kept
         and places.count(tensor.untyped_storage().data_ptr()) == 1
         and bool(tensor.isfinite().any())
     ]
@@ -61,7 +90,7 @@ def is_one_number(tensor: torch.Tensor) -> bool:
     return bool((finite == finite[:1]).all())
 
 
-def same_launch(launch: Launch, values: Mapping[str, Any]) -> bool:
+def same_launch(launch: Launched, values: Mapping[str, Any]) -> bool:
     """Whether other random numbers leave sizes and constants as they are."""
     with data_set(1):
         others = launch.values()

@@ -90,6 +90,11 @@ class Launch:
         return descriptors_of(given)
 
     @property
+    def kept_inputs(self) -> frozenset[str]:
+        """Names of the inputs that the check leaves as the file makes them."""
+        return self.file.kept_inputs
+
+    @property
     def is_hooked(self) -> bool:
         """Whether a `pre_hook` of its `triton.Config` runs before the kernel."""
         entry = entry_of(self.file, self._known(), self.config)

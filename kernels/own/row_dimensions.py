@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from foundation.errors import UserError
-from kernels.own.launch import Launch
+from kernels.own.changeable import Launched
 from kernels.own.strides import copied, memory_of
 from kernels.own.time_limit import time_limit
 
@@ -27,7 +27,7 @@ _Outputs = Mapping[str, torch.Tensor | None]
 
 
 def row_dimensions(
-    launch: Launch, values: Mapping[str, Any], names: Iterable[str]
+    launch: Launched, values: Mapping[str, Any], names: Iterable[str]
 ) -> dict[str, int | None]:
     """Of each tensor, the last dimension along which its elements meet; None for the last of all,
     where they meet along none, and where the reference does not tell.
@@ -42,7 +42,7 @@ def row_dimensions(
 
 
 def _row_dimension(
-    launch: Launch, values: Mapping[str, Any], name: str, end_s: float
+    launch: Launched, values: Mapping[str, Any], name: str, end_s: float
 ) -> int | None:
     tensor = values[name]
     if tensor.dim() < 2 or memory_of(tensor).numel() != tensor.numel():
@@ -66,7 +66,7 @@ def _row_dimension(
 
 
 def _reached(
-    launch: Launch, values: Mapping[str, Any], name: str, place: list[int], plain: _Outputs
+    launch: Launched, values: Mapping[str, Any], name: str, place: list[int], plain: _Outputs
 ) -> dict[str, torch.Tensor]:
     """Which elements of the outputs change where one element of a tensor is NaN."""
     other = copied(values[name])
@@ -79,6 +79,6 @@ def _reached(
     }
 
 
-def _expected(launch: Launch, values: Mapping[str, Any]) -> Any:
+def _expected(launch: Launched, values: Mapping[str, Any]) -> Any:
     with time_limit(_LIMIT_S):
         return launch.reference(values) or {}

@@ -9,27 +9,35 @@ configuration gives what the reference does, in finite numbers. The timed runs k
 from __future__ import annotations
 
 import contextlib
+import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Protocol
 
 import torch
 
 from foundation.errors import UserError
 from foundation.scratch import scratch_folder
-from kernels.own.accesses import accesses_of
-from kernels.own.changeable import changeable, gapped, is_one_number, numbers, same_launch
+from kernels.own.accesses import Accesses
+from kernels.own.changeable import (
+    Launched,
+    changeable,
+    gapped,
+    is_one_number,
+    numbers,
+    same_launch,
+)
 from kernels.own.changed_inputs import Change, changed
-from kernels.own.host_run import HostRun
 from kernels.own.integer_changes import INTEGERS, FirstRight, with_integers
-from kernels.own.launch import Launch
+from kernels.own.journal import Journal, Outcome
 from kernels.own.refused_changes import on_endless, on_refused
 from kernels.own.row_dimensions import row_dimensions
 from kernels.own.time_limit import time_limit
 from launchers.arguments import Argument
 
-__all__ = ["FLOATS", "MOST_BYTES", "Telling", "telling_changes"]
+__all__ = ["FLOATS", "MOST_BYTES", "Run", "Telling", "Tried", "telling_changes"]
 
 # Processor time, which other programs do not change. A reference that takes longer is not run again
 # for this; nothing more is tried after so long, with so much memory, or when a run took so long.
@@ -39,6 +47,8 @@ _TOTAL_S = 10.0
 # others it may never end.
 _REFERENCE_LIMIT_S = 60.0
 MOST_BYTES = 64 << 20
+# Each run has some ten times as much in the GPU's memory.
+_MOST_BYTES_ON_GPU = 512 << 20
 
 # From what tells most to what most kernels are defined for.
 _CHANGES = (
@@ -53,8 +63,37 @@ _NUMBER = Change(row_scale=0.75)
 _GAPS = Change(gaps=True)
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
-# The arguments of a launch, with what is expected.
-_Arguments = Callable[[Launch], tuple[Argument, ...]]
+
+class Run(Protocol):
+    """Runs a default configuration with other inputs each time; attributes as of `HostRun`."""
+
+    gave_up: bool
+    mismatch: str
+    is_endless: bool
+    cpu_s: float
+
+    def is_right(self, arguments: tuple[Argument, ...]) -> bool:
+        """Whether it gives what is expected."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What other inputs are looked for.
+
+    Args:
+        launch: gives that of the default configuration, with its inputs changed.
+        arguments: gives those of such a launch, with what is expected.
+        accesses: of the default configuration.
+        run: of it, which may put its files into a folder.
+        fixed: numbers that stay as they are.
+    """
+
+    launch: Callable[[Mapping[str, Change]], Launched]
+    arguments: Callable[[Mapping[str, Change]], tuple[Argument, ...]]
+    accesses: Accesses
+    run: Callable[[Path], Run]
+    fixed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -74,6 +113,16 @@ class Telling:
     refused: str = ""
     endless: str = ""
     untried: str = ""
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> Telling:
+        """From what `dataclasses.asdict` made.
+
+        Raises:
+            TypeError, KeyError, AttributeError: if it is something else.
+        """
+        changes = {name: Change(**fields) for name, fields in told["changes"].items()}
+        return cls(changes, *(str(told[name]) for name in ("refused", "endless", "untried")))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -98,53 +147,44 @@ def _on_one_thread() -> Iterator[None]:
 
 
 @_on_one_thread()
-def telling_changes(
-    launch: Callable[[Mapping[str, Change]], Launch],
-    arguments: _Arguments,
-    constants: Mapping[str, object],
-) -> Telling:
+def telling_changes(tried: Tried, journal: Journal) -> Telling:
     """The changes of a launch's inputs, by name, under which its default configuration is right.
 
-    Empty if the launch has no reference, takes long or much memory, or is for a GPU, or if integers
-    or constants follow from the inputs: the code that is timed is made for those.
-
-    Args:
-        launch: gives that of the default configuration, with its inputs changed.
-        arguments: gives those of a launch, with what is expected.
-        constants: of the default configuration, as it is compiled.
+    Empty if the launch has no reference, or takes long or much memory, or if integers or constants
+    follow from the inputs: the code that is timed is made for those.
 
     Raises:
         UserError: if the file's functions fail on its own inputs.
     """
-    plain = launch({})
+    plain = tried.launch({})
     values = plain.values()
+    tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
+    on_gpu = any(tensor.is_cuda for tensor in tensors)
+    if on_gpu:
+        plain.reference(values)  # a first call loads the GPU's libraries
     start_s = time.process_time()
     outputs = frozenset(plain.reference(values) or {})
     if outputs and time.process_time() - start_s >= _PATIENCE_S:
         return Telling(untried=f"reference takes longer than {_PATIENCE_S:g} s")
-    floats = changeable(plain, values, outputs, FLOATS)
-    integers = changeable(plain, values, frozenset(), INTEGERS)
-    kept = plain.file.kept_inputs
-    factors = [name for name in numbers(values) if name not in kept.union(constants)]
-    gaps = [name for name in gapped(plain, values, outputs) if name not in (*floats, *integers)]
+    kept, accesses = plain.kept_inputs, tried.accesses
+    floats = changeable(kept, accesses, values, outputs, FLOATS)
+    integers = changeable(kept, accesses, values, frozenset(), INTEGERS)
+    factors = [name for name in numbers(values) if name not in kept | tried.fixed]
+    gapped_ones = gapped(kept, accesses, values, outputs)
+    gaps = [name for name in gapped_ones if name not in (*floats, *integers)]
     if not outputs or not (floats or integers or factors or gaps):
         return Telling()
-    tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
-    if any(tensor.device.type != "cpu" for tensor in tensors):
-        return Telling()
-    if sum(int(tensor.nbytes) for tensor in tensors) > MOST_BYTES:
-        return Telling(untried=f"they take more than {MOST_BYTES >> 20} MiB")
+    most_bytes = _MOST_BYTES_ON_GPU if on_gpu else MOST_BYTES
+    if sum(int(tensor.nbytes) for tensor in tensors) > most_bytes:
+        return Telling(untried=f"they take more than {most_bytes >> 20} MiB")
     if not same_launch(plain, values):
         return Telling()  # a note on the timed runs tells it
     # One number that an output holds at the start is part of the kernel, such as a sum's zero.
-    constant = accesses_of(plain).constant
-    inputs = {name for name in floats if name in constant or not is_one_number(values[name])}
+    inputs = {n for n in floats if n in accesses.constant or not is_one_number(values[n])}
     inputs.update(integers, (name for name in factors if _counts(plain, values, name)))
     with scratch_folder("telling-") as folder:
-        blocks = {n: tuple(map(int, d.block_shape)) for n, d in plain.descriptors().items()}
-        run = HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
-        trials = _Trials(launch, arguments, run, frozenset(inputs))
-        if not run.is_right(arguments(plain)):  # which its measurement tells
+        trials = _Trials(tried, folder, frozenset(inputs), journal)
+        if not trials.is_right_as_it_is():  # which its measurement tells
             return Telling()
         along = row_dimensions(plain, values, floats)
         found = _with_floats(along, trials.first_right) if floats else {}
@@ -159,10 +199,11 @@ class _Trials:
     """Runs the default configuration under changes of its inputs.
 
     Args:
-        launch, arguments: as for `telling_changes`.
-        run: of the default configuration.
+        tried: what is run.
+        folder: for the files of runs.
         inputs: the tensors of which the user is told if the configuration is wrong once they are
             changed.
+        journal: gives the outcomes of runs.
 
     Attributes:
         refused: changes under which `reference` gives finite numbers and the configuration gives
@@ -172,21 +213,21 @@ class _Trials:
     """
 
     def __init__(
-        self,
-        launch: Callable[[Mapping[str, Change]], Launch],
-        arguments: _Arguments,
-        run: HostRun,
-        inputs: frozenset[str],
+        self, tried: Tried, folder: Path, inputs: frozenset[str], journal: Journal
     ) -> None:
-        self._launch = launch
-        self._arguments = arguments
-        self._run = run
+        self._tried = tried
+        self._run = tried.run(folder)
         self._inputs = inputs
-        self._plain = launch({})
+        self._journal = journal
+        self._plain = tried.launch({})
         self._values = self._plain.values()
         self._start_s = time.process_time()
         self.refused: list[tuple[dict[str, Change], str]] = []
         self.endless: list[dict[str, Change]] = []
+
+    def is_right_as_it_is(self) -> bool:
+        """Whether the configuration is right on the file's own inputs."""
+        return self._journal.outcome(lambda: self._ran({})).is_right
 
     def first_right(self, tried: Iterable[dict[str, Change]]) -> dict[str, Change]:
         """The first of these changes under which the configuration is right; {} if none is."""
@@ -194,21 +235,24 @@ class _Trials:
             used_s = time.process_time() - self._start_s + self._run.cpu_s
             if self._run.gave_up or used_s > _TOTAL_S:
                 break
-            if self._is_right(changes):
+            outcome = self._journal.outcome(functools.partial(self._tried_with, changes))
+            if outcome.is_right:
                 return changes
+            if outcome.is_endless:
+                self.endless.append(changes)
+            if outcome.mismatch and self._inputs.issuperset(changes):
+                self.refused.append((changes, outcome.mismatch))
         return {}
 
-    def _is_right(self, changes: dict[str, Change]) -> bool:
-        if not _is_defined(self._plain, self._values, changed(self._values, changes)):
-            return False
-        with contextlib.suppress(UserError):
-            if self._run.is_right(self._arguments(self._launch(changes))):
-                return True
-            if self._run.is_endless:
-                self.endless.append(changes)
-            if self._run.mismatch and self._inputs.issuperset(changes):
-                self.refused.append((changes, self._run.mismatch))
-        return False
+    def _tried_with(self, changes: dict[str, Change]) -> Outcome:
+        if _is_defined(self._plain, self._values, changed(self._values, changes)):
+            with contextlib.suppress(UserError):
+                return self._ran(changes)
+        return Outcome(is_right=False)
+
+    def _ran(self, changes: dict[str, Change]) -> Outcome:
+        is_right = self._run.is_right(self._tried.arguments(changes))
+        return Outcome(is_right, self._run.mismatch, self._run.is_endless)
 
 
 def _with_floats(along: Mapping[str, int | None], first_right: FirstRight) -> dict[str, Change]:
@@ -264,7 +308,7 @@ def _with_more(
     return found
 
 
-def _counts(launch: Launch, values: Mapping[str, Any], number: str) -> bool:
+def _counts(launch: Launched, values: Mapping[str, Any], number: str) -> bool:
     """Whether the reference takes a number from the launch, and has no copy of its own."""
     others = changed(values, {number: _NUMBER})
     if not _is_defined(launch, values, others):
@@ -274,7 +318,7 @@ def _counts(launch: Launch, values: Mapping[str, Any], number: str) -> bool:
     return any(t is not None and o is not None and not torch.equal(t, o) for t, o in pairs)
 
 
-def _is_defined(launch: Launch, values: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
+def _is_defined(launch: Launched, values: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
     """Whether the reference gives finite numbers for other values, and the code stays as it is."""
     if launch.constants(others) != launch.constants(values):
         return False

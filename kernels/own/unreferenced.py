@@ -8,7 +8,7 @@ as far as the interpreter and the compiled default configuration agree in finite
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,18 +16,13 @@ import torch
 
 from foundation.errors import UserError
 from foundation.scratch import scratch_folder
-from kernels.own.accesses import accesses_of
+from kernels.own.accesses import Accesses
 from kernels.own.changeable import changeable, is_one_number, same_launch
 from kernels.own.changed_inputs import Change
-from kernels.own.host_run import HostRun
 from kernels.own.launch import Launch
-from kernels.own.telling import FLOATS, MOST_BYTES, Telling
-from launchers.arguments import Argument
+from kernels.own.telling import FLOATS, MOST_BYTES, Run, Telling, Tried
 
-__all__ = ["changes_without_reference"]
-
-_Launched = Callable[[Mapping[str, Change]], Launch]
-_Arguments = Callable[[Launch], tuple[Argument, ...]]
+__all__ = ["without_reference"]
 
 # From what tells most to what most kernels are defined for.
 _CHANGES = (
@@ -41,22 +36,18 @@ _FEWEST_ELEMENTS = 16
 _PATIENCE_S = 20.0
 
 
-def changes_without_reference(
-    launch: _Launched,
-    arguments: _Arguments,
-    constants: Mapping[str, object],
-) -> Telling:
+def without_reference(plain: Launch, tried: Tried) -> Telling:
     """The changes of a launch's inputs, by name, under which its default configuration is right.
 
     Args:
-        launch, arguments, constants: as for `telling_changes`.
+        plain: of the file's own inputs.
+        tried: as for `telling_changes`.
 
     Raises:
         UserError: if the file's functions fail on its own inputs.
     """
-    plain = launch({})
     values = plain.values()
-    names = _inputs(plain, values)
+    names = _inputs(plain, tried.accesses, values)
     tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
     is_large = sum(int(tensor.nbytes) for tensor in tensors) > MOST_BYTES
     if not names or is_large or any(tensor.device.type != "cpu" for tensor in tensors):
@@ -65,37 +56,33 @@ def changes_without_reference(
         return Telling()  # a note on the timed runs tells it
     end_s = time.monotonic() + _PATIENCE_S
     with scratch_folder("telling-") as folder:
-        blocks = {n: tuple(map(int, d.block_shape)) for n, d in plain.descriptors().items()}
-        run = HostRun(folder, plain.file.function, constants, blocks, plain.grid(values))
+        run = tried.run(folder)
         for change in _CHANGES:
             changes = dict.fromkeys(names, change)
-            if _is_right(run, launch, arguments, changes):
+            if _is_right(run, tried, changes):
                 return Telling(changes)
             if run.gave_up or time.monotonic() > end_s:
                 break
     return Telling(untried="without a reference, none were found on which the kernel is right")
 
 
-def _inputs(launch: Launch, values: Mapping[str, Any]) -> list[str]:
+def _inputs(launch: Launch, accesses: Accesses, values: Mapping[str, Any]) -> list[str]:
     """Those of floating-point numbers that the kernel only reads.
 
     Whole numbers stay as they are unless all are the same: they may be positions, counts or masks.
     """
-    constant = accesses_of(launch).constant
     return [
         name
-        for name in changeable(launch, values, frozenset(), FLOATS)
-        if name in constant
+        for name in changeable(launch.kept_inputs, accesses, values, frozenset(), FLOATS)
+        if name in accesses.constant
         and values[name].numel() >= _FEWEST_ELEMENTS
         and (is_one_number(values[name]) or bool((values[name] != values[name].round()).any()))
     ]
 
 
-def _is_right(
-    run: HostRun, launch: _Launched, arguments: _Arguments, changes: Mapping[str, Change]
-) -> bool:
+def _is_right(run: Run, tried: Tried, changes: Mapping[str, Change]) -> bool:
     try:
-        given = arguments(launch(changes))
+        given = tried.arguments(changes)
     except UserError:
         return False
     expected = [one.expected for one in given if one.expected is not None]

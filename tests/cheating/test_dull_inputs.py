@@ -122,7 +122,7 @@ def test_inputs_that_follow_the_configuration_are_named(tmp_path):
 
 def test_inputs_are_tried_on_one_thread_which_does_not_wait_for_others(tmp_path, monkeypatch):
     # Not what an earlier run of the tests found and kept.
-    monkeypatch.setattr("kernels.own.spec.kept_changes", lambda key, find: find())
+    monkeypatch.setattr("kernels.own.kept_changes._kept", lambda key, find: find())
     path = tmp_path / "threads.py"
     text = FILE.read_text().replace("def root_reference(", "SEEN = []\n\n\ndef root_reference(")
     start = text.index("def root_reference(")

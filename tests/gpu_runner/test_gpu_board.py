@@ -32,6 +32,7 @@ pytestmark = pytest.mark.gpu
 FAULTY = Path(__file__).with_name("faulty.py")
 DESCRIBED = Path(__file__).with_name("described.py")
 REMEMBERED = Path(__file__).with_name("remembered.py")
+DULL = Path(__file__).parents[1] / "cheating" / "written_with_dull_inputs.py"
 LIMIT_S = 200.0
 MATMUL = {
     "BLOCK_SIZE_M": 64,
@@ -69,6 +70,14 @@ def build(board: Board, tmp_path: Path) -> Callable[..., GpuArtifact]:
 
 def doubled(build: Callable[..., GpuArtifact], way: str = "right") -> GpuArtifact:
     return build(str(FAULTY), {"BLOCK": 1024, "WAY": way})
+
+
+@pytest.mark.parametrize("name", ["bias", "power", "length", "overflow", "described"])
+def test_what_the_files_inputs_do_not_show_is_found(name, board, build):
+    kernel = f"{DULL}:{name}_kernel"
+    builds = [build(kernel, {"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
+    statuses = [board.measure(artifact, 1, LIMIT_S).status for artifact in builds]
+    assert statuses == ["correct", "wrong"]
 
 
 def test_a_right_kernel_is_timed(board, build):
