@@ -24,14 +24,7 @@ from triton_rvv.lowering.blocks.views import places_of_lanes
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = [
-    "Affine",
-    "ChosenAddresses",
-    "Wrapped",
-    "as_addresses",
-    "as_affine",
-    "sum_of_offsets",
-]
+__all__ = ["Affine", "ChosenAddresses", "Wrapped", "as_addresses", "as_affine", "sum_of_offsets"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +50,8 @@ class Affine(Tensor):
         advance: for pointers in a loop, how many elements further the next turn's are.
         wrapped: where the components are right at run time only; `on` says what to use instead.
     """
+
+    own_stays_in_place = True
 
     def __init__(
         self,
@@ -142,10 +137,6 @@ class Affine(Tensor):
         tables = (values.values for part in self.components for values, _ in part.looked_up)
         offsets = frozenset() if self.wrapped is None else self.wrapped.offsets.buffers()
         return offsets.union(*(table.buffers() for table in tables))
-
-    @property
-    def own_stays_in_place(self) -> bool:
-        return True
 
     def own_bits(self) -> int:
         # Contiguous addresses, which are nearly all, need no vector of addresses.

@@ -183,6 +183,9 @@ class JointComparison(Tensor):
         right: a scalar.
     """
 
+    own_spans_rows = True
+    own_stays_in_place = True
+
     PREDICATES = ("slt", "sle")
 
     def __init__(self, type_: TensorType, predicate: str, left: Affine, right: Val) -> None:
@@ -214,14 +217,6 @@ class JointComparison(Tensor):
         right = builder.splat(self._right, point.width)
         return builder.compare(self._predicate, self._left.at(builder, point), right)
 
-    @property
-    def own_spans_rows(self) -> bool:
-        return True
-
-    @property
-    def own_stays_in_place(self) -> bool:
-        return True
-
 
 @rule("count-lanes", no)
 def _counts_lanes(_: Builder, neighbours: Sequence[Term]) -> bool:
@@ -242,6 +237,8 @@ class Mask(Tensor):
         uniform: a truth value for all elements, such as whether a block's only row exists.
     """
 
+    own_stays_in_place = True
+
     def __init__(
         self,
         type_: TensorType,
@@ -256,10 +253,6 @@ class Mask(Tensor):
     @property
     def own_spans_rows(self) -> bool:
         return all(term.left.own_spans_rows for term in self.terms)
-
-    @property
-    def own_stays_in_place(self) -> bool:
-        return True
 
     @property
     def is_guarded(self) -> bool:

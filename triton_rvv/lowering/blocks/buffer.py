@@ -29,6 +29,8 @@ class Buffer(Array):
         part: where this is a part of a larger array, its first row there and the rows in all.
     """
 
+    own_stays_in_place = True
+
     def __init__(
         self, type_: TensorType, pointer: Val, panel: int, part: tuple[Val, int] | None = None
     ) -> None:
@@ -50,10 +52,6 @@ class Buffer(Array):
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return []
-
-    @property
-    def own_stays_in_place(self) -> bool:
-        return True
 
     def alias(self) -> Buffer:
         """The same array as another value of the kernel."""

@@ -16,6 +16,9 @@ __all__ = ["Elementwise", "Splat", "guards_of_all"]
 class Splat(Tensor):
     """One scalar in every element."""
 
+    own_stays_in_place = True
+    own_spans_rows = True
+
     def __init__(self, type_: TensorType, value: Val) -> None:
         super().__init__(type_)
         self.value = value
@@ -23,19 +26,11 @@ class Splat(Tensor):
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         return builder.splat(self.value, point.width)
 
-    @property
-    def own_stays_in_place(self) -> bool:
-        return True
-
     def is_one_number(self, version: LoopVersion) -> bool:
         return True
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return []
-
-    @property
-    def own_spans_rows(self) -> bool:
-        return True
 
     def own_bits(self) -> int:
         # A scalar takes no vector register in most instructions.
@@ -52,6 +47,9 @@ class Elementwise(Tensor):
         cost: roughly its instructions.
         keeps_zero: whether it makes 0 of zeros.
     """
+
+    own_stays_in_place = True
+    own_spans_rows = True
 
     def __init__(
         self,
@@ -78,10 +76,6 @@ class Elementwise(Tensor):
             return builder.splat(self._emit(builder, [n for n in numbers if n]), point.width)
         return self._emit(builder, values)
 
-    @property
-    def own_stays_in_place(self) -> bool:
-        return True
-
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         return guards_of_all(builder, self.operands, extents)
 
@@ -97,10 +91,6 @@ class Elementwise(Tensor):
         around = (self, *self.operands)
         wide = 32 if any(_is_kept_as_bits(tensor.element) for tensor in around) else 8
         return max(self.element.bits, wide)
-
-    @property
-    def own_spans_rows(self) -> bool:
-        return True
 
 
 def guards_of_all(

@@ -28,13 +28,11 @@ __all__ = [
 class ExpandDims(Tensor):
     """The operand with a dimension of size 1 put in at `axis`."""
 
+    own_spans_rows = True
+
     def __init__(self, type_: TensorType, operand: Tensor, axis: int) -> None:
         super().__init__(type_, [operand])
         self.axis = axis
-
-    @property
-    def own_spans_rows(self) -> bool:
-        return True
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         own = [count for axis, count in enumerate(extents) if axis != self.axis]
@@ -51,14 +49,12 @@ class ExpandDims(Tensor):
 class Squeezed(Tensor):
     """The operand without its dimension `axis`, which has size 1 and is not the last one."""
 
+    own_spans_rows = True
+
     def __init__(self, operand: Tensor, axis: int) -> None:
         shape = (*operand.shape[:axis], *operand.shape[axis + 1 :])
         super().__init__(TensorType(shape, operand.element), [operand])
         self._axis = axis
-
-    @property
-    def own_spans_rows(self) -> bool:
-        return True
 
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         index = (*point.index[: self._axis], integer(0), *point.index[self._axis :])
@@ -68,9 +64,7 @@ class Squeezed(Tensor):
 class Broadcast(Tensor):
     """The operand with its dimensions of size 1 repeated."""
 
-    @property
-    def own_spans_rows(self) -> bool:
-        return True
+    own_spans_rows = True
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         sizes = self.operands[0].shape
@@ -145,12 +139,10 @@ class Reshaped(Tensor):
     Runs have to be such that each lies in one row of the operand, or that it spans rows.
     """
 
+    own_spans_rows = True
+
     def __init__(self, type_: TensorType, operand: Tensor) -> None:
         super().__init__(type_, [operand])
-
-    @property
-    def own_spans_rows(self) -> bool:
-        return True
 
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         source = self.operands[0]

@@ -57,10 +57,7 @@ class _Body:
     """
 
     def __init__(
-        self,
-        context: Context,
-        blocks: Sequence[Block],
-        leave: Callable[[Sequence[Value]], None],
+        self, context: Context, blocks: Sequence[Block], leave: Callable[[Sequence[Value]], None]
     ) -> None:
         self._context = context
         self._blocks = blocks

@@ -20,14 +20,7 @@ from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.products.accumulator_init import UnfilledAccumulator
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
-__all__ = [
-    "ArraySlot",
-    "BaseSlot",
-    "ScalarSlot",
-    "Slot",
-    "UnfilledSlot",
-    "loop_slot",
-]
+__all__ = ["ArraySlot", "BaseSlot", "ScalarSlot", "Slot", "UnfilledSlot", "loop_slot"]
 
 
 class Slot(Protocol):

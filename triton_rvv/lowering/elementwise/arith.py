@@ -23,12 +23,7 @@ from triton_rvv.lowering.math.division import COST_BY_ONE_NUMBER, divide
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.math.narrow_floats import computed_wide
 
-__all__ = [
-    "EMITTERS",
-    "HANDLERS",
-    "combine",
-    "emitter",
-]
+__all__ = ["EMITTERS", "HANDLERS", "combine", "emitter"]
 
 # Products and sums may be fused into one rounding, as Triton's front end allows by default.
 _INSTRUCTIONS = {

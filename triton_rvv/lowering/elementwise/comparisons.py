@@ -11,9 +11,7 @@ from triton_rvv.lowering.addresses.masks import JointComparison, Mask, Term
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.elementwise.index import (
-    or_elementwise,
-)
+from triton_rvv.lowering.elementwise.index import or_elementwise
 from triton_rvv.lowering.elementwise.quotients import low_bits
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.llvm.values import FALSE
@@ -68,7 +66,4 @@ def _and(context: Context, operation: Operation) -> None:
     context.bind(operation.result, Mask(operation.result.block, terms, others, uniform))
 
 
-HANDLERS: Mapping[str, Handler] = {
-    "arith.cmpi": or_elementwise(_compare),
-    "arith.andi": _and,
-}
+HANDLERS: Mapping[str, Handler] = {"arith.cmpi": or_elementwise(_compare), "arith.andi": _and}

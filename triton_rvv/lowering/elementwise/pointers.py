@@ -12,9 +12,7 @@ from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
-from triton_rvv.lowering.elementwise.index import (
-    add_components,
-)
+from triton_rvv.lowering.elementwise.index import add_components
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops.row_offsets import listed_by_row, varying

@@ -14,10 +14,7 @@ from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
-from triton_rvv.lowering.elementwise.index import (
-    or_elementwise,
-    uniform_only,
-)
+from triton_rvv.lowering.elementwise.index import or_elementwise, uniform_only
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.ttir.every_other import EVERY_OTHER

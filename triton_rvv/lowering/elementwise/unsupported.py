@@ -15,7 +15,7 @@ REASONS = {
     "tt.elementwise_inline_asm": (
         "tl.inline_asm_elementwise",
         "it is written for one processor: use operations of the language",
-    ),
+    )
 }
 
 

@@ -40,8 +40,7 @@ RULES: Sequence[Rule] = (
         "Finds where quotients and remainders of a line make contiguous addresses.",
     ),
     Rule(
-        "follow-periods",
-        "Finds the same of a small power of two, within and across its periods.",
+        "follow-periods", "Finds the same of a small power of two, within and across its periods."
     ),
     Rule("list-rows", "Lists what a number of each row adds to addresses, such as a page's."),
     Rule("list-lines", "Lists a line of integers that no rule explains, for a product's operand."),

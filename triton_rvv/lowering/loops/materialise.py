@@ -10,12 +10,7 @@ from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
-from triton_rvv.lowering.blocks.sharing import (
-    asked_by_others,
-    at_same_places,
-    reachable,
-    readers,
-)
+from triton_rvv.lowering.blocks.sharing import asked_by_others, at_same_places, reachable, readers
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import ExpandDims

@@ -8,12 +8,7 @@ from dataclasses import replace
 
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import (
-    PLAIN_VERSION,
-    Extents,
-    LoopVersion,
-    VectorIndex,
-)
+from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import coordinates_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.index_loops import neighbours, positions, steps, steps_along

@@ -21,13 +21,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import FALSE, Val, integer
 from triton_rvv.lowering.loops import loop_versioning, materialise
 
-__all__ = [
-    "fits_32_bits",
-    "guard_widening",
-    "scaled_wrapped",
-    "sum_of_wrapped",
-    "widened",
-]
+__all__ = ["fits_32_bits", "guard_widening", "scaled_wrapped", "sum_of_wrapped", "widened"]
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 

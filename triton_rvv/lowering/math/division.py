@@ -9,15 +9,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.float_lower_bounds import floor_of, number_of
 from triton_rvv.lowering.llvm.values import Val, float_constant
 from triton_rvv.lowering.math.estimates import are_estimated, quotient
-from triton_rvv.lowering.math.lanes import (
-    Lanes,
-    absolute,
-    call,
-    copysign,
-    fma,
-    maximum,
-    minimum,
-)
+from triton_rvv.lowering.math.lanes import Lanes, absolute, call, copysign, fma, maximum, minimum
 
 __all__ = ["COST_BY_ONE_NUMBER", "divide"]
 

@@ -22,13 +22,7 @@ from triton_rvv.lowering.math.logarithm import limits_of_double, log_of_double
 __all__ = ["acosh", "asinh", "atanh", "cosh", "sinh", "tanh"]
 
 # (tanh(x) / x - 1) / x^2 in x^2, for |x| <= 0.6.
-_TANH = (
-    -5.8998968452e-3,
-    2.0800143480e-2,
-    -5.3785096854e-2,
-    1.3331939280e-1,
-    -3.3333298564e-1,
-)
+_TANH = (-5.8998968452e-3, 2.0800143480e-2, -5.3785096854e-2, 1.3331939280e-1, -3.3333298564e-1)
 # From here on tanh is 1 in float32.
 _TANH_IS_ONE = 10.0
 # Beyond this the results of sinh and cosh are infinite in float32.

@@ -5,26 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from triton_rvv.lowering.llvm.values import type_suffix
-from triton_rvv.lowering.math.lanes import Lanes, call, high_product, where
+from triton_rvv.lowering.math.lanes import Lanes, where
 
-__all__ = [
-    "absolute_integer",
-    "chosen_bytes",
-    "count_leading_zeros",
-    "division",
-    "find_first_set",
-    "high_product_signed",
-    "mean",
-    "mean_unsigned",
-    "mean_up",
-    "mean_up_unsigned",
-    "population_count",
-    "product_of_24_bits",
-    "product_of_24_bits_unsigned",
-    "reversed_bits",
-    "sum_of_absolute_difference",
-    "sum_of_absolute_difference_unsigned",
-]
+__all__ = ["absolute_integer", "chosen_bytes", "count_leading_zeros", "division", "find_first_set"]
 
 
 def absolute_integer(x: Lanes) -> Lanes:
@@ -51,11 +34,6 @@ def division(instruction: str) -> Callable[[Lanes, Lanes], Lanes]:
     return divided
 
 
-def high_product_signed(x: Lanes, y: Lanes) -> Lanes:
-    """The upper half of the product of two signed integers."""
-    return high_product(x, y, signed=True)
-
-
 def count_leading_zeros(x: Lanes) -> Lanes:
     """Zeros above the highest bit that is set, as an i32; all of them for 0."""
     return _count("llvm.ctlz", x)
@@ -74,16 +52,6 @@ def _count(name: str, x: Lanes) -> Lanes:
     return x.of(count).to("i32")
 
 
-def population_count(x: Lanes) -> Lanes:
-    """Bits that are set, as an i32."""
-    return call("llvm.ctpop", x).to("i32")
-
-
-def reversed_bits(x: Lanes) -> Lanes:
-    """The bits in the opposite order."""
-    return call("llvm.bitreverse", x)
-
-
 def chosen_bytes(x: Lanes, y: Lanes, selector: Lanes) -> Lanes:
     """Four of the eight bytes of two i32, `x` holding the lower ones.
 
@@ -96,43 +64,3 @@ def chosen_bytes(x: Lanes, y: Lanes, selector: Lanes) -> Lanes:
         byte = both.shift_in_zeros(number << 3).to("i32") & 0xFF
         total = total | byte << 8 * place
     return total
-
-
-def mean(x: Lanes, y: Lanes) -> Lanes:
-    """(x + y) / 2 rounded down, without overflow."""
-    return (x & y) + ((x ^ y) >> 1)
-
-
-def mean_up(x: Lanes, y: Lanes) -> Lanes:
-    """(x + y) / 2 rounded up, without overflow."""
-    return (x | y) - ((x ^ y) >> 1)
-
-
-def mean_unsigned(x: Lanes, y: Lanes) -> Lanes:
-    """`mean` of integers without a sign."""
-    return (x & y) + (x ^ y).shift_in_zeros(1)
-
-
-def mean_up_unsigned(x: Lanes, y: Lanes) -> Lanes:
-    """`mean_up` of integers without a sign."""
-    return (x | y) - (x ^ y).shift_in_zeros(1)
-
-
-def product_of_24_bits(x: Lanes, y: Lanes) -> Lanes:
-    """The low 32 bits of the product of the low 24 bits, which are signed."""
-    return (x << 8 >> 8) * (y << 8 >> 8)
-
-
-def product_of_24_bits_unsigned(x: Lanes, y: Lanes) -> Lanes:
-    """The low 32 bits of the product of the low 24 bits."""
-    return (x & 0xFFFFFF) * (y & 0xFFFFFF)
-
-
-def sum_of_absolute_difference(x: Lanes, y: Lanes, total: Lanes) -> Lanes:
-    """|x - y| + total."""
-    return where(x < y, y - x, x - y) + total
-
-
-def sum_of_absolute_difference_unsigned(x: Lanes, y: Lanes, total: Lanes) -> Lanes:
-    """`sum_of_absolute_difference` of integers without a sign."""
-    return where(x.below_unsigned(y), y - x, x - y) + total

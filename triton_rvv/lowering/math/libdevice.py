@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Mapping
 
@@ -26,12 +27,14 @@ from triton_rvv.lowering.math.lanes import (
     Emit,
     Lanes,
     absolute,
+    call,
     copysign,
     emitter,
     fma,
     high_product,
     round_half_even,
     sqrt,
+    where,
 )
 from triton_rvv.lowering.math.libm import (
     CALL_COST,
@@ -103,7 +106,7 @@ _BOTH: dict[str, Callable[..., Lanes]] = {
     "ceil": rounding.ceil,
     "copysign": copysign,
     "fabs": absolute,
-    "fdim": rounding.positive_difference,
+    "fdim": lambda x, y: where(x <= y, 0.0, x - y),
     "floor": rounding.floor,
     "fma": fma,
     "nearbyint": round_half_even,
@@ -115,70 +118,49 @@ _BOTH: dict[str, Callable[..., Lanes]] = {
 }
 
 
-def _reciprocal(x: Lanes) -> Lanes:
-    return 1.0 / x
-
-
-def _bits_as_float(x: Lanes) -> Lanes:
-    return x.as_float()
-
-
-def _lower_word(x: Lanes) -> Lanes:
-    return x.bits().to("i32")
-
-
+# By the names that share one, of integers, of bits of floats, and of what is cheap.
 _OTHERS: dict[str, Callable[..., Lanes]] = {
-    "abs": integers.absolute_integer,
-    "brev": integers.reversed_bits,
-    "brevll": integers.reversed_bits,
+    "abs llabs": integers.absolute_integer,
+    "brev brevll": lambda x: call("llvm.bitreverse", x),
     "byte_perm": integers.chosen_bytes,
-    "clz": integers.count_leading_zeros,
-    "clzll": integers.count_leading_zeros,
+    "clz clzll": integers.count_leading_zeros,
     "cospif": trigonometric.cospi,
-    "double2hiint": rounding.upper_word,
-    "double2loint": _lower_word,
-    "double_as_longlong": Lanes.bits,
+    "double2hiint": lambda x: x.bits().shift_in_zeros(32).to("i32"),
+    "double2loint": lambda x: x.bits().to("i32"),
+    "double_as_longlong float_as_int float_as_uint": Lanes.bits,
     "fast_fdividef": operator.truediv,
-    "ffs": integers.find_first_set,
-    "ffsll": integers.find_first_set,
-    "finitef": rounding.is_finite,
-    "float_as_int": Lanes.bits,
-    "float_as_uint": Lanes.bits,
+    "ffs ffsll": integers.find_first_set,
+    "finitef isfinited": lambda x: _as_number(absolute(x) < math.inf),
     "frsqrt_rn": power.rsqrt_rounded,
-    "hadd": integers.mean,
-    "hiloint2double": rounding.from_words,
-    "int_as_float": _bits_as_float,
-    "isfinited": rounding.is_finite,
-    "isinfd": rounding.is_infinite,
-    "isinff": rounding.is_infinite,
-    "isnand": rounding.is_nan,
-    "isnanf": rounding.is_nan,
-    "llabs": integers.absolute_integer,
-    "longlong_as_double": _bits_as_float,
-    "mul24": integers.product_of_24_bits,
-    "mul64hi": integers.high_product_signed,
-    "mulhi": integers.high_product_signed,
-    "norm3df": power.hypot,
-    "norm4df": power.hypot,
-    "popc": integers.population_count,
-    "popcll": integers.population_count,
+    "hadd": lambda x, y: (x & y) + ((x ^ y) >> 1),  # no sum of both, which may overflow
+    "hiloint2double": lambda x, y: (x.to("i64") << 32 | y.to("i64", signed=False)).as_float(),
+    "int_as_float longlong_as_double uint_as_float": Lanes.as_float,
+    "isinfd isinff": lambda x: _as_number(absolute(x).equals(math.inf)),
+    "isnand isnanf": lambda x: _as_number(x.differs(x)),
+    "mul24": lambda x, y: (x << 8 >> 8) * (y << 8 >> 8),
+    "mul64hi mulhi": lambda x, y: high_product(x, y, signed=True),
+    "norm3df norm4df": power.hypot,
+    "popc popcll": lambda x: call("llvm.ctpop", x).to("i32"),
     "powif": power.pow_,
     "rcbrtf": power.rcbrt,
-    "rcp64h": rounding.reciprocal_upper_word,
-    "rhadd": integers.mean_up,
-    "sad": integers.sum_of_absolute_difference,
+    "rcp64h": lambda x: ((1.0 / x).bits() & -(1 << 32)).as_float(),
+    "rhadd": lambda x, y: (x | y) - ((x ^ y) >> 1),
+    "sad": lambda x, y, z: where(x < y, y - x, x - y) + z,
     "saturatef": rounding.saturate,
-    "signbitd": rounding.is_negative,
-    "signbitf": rounding.is_negative,
+    "signbitd signbitf": lambda x: _as_number(x.bits() < 0),
     "sinpif": trigonometric.sinpi,
-    "uhadd": integers.mean_unsigned,
-    "uint_as_float": _bits_as_float,
-    "umul24": integers.product_of_24_bits_unsigned,
-    "umul64hi": high_product,
-    "umulhi": high_product,
-    "urhadd": integers.mean_up_unsigned,
-    "usad": integers.sum_of_absolute_difference_unsigned,
+    "uhadd": lambda x, y: (x & y) + (x ^ y).shift_in_zeros(1),
+    "umul24": lambda x, y: (x & 0xFFFFFF) * (y & 0xFFFFFF),
+    "umul64hi umulhi": high_product,
+    "urhadd": lambda x, y: (x | y) - (x ^ y).shift_in_zeros(1),
+    "usad": lambda x, y, z: where(x.below_unsigned(y), y - x, x - y) + z,
 }
+
+
+def _as_number(truth: Lanes) -> Lanes:
+    """A truth value as an i32, 0 or 1."""
+    return truth.to("i32", signed=False)
+
 
 # Operations with the usual rounding mode in their names; `directed` has the others.
 _TO_NEAREST: dict[str, Callable[..., Lanes]] = {
@@ -186,7 +168,7 @@ _TO_NEAREST: dict[str, Callable[..., Lanes]] = {
     "sub": operator.sub,
     "mul": operator.mul,
     "div": operator.truediv,
-    "rcp": _reciprocal,
+    "rcp": lambda x: 1.0 / x,
     "sqrt": sqrt,
 }
 
@@ -253,7 +235,7 @@ _OF_DOUBLES: dict[str, Callable[..., Lanes]] = {
 def _functions() -> dict[str, tuple[Emit, int]]:
     """Every function that is written here, by its name without the prefix, with its cost."""
     cheap: dict[str, Callable[..., Lanes]] = {
-        **_OTHERS,
+        **{name: f for names, f in _OTHERS.items() for name in names.split()},
         **_BOTH,
         **{f"{name}f": function for name, function in _BOTH.items()},
         **{f"{p}{name}_rn": f for name, f in _TO_NEAREST.items() for p in ("f", "d")},

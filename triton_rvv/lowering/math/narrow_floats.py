@@ -14,11 +14,7 @@ from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, call, where
-from triton_rvv.lowering.math.upper_halves import (
-    fits_registers,
-    floats_of_halves,
-    rounded_halves,
-)
+from triton_rvv.lowering.math.upper_halves import fits_registers, floats_of_halves, rounded_halves
 
 __all__ = ["computed_wide", "double_toward_zero", "narrow", "narrow_from_double", "widen"]
 

@@ -1,8 +1,7 @@
-"""Rounding to whole numbers, conversions that round, limits, and the parts of a float."""
+"""Rounding to whole numbers, conversions that round, and limits."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 from triton_rvv.lowering.llvm.rules import nothing, rule
@@ -17,21 +16,13 @@ __all__ = [
     "ceil",
     "clamp",
     "floor",
-    "from_words",
-    "is_finite",
-    "is_infinite",
-    "is_nan",
-    "is_negative",
     "nearest_integer",
-    "positive_difference",
-    "reciprocal_upper_word",
     "round_half_away",
     "rounded",
     "saturate",
     "to_integer",
     "to_unsigned_64",
     "trunc",
-    "upper_word",
 ]
 
 
@@ -159,49 +150,3 @@ def clamp(x: Lanes, low: Lanes, high: Lanes, propagate_nan: bool = False) -> Lan
 def saturate(x: Lanes) -> Lanes:
     """`x` between 0 and 1; 0 for NaN."""
     return clamp(x, x.constant(0.0), x.constant(1.0))
-
-
-def positive_difference(x: Lanes, y: Lanes) -> Lanes:
-    """x - y where that is positive, NaN where either is, and else 0."""
-    return where(x <= y, 0.0, x - y)
-
-
-# -- tests, which give an i32 that is 0 or 1 -------------------------------------------------------
-
-
-def is_nan(x: Lanes) -> Lanes:
-    """Whether it is not a number."""
-    return x.differs(x).to("i32", signed=False)
-
-
-def is_infinite(x: Lanes) -> Lanes:
-    """Whether it is one of the infinities."""
-    return absolute(x).equals(math.inf).to("i32", signed=False)
-
-
-def is_finite(x: Lanes) -> Lanes:
-    """Whether it is neither infinite nor NaN."""
-    return (absolute(x) < math.inf).to("i32", signed=False)
-
-
-def is_negative(x: Lanes) -> Lanes:
-    """Whether the sign bit is set."""
-    return (x.bits() < 0).to("i32", signed=False)
-
-
-# -- words of a double -----------------------------------------------------------------------------
-
-
-def from_words(high: Lanes, low: Lanes) -> Lanes:
-    """The double with these halves."""
-    return (high.to("i64") << 32 | low.to("i64", signed=False)).as_float()
-
-
-def reciprocal_upper_word(x: Lanes) -> Lanes:
-    """1 / x for a double, with zeros for the lower half of its bits."""
-    return ((1.0 / x).bits() & -(1 << 32)).as_float()
-
-
-def upper_word(x: Lanes) -> Lanes:
-    """The half of a double with the sign and the exponent."""
-    return x.bits().shift_in_zeros(32).to("i32")

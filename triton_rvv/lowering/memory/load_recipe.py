@@ -57,6 +57,8 @@ class Load(Tensor):
         every_other: the lanes that its mask lets through at most, where these are neighbours.
     """
 
+    own_stays_in_place = True
+
     def __init__(
         self,
         type_: TensorType,
@@ -175,10 +177,6 @@ class Load(Tensor):
         start = pointers.row_base(builder, VectorIndex((first,), integer(0), 1, PLAIN_VERSION))
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
         return start, stride
-
-    @property
-    def own_stays_in_place(self) -> bool:
-        return True
 
     @property
     def own_reads_again(self) -> bool:

@@ -11,13 +11,9 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.vectors import in_turn as lanes_in_turn
-from triton_rvv.lowering.llvm.vp_memory import (
-    masked_store,
-)
+from triton_rvv.lowering.llvm.vp_memory import masked_store
 from triton_rvv.lowering.loops import loop_versioning
-from triton_rvv.lowering.memory.store_order import (
-    StorePart,
-)
+from triton_rvv.lowering.memory.store_order import StorePart
 
 __all__ = ["are_in_turn", "rows_are_apart", "store_in_turn"]
 

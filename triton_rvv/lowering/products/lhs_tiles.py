@@ -12,12 +12,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory.prefetches import ends_of_run
 
-__all__ = [
-    "Lhs",
-    "PackedLhs",
-    "TransposedPackedLhs",
-    "UnpackedLhs",
-]
+__all__ = ["Lhs", "PackedLhs", "TransposedPackedLhs", "UnpackedLhs"]
 
 
 class Lhs(ABC):

@@ -301,10 +301,7 @@ def _add_scaled(context: Context, total: ScaledTotal, call: _Call, point: Vector
     """Have a tile add to a total."""
     builder, (row,) = context.builder, point.index
     place = TilePlace.of_array(builder, total.array, point)
-    factors = [
-        total.rows.address(builder, (row,)),
-        total.columns.address(builder, (point.start,)),
-    ]
+    factors = [total.rows.address(builder, (row,)), total.columns.address(builder, (point.start,))]
     call.scale(place, *factors)
 
 

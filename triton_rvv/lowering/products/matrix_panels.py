@@ -26,13 +26,7 @@ from triton_rvv.lowering.products.matrix_rows import RowsFromAnyByte
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
-__all__ = [
-    "MatrixOperand",
-    "RowTiles",
-    "operand_room",
-    "packed_rows",
-    "row_tiles",
-]
+__all__ = ["MatrixOperand", "RowTiles", "operand_room", "packed_rows", "row_tiles"]
 
 
 @dataclass(frozen=True)

@@ -89,11 +89,7 @@ def _last_true(context: Context, line: Tensor) -> Val:
 
 
 def pack_part(
-    context: Context,
-    tensor: Tensor,
-    extents: Extents,
-    whole_rows: int = 1,
-    whole_columns: int = 1,
+    context: Context, tensor: Tensor, extents: Extents, whole_rows: int = 1, whole_columns: int = 1
 ) -> Buffer:
     """An array that holds the elements of a part, as they are now, and anything behind it.
 

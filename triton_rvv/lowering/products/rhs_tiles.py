@@ -14,14 +14,7 @@ from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.targets.machine import Machine
 
-__all__ = [
-    "ComputedRhs",
-    "KStep",
-    "PackedRhs",
-    "Rhs",
-    "RhsInPlace",
-    "RhsStep",
-]
+__all__ = ["ComputedRhs", "KStep", "PackedRhs", "Rhs", "RhsInPlace", "RhsStep"]
 
 NOTHING = integer(0)
 

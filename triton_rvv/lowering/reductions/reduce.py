@@ -17,11 +17,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_groups import spanning_points
-from triton_rvv.lowering.loops.vector_shape import (
-    runs_together,
-    spanning_width,
-    vector_width,
-)
+from triton_rvv.lowering.loops.vector_shape import runs_together, spanning_width, vector_width
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.counts import count_along_rows, counted
 from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order

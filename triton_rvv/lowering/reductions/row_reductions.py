@@ -15,10 +15,7 @@ from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, 
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning
-from triton_rvv.lowering.loops.vector_shape import (
-    group_of_runs,
-    vector_width,
-)
+from triton_rvv.lowering.loops.vector_shape import group_of_runs, vector_width
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.ended_rows import EndedRows, end_of_rows
 from triton_rvv.lowering.reductions.partial_reductions import PartialReductions
@@ -117,10 +114,7 @@ class _RowReduction:
         self._write(rows, so_far)
 
     def _with_rest(
-        self,
-        rows: Sequence[Sequence[Val]],
-        points: Callable[[Val], list[VectorIndex]],
-        first: Val,
+        self, rows: Sequence[Sequence[Val]], points: Callable[[Val], list[VectorIndex]], first: Val
     ) -> Sequence[Sequence[Val]]:
         """The totals of rows, combined with what is from a position on, where that is inside."""
         builder, columns = self.context.builder, integer(self.sources[0].shape[-1])

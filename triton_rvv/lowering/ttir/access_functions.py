@@ -19,13 +19,7 @@ from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, eleme
 from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
 from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
-from triton_rvv.lowering.ttir.polynomials import (
-    Atom,
-    Extended,
-    Polynomial,
-    Position,
-    Unknown,
-)
+from triton_rvv.lowering.ttir.polynomials import Atom, Extended, Polynomial, Position, Unknown
 
 __all__ = ["AccessFunctions"]
 

@@ -31,7 +31,7 @@ __all__ = ["narrow_accumulators", "size_of_sums"]
 
 
 def narrow_accumulators(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many blocks became smaller."""
+    """Makes blocks smaller that a loop adds to and that are reduced behind it, or numbers."""
     rewriter = Rewriter(kernel.module)
     return sum(
         _narrow_block(block, rewriter, kernel.target) for block in blocks_inside(kernel.module)

@@ -31,7 +31,7 @@ _NEVER_NEGATIVE = ("math.absf", "math.exp", "math.exp2", "math.sqrt")
 
 
 def mark_bounded_powers(kernel: Kernel) -> int:
-    """Give exponentials the attribute."""
+    """Finds exponentials that cannot overflow, which take fewer instructions."""
     operations = kernel.module.walk()
     makers = {result: operation for operation in operations for result in operation.results}
     signs, fired = _Signs(makers), 0

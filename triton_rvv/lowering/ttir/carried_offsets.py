@@ -16,7 +16,7 @@ from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
 
-__all__ = ["CARRIES_BASE_OF", "mark_carried_offsets"]
+__all__ = ["CARRIES_BASE_OF", "carry_bases"]
 
 # The attribute of a loop: the numbers of the carried blocks of which it may carry the base.
 CARRIES_BASE_OF = "triton_rvv.carries_base_of"
@@ -32,8 +32,8 @@ _KEEP_UNIFORM = frozenset(
 _TAKEN_APART = ("i32", "i64")
 
 
-def mark_carried_offsets(kernel: Kernel) -> int:
-    """Give loops the attribute; of how many blocks they carry the base."""
+def carry_bases(kernel: Kernel) -> int:
+    """Finds blocks of which a loop changes only the base, so that it carries one number."""
     roots = _Roots(kernel.makers)
     loops = [operation for operation in kernel.operations if operation.name == "scf.for"]
     fired = 0

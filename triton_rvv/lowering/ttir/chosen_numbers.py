@@ -28,7 +28,7 @@ _MIN_ELEMENTS = 64
 
 
 def choose_results(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many operations became ones of numbers."""
+    """Computes once what a block's elements can be that a condition chooses from two numbers."""
     if not any(each.name == "arith.select" for each in kernel.module.walk()):
         return 0
     rewriter, fired = Rewriter(kernel.module), 0

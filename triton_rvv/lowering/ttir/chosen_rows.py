@@ -33,7 +33,7 @@ _WRITES = ("tt.store", "tt.atomic_", "tt.descriptor_", "tt.call", "tt.elementwis
 
 
 def find_chosen_rows(kernel: Kernel) -> int:
-    """Write the addresses of later rows into loops, for `kernel.later_rows`; how many there are."""
+    """Loads ahead which row a later turn of a loop reads, so that its lines can be asked for."""
     loops = [each for each in kernel.module.walk() if each.name == "scf.for"]
     if not (loops and kernel.target.machine.issues_in_order):
         return 0

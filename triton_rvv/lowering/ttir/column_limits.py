@@ -22,7 +22,7 @@ _KEEP_LINES = frozenset(
 
 
 def mark_column_limits(kernel: Kernel) -> int:
-    """Give limits the attribute."""
+    """Finds limits of columns, such as those at the edge of an image, in addresses."""
     if not any(operation.name in _LIMITS for operation in kernel.operations):
         return 0
     columns, fired = set[Value](), 0

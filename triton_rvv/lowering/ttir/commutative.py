@@ -37,13 +37,11 @@ _SYMMETRIC = frozenset(
 )
 _EQUAL = ("eq", "oeq", "ueq")
 _STRICT = ("slt", "ult", "olt")
-_MIRRORED = {
-    **{f"{sign}g{kind}": f"{sign}l{kind}" for sign in "suo" for kind in "te"},
-}
+_MIRRORED = {**{f"{sign}g{kind}": f"{sign}l{kind}" for sign in "suo" for kind in "te"}}
 
 
 def mark_commutative(kernel: Kernel) -> int:
-    """Give reductions the attribute whose region gives the same with its operands in exchange."""
+    """Finds reductions that may combine elements in any order."""
 
     def constant_of(value: Value) -> float | None:
         return one_number(kernel.makers.get(value))

@@ -20,7 +20,7 @@ from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
 from triton_rvv.lowering.ttir.unfilled import STARTS_IN_PRODUCT
 
-__all__ = ["STORED_IN_LAST_TURN", "mark_epilogues"]
+__all__ = ["STORED_IN_LAST_TURN", "store_in_last_turn"]
 
 # The attribute of a loop: pairs of the number of a carried block whose store the last turn may do,
 # and of how many operations stand between loop and store, which are then done before the loop.
@@ -31,8 +31,8 @@ _BETWEEN = (*WITHOUT_MEMORY, *_ELEMENTWISE)
 _IN_LOOP = (*_BETWEEN, "tt.load", "tt.dot", "tt.reshape", "tt.trans", "scf.yield")
 
 
-def mark_epilogues(kernel: Kernel) -> int:
-    """Give loops the attribute."""
+def store_in_last_turn(kernel: Kernel) -> int:
+    """Finds stores of a loop's product that its last turn may do."""
     fired = 0
     for block in blocks_inside(kernel.module):
         for place, loop in enumerate(block.operations):

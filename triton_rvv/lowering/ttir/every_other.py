@@ -28,7 +28,7 @@ _MAX_BITS = 32
 
 
 def find_every_other(kernel: Kernel) -> int:
-    """Note in `kernel.every_other` what is halved; how many such loads there are."""
+    """Finds loads of halves under masks that let through those of even numbers alone."""
     if kernel.target.backend != "rvv":
         return 0
     found = {

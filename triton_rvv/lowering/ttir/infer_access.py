@@ -27,18 +27,13 @@ from triton_rvv.lowering.ttir.polynomials import (
     axes_of,
 )
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
-from triton_rvv.lowering.ttir.streams import (
-    block_rank,
-    mask_of,
-    stores_in_turn,
-    stream_groups,
-)
+from triton_rvv.lowering.ttir.streams import block_rank, mask_of, stores_in_turn, stream_groups
 
 __all__ = ["infer_access", "show_accesses"]
 
 
 def infer_access(kernel: Kernel) -> int:
-    """Note in `kernel.accesses` what is known of loads and stores of blocks; how many there are."""
+    """Finds where the elements of loads and stores lie, and how far the next ones are."""
     for function in kernel.functions.values():
         kernel.accesses.update(_Inference(kernel, function).accesses())
     return len(kernel.accesses)

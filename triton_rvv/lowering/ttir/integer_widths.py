@@ -15,12 +15,7 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, integer_bits, ranges_of_blocks
-from triton_rvv.lowering.ttir.demanded_bits import (
-    FROM_LOWER_BITS,
-    MOVES,
-    WIDENED,
-    demanded_bits,
-)
+from triton_rvv.lowering.ttir.demanded_bits import FROM_LOWER_BITS, MOVES, WIDENED, demanded_bits
 from triton_rvv.lowering.ttir.index_values import block_bits, index_values, is_one_number
 
 __all__ = ["UNSIGNED", "IntegerWidths"]

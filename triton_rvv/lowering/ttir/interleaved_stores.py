@@ -43,7 +43,7 @@ InterleavedStores = Mapping[Operation, Sequence[Operation]]
 
 
 def group_stores(kernel: Kernel) -> int:
-    """Give groups of stores the attribute; how many groups there are.
+    """Groups stores that may be written in one walk.
 
     All stores of a group are of blocks of one type, under one mask. Between them nothing reads what
     they write: neither any memory, nor, where arguments are disjoint, that of their arguments.

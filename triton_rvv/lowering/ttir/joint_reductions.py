@@ -23,7 +23,7 @@ _BETWEEN = (*WITHOUT_MEMORY, "tt.load", "tt.reduce", "tt.reshape")
 
 
 def join_reductions(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many reductions joined another one."""
+    """Makes one reduction of two that read the same elements."""
     if sum(each.name == "tt.reduce" for each in kernel.module.walk()) < 2:
         return 0
     rewriter, fired = Rewriter(kernel.module), 0

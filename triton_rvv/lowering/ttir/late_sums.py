@@ -57,7 +57,7 @@ class LateSum:
 
 
 def add_late(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many sums came to stand behind their loops."""
+    """Adds up blocks in a loop, and their elements only behind it."""
     rewriter, fired = Rewriter(kernel.module), 0
     for block, loop in placed(kernel.module, "scf.for"):
         sums = [*late_sums_of(loop, rewriter.makers)]

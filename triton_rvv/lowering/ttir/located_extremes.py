@@ -50,7 +50,7 @@ class _Search:
 
 
 def locate_extremes(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many reductions became two."""
+    """Finds the least or greatest element of a row first, and then where it is."""
     fired = 0
     for function in kernel.functions.values():
         reductions = (each for each in function.walk() if each.name == "tt.reduce")

@@ -22,7 +22,7 @@ _OFFSETS = (ScalarType("i32"), ScalarType("i64"))
 
 
 def multiply_shifts(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many shifts became products."""
+    """Multiplies by powers of two in place of shifts, as passes and code follow products."""
     if not any(each.name == "arith.shli" for each in kernel.module.walk()):
         return 0
     rewriter, fired = Rewriter(kernel.module), 0

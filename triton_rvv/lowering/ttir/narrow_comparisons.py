@@ -28,7 +28,7 @@ _ALL_HOLD = frozenset(["eq", "sle", "sge", "ule", "uge"])
 
 
 def narrow_comparisons(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many numbers were brought near what is compared with them."""
+    """Compares columns with a wider number in the columns' own type."""
     fired = 0
     for function in kernel.functions.values():
         operations = [*function.walk()]

@@ -27,7 +27,7 @@ _FIRST_SIGNED, _FIRST_UNSIGNED = CMPI_PREDICATES.index("slt"), CMPI_PREDICATES.i
 
 
 def narrow_integers(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many operations became narrower."""
+    """Computes blocks of integers in as few bits as their elements, or their readers, need."""
     fired = 0
     for function in kernel.functions.values():
         rewriter = Rewriter(kernel.module)

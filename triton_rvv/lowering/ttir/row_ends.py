@@ -35,7 +35,7 @@ _SUMS = ("arith.addf", "arith.addi", "arith.xori")
 
 
 def mark_row_ends(kernel: Kernel) -> int:
-    """Give reductions the attribute; how many have it."""
+    """Finds reductions that need not look behind the end of a row's mask."""
     fired = 0
     for operation in kernel.operations:
         if operation.name == "tt.reduce":

@@ -19,7 +19,7 @@ BY_ESTIMATE = "by-estimate"
 
 
 def choose_schedule(kernel: Kernel) -> int:
-    """Give the kernel's function the attribute; 0 where a product keeps it without.
+    """Leaves the order of instructions to LLVM's scheduler where nothing is multiplied.
 
     Where a reduction compares, lives that are too long count most, in both directions: argmax is a
     tenth slower from the top, which the estimate does not see. Among exponentials it does.

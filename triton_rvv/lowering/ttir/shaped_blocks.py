@@ -5,7 +5,7 @@ from __future__ import annotations
 from triton_rvv.frontend.ttir import Value
 from triton_rvv.lowering.ttir.kernel import Kernel
 
-__all__ = ["IS_RESHAPED", "mark_shaped_blocks"]
+__all__ = ["IS_RESHAPED", "mark_reshaped"]
 
 # The attribute of a quotient or remainder that becomes part of a block of another shape, which asks
 # for it again for every row, or that a loop carries.
@@ -17,8 +17,8 @@ _ELEMENT_BY_ELEMENT = ("arith.", "math.", "tt.addptr", "tt.bitcast", "tt.fp_to_f
 _MEMORY = ("tt.load", "tt.store", "tt.atomic_")
 
 
-def mark_shaped_blocks(kernel: Kernel) -> int:
-    """Give quotients and remainders the attribute."""
+def mark_reshaped(kernel: Kernel) -> int:
+    """Finds quotients and remainders that become part of a larger block."""
     if not any(operation.name in _MARKED for operation in kernel.operations):
         return 0
     shaped, fired = set[Value](), 0

@@ -38,7 +38,7 @@ class _Member:
 
 
 def share_rows(kernel: Kernel) -> int:
-    """Note in `kernel.accesses` which loads share rows; how many do."""
+    """Finds loads of which a row is also a row of another one, as those of a stencil."""
     fired = 0
     for function in kernel.functions.values():
         groups = [

@@ -48,7 +48,7 @@ _COSTLY = ("math.", "arith.div", "arith.rem", "tt.reduce", "tt.precise_")
 
 
 def split_blocks(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many dimensions were split."""
+    """Computes blocks that a loop carries in parts that registers hold, one after another."""
     function = kernel.function
     is_simple = kernel.arguments_are_disjoint and len(function.regions[0].blocks) == 1
     if kernel.has_product or not is_simple:

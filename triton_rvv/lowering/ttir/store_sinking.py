@@ -6,15 +6,15 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.kernel import Kernel
 
-__all__ = ["MAY_WAIT", "mark_sinkable_stores"]
+__all__ = ["MAY_WAIT", "sink_stores"]
 
 # The attribute of a store that may wait.
 MAY_WAIT = "triton_rvv.may_wait"
 _NO_EFFECT = (*WITHOUT_MEMORY, "tt.reduce", "tt.reshape")
 
 
-def mark_sinkable_stores(kernel: Kernel) -> int:
-    """Give the attribute to stores of blocks behind which a loop neither reads nor changes memory.
+def sink_stores(kernel: Kernel) -> int:
+    """Finds stores that may wait until the blocks that their loop carries change.
 
     A store that waits comes after loads of what a loop carries, so arguments have to be disjoint.
     """

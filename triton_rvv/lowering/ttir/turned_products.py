@@ -32,7 +32,7 @@ _SWAPPED = [1, 0]
 
 
 def turn_products(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many products are turned around."""
+    """Turns products around whose right operand is transposed in each turn of a loop."""
     if not kernel.has_product or kernel.target.backend != "rvv":
         return 0
     turn, fired = Turn(Rewriter(kernel.module), _SAME), 0

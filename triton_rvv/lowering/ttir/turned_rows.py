@@ -28,7 +28,7 @@ _SAME = (
 
 
 def turn_short_rows(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many reductions go along columns now."""
+    """Turns blocks around whose short rows are reduced, so that their rows are lanes."""
     function = kernel.function
     reductions = [each for each in function.walk() if each.name == "tt.reduce"]
     is_whole = len(blocks_inside(function)) == 1 + len(reductions)

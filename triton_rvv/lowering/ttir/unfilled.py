@@ -15,7 +15,7 @@ from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.targets.target import Target
 
-__all__ = ["STARTS_IN_PRODUCT", "mark_unfilled"]
+__all__ = ["STARTS_IN_PRODUCT", "start_in_product"]
 
 # The attribute of a loop: the numbers of the carried blocks that a product of its first turn fills.
 STARTS_IN_PRODUCT = "triton_rvv.starts_in_product"
@@ -23,8 +23,8 @@ _PRODUCTS = ("tt.dot", "tt.dot_scaled")
 _START_OPERAND = 2
 
 
-def mark_unfilled(kernel: Kernel) -> int:
-    """Give loops the attribute, where only a product asks for a block that starts with one number.
+def start_in_product(kernel: Kernel) -> int:
+    """Has a loop's first product fill the accumulator in place of a loop before it.
 
     It may ask by way of operations on each element. Blocks of one tile stay in registers anyway.
     """

@@ -47,7 +47,7 @@ _ELEMENTWISE = (
 
 
 def unroll_loops(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many loops were written out."""
+    """Writes out short loops that only compute the blocks which they carry."""
     if not any(each.name == "scf.for" for each in kernel.module.walk()):
         return 0
     rewriter, integers, fired = Rewriter(kernel.module), kernel.integers_so_far(), 0
@@ -132,7 +132,7 @@ def _unroll(block: Block, loop: Operation, numbers: Sequence[int], rewriter: Rew
 
 
 def unroll_passed_on(kernel: Kernel) -> int:
-    """Rewrite a kernel in place; how many loops have several turns in one."""
+    """Makes as many turns of a loop one as it passes blocks on, so that none is copied."""
     rewriter, fired = Rewriter(kernel.module), 0
     for block, loop in placed(kernel.module, "scf.for"):
         turns = _times_passed_on(loop)
