@@ -165,7 +165,6 @@ def clamped(
     """A block whose columns have a limit; None for blocks of which nothing is known.
 
     Args:
-        builder: writes the code.
         block: 32-bit integers.
         limit: a scalar.
         emit, cost: the operation, and roughly its instructions.

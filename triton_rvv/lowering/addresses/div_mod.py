@@ -234,7 +234,6 @@ def divided(
     """A line of quotients or remainders as steps; None where it would seldom be linear.
 
     Args:
-        context: where the code goes.
         dividend, divisor, emit, is_quotient: as of `_Division`.
         cost: roughly the instructions of `emit`.
     """

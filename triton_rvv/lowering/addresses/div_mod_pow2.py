@@ -81,7 +81,6 @@ def div_mod_pow2(
     """A line of quotients or remainders by a small power of two; None for other lines.
 
     Args:
-        builder: writes the code.
         dividend: of one dimension.
         period: the divisor.
         values: the result, one-dimensional.

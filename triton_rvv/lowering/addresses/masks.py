@@ -231,7 +231,6 @@ class Mask(Tensor):
     """A conjunction of one-dimensional comparisons and of any other truth values.
 
     Args:
-        type_: shape and element type.
         terms: the comparisons.
         others: blocks of truth values.
         uniform: a truth value for all elements, such as whether a block's only row exists.

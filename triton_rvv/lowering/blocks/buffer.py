@@ -23,7 +23,6 @@ class Buffer(Array):
     of striding over whole rows.
 
     Args:
-        type_: shape and element type.
         pointer: the array, with room for all elements.
         panel: columns in a panel; runs never cross the border between two.
         part: where this is a part of a larger array, its first row there and the rows in all.
@@ -120,7 +119,6 @@ class Buffer(Array):
         """The address of an element in the panel that starts at column `first`.
 
         Args:
-            builder: writes the code.
             first: a multiple of the panel's size.
             row: over all leading dimensions, in row-major order.
             column: within the panel.

@@ -291,7 +291,6 @@ class Context:
         """An array with room for a block; its contents are undefined.
 
         Args:
-            type_: shape and element type.
             panel_bits: panels are as wide as runs of elements of so many bits, at least its own.
 
         Raises:

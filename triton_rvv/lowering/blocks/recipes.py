@@ -41,7 +41,6 @@ class Elementwise(Tensor):
     """A function of the operands' elements at the same place.
 
     Args:
-        type_: shape and element type.
         emit: writes the code of the function.
         operands: what it is a function of.
         cost: roughly its instructions.

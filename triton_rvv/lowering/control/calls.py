@@ -51,7 +51,6 @@ class _Body:
     """The blocks of a function; control only flows forward from one to another.
 
     Args:
-        context: where the code goes.
         blocks: the entry first.
         leave: writes the code for a return of some values.
     """

@@ -130,7 +130,6 @@ def lower_module(
 
     Args:
         module: a `builtin.module` with one public function.
-        target: what code is made for.
         slots: for each argument of the function, its place in the launcher's argument array;
             the arguments' own order where it is not given.
         source_lines: where given, marks instructions with the kernel's lines.

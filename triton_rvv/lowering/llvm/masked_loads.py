@@ -22,7 +22,6 @@ def masked_load(builder: Builder, address: Val, mask: Val, fill: Val, align: int
     """Neighbours in memory where a mask is true, and lanes of `fill` where it is false.
 
     Args:
-        builder: writes the instructions.
         address: of the first lane.
         mask: as many lanes as `fill` has.
         fill: of the type that is loaded.

@@ -43,7 +43,6 @@ def group_call(
     """The result of an instruction, a vector with as many lanes as its vectors have.
 
     Args:
-        builder: writes the code.
         name: of LLVM's intrinsic, with "{}" where the type of the result's group goes, and then
             that of the first vector's.
         operands: vectors that fit a group, scalars, and None for what may be anything. The number

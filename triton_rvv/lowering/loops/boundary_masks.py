@@ -29,7 +29,6 @@ class BoundaryMasks:
     It is where there are several: blocks with one mask for all are told apart as a whole.
 
     Args:
-        builder: writes the code.
         tensors: the recipes of the walk, all of one shape.
         width: the elements of a run.
         together: how many runs are visited side by side.

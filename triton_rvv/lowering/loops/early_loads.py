@@ -34,7 +34,6 @@ class EarlyLoads:
     """Loads of a walk that are carried out a turn early.
 
     Args:
-        context: where the code goes.
         loads: what comes a turn early.
     """
 
@@ -106,7 +105,6 @@ def early_loads(
     registers.
 
     Args:
-        context: where the code goes.
         tensors: what a walk asks for.
         width: elements of a run.
         together: runs that are computed side by side.

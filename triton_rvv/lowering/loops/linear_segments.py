@@ -32,7 +32,6 @@ class LinearSegments:
     """How the recipes of a walk over a line, or over the rows of a block, are linear in parts.
 
     Args:
-        context: where the code goes.
         tensors: the recipes, all of one shape.
         width: the elements of a run.
         together: how many runs are visited side by side, where there are as many.

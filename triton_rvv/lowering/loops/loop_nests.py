@@ -57,7 +57,6 @@ def for_each_run(
     asked for too early, and then committed one after another.
 
     Args:
-        context: where the code goes.
         tensors: what `evaluate` asks for, all of one shape; their guards decide at run time which
             version is taken.
         evaluate: writes the code that computes one run; it must not branch.

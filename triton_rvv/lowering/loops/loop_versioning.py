@@ -82,7 +82,6 @@ class _Branches:
     """Branches between the versions of a loop; the arguments are those of `guarded`.
 
     Args:
-        builder: writes the code.
         walk, otherwise: the loop, and what is done where sums do not fit.
         fits: whether no sum wraps.
         linear, unmasked, plain: whether tables are linear, masks hold, and both.

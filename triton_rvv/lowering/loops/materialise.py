@@ -129,7 +129,6 @@ def walking(
     ones, and those whose loads the sink may change, so that no load is copied beforehand.
 
     Args:
-        context: where the code goes.
         roots: of one shape.
         changes: of a sink that changes memory, whether it may change what a load reads.
     """

@@ -31,7 +31,6 @@ def tail_width(
     neighbours are read from neighbours: by strides, lanes that do not count take as long.
 
     Args:
-        builder: writes the code.
         tensors: the recipes.
         width: the elements of other runs.
         together: how many of those are visited side by side.

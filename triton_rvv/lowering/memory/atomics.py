@@ -112,7 +112,6 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
     """Carry out an update of each element, where the mask says so.
 
     Args:
-        context: where the code goes.
         operation: its operands are addresses, `count` values and perhaps a mask.
         count: how many operands `update` takes.
         update: writes the code for one element.

@@ -91,7 +91,6 @@ class _Check:
     """The check of one access.
 
     Args:
-        context: where the code goes.
         place: the number of the access.
         size_bytes: of an element.
         table: its address.

@@ -57,7 +57,6 @@ def every_other_run(
     together whether an element is loaded, which an integer of twice its width puts in place.
 
     Args:
-        builder: writes the code.
         lanes: which are even; None where that is not known.
         pointers: of the elements, those of even lanes one behind another.
         condition: of each lane, where all are wanted.

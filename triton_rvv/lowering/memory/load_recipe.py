@@ -115,7 +115,6 @@ class Load(Tensor):
         """Whether, at run time, a store to `addresses` changes no element before it is loaded.
 
         Args:
-            builder: writes the code.
             addresses: where the store goes.
             on_the_way: whether each element is loaded right before its place is stored to.
         """

@@ -24,7 +24,6 @@ def note_access(
     """Note one vector of a load or store.
 
     Args:
-        builder: writes the code.
         kind: which of them it is.
         stride: elements from one lane to the next; None where they follow no rule.
         condition: which lanes count.

@@ -34,7 +34,6 @@ def ends_of_run(
     """Addresses in each of the cache lines in which a run lies.
 
     Args:
-        builder: writes the code.
         start: where the run starts.
         element: the type of its elements.
         width: how many it has; they take no more than a line.
@@ -97,7 +96,6 @@ def prefetch_next_program(
     one of the run before, so each line is asked for by its last element.
 
     Args:
-        builder: writes the code.
         address: where the run starts.
         element: the type of its elements.
         width: how many it has.
@@ -111,7 +109,6 @@ def prefetch_later_row(builder: Builder, pointers: Affine, point: VectorIndex) -
     """Ask for a run of the row that a later turn of a loop reads; a hint, whatever is there.
 
     Args:
-        builder: writes the code.
         pointers: of the later row.
         point: the run.
     """

@@ -79,7 +79,6 @@ def multiply_in_groups(
     """Write `start + left @ right` to `result`, which may be the array that `start` reads.
 
     Args:
-        context: where the code goes.
         operation: the product, for whose operands `is_grouped` holds.
         left, right, start: its operands; `start` has the type of the sums.
         result: the accumulator after.
@@ -208,7 +207,6 @@ def _tile(
     """One tile of the result, whose rows are at `points`.
 
     Args:
-        context: where the code goes.
         product: what is multiplied.
         points: the tile's rows.
         offset: what is to be taken from the sums, one vector for each register of a row.

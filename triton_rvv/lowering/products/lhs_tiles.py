@@ -21,7 +21,6 @@ class Lhs(ABC):
     Pointers walk along the rows: one for each, or one for all where these lie at known distances.
 
     Args:
-        builder: writes the code.
         element: the type of the elements.
         count: how many rows there are.
         next_run: elements from one run of a row to the next.
@@ -152,7 +151,6 @@ class TransposedPackedLhs(Lhs):
     """Neighbouring rows of a block whose transpose lies in panels: a run of rows for each step.
 
     Args:
-        builder: writes the code.
         block: the transpose; its panels are at least as wide as a tile has rows.
         first_row: of the tile, a multiple of `count`.
         count: the tile's rows.
@@ -191,7 +189,6 @@ class UnpackedLhs(Lhs):
     Behind the last step along K, nothing may be read.
 
     Args:
-        builder: writes the code.
         element: the type of the elements.
         starts: the address of each row.
         stride: elements from one row to the next.

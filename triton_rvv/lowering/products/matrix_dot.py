@@ -113,7 +113,6 @@ def multiply_int8(
     """Write `start + left @ right` to `result`, which may be the array that `start` reads.
 
     Args:
-        context: where the code goes.
         operation: whose result it is.
         operands: left and right, cut along K.
         start: the sums before.
@@ -241,7 +240,6 @@ class _Call:
     """Calls functions for one tile, which multiply along all of K.
 
     Args:
-        builder: writes the code.
         product: of which the tile is a part.
         rows: operands of A in it.
         panels: where they lie: the first two, the third, and those of B.

@@ -86,7 +86,6 @@ def tile_goal(
     """Where a tile of a product goes that a store takes; None where no store does.
 
     Args:
-        context: where the code goes.
         store: what takes it.
         result: the array for sums that are not complete.
         point: the tile's first row.

@@ -106,7 +106,6 @@ def packed_rows(
     """A, whose rows are a multiple of those of an operand, as far as it counts.
 
     Args:
-        context: where the code goes.
         unit: whose operands they are.
         lefts: A, cut along K.
         live: what of it counts.

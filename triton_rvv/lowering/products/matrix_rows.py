@@ -27,7 +27,6 @@ class RowsFromAnyByte:
     """Puts rows of an operand into panels.
 
     Args:
-        context: where the code goes.
         unit: whose operands they are.
         source: A, or the transpose of B.
         depth: of its block.

@@ -169,7 +169,6 @@ class _Copy:
     """Writes a block to an array.
 
     Args:
-        context: where the code goes.
         tensor, array: from and to.
         width: elements in a run.
         version: what is known of the block.

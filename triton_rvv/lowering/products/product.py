@@ -77,7 +77,6 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
     """Every tile of the result.
 
     Args:
-        context: where the code goes.
         product: what is multiplied.
         rows_of_a: the rows of A for a tile.
     """
@@ -116,7 +115,6 @@ def _with_last_rows(
     """Tiles of `most` rows, and one of half or a quarter as many where the run says so.
 
     Args:
-        builder: writes the code.
         live: the rows that count.
         most: the rows of a tile, at most.
         every: writes the tiles before a row.
@@ -147,7 +145,6 @@ def _tiles(
     """Tiles of some rows of the result.
 
     Args:
-        context: where the code goes.
         product: what is multiplied.
         rows_of_a: the rows of A for a tile.
         tile_rows: the rows of a tile.
@@ -189,7 +186,6 @@ def _tile(
     """One tile of the result.
 
     Args:
-        context: where the code goes.
         product: what is multiplied.
         rows: of A.
         corner: row and column of the tile's upper left element.

@@ -108,7 +108,6 @@ class Rhs(ABC):
         """Elements from row `depth` of a tile to the first row of the tile that comes next.
 
         Args:
-            builder: writes the code.
             column: the tile's first.
             depth: steps along K of a tile.
             is_last: whether no tile of further rows takes the same columns next, as i1.

@@ -51,7 +51,6 @@ class Tile:
     """What one tile multiplies.
 
     Args:
-        builder: writes the code.
         rows: of A.
         panels: the right operand.
         column: the tile's first.

@@ -81,7 +81,6 @@ def unpacked_rhs(
     """The right operand of a product with so few rows that copying it does not pay.
 
     Args:
-        context: where the code goes.
         left, right: the operands.
         in_place: whether the right one is a matrix that nobody else loads.
         live: how much of the product counts.
@@ -106,7 +105,6 @@ def _in_place(
     """A matrix whose rows lie in one piece each.
 
     Args:
-        context: where the code goes.
         right: the matrix.
         rows: of the left operand.
         tiles: how many take all of them that count.

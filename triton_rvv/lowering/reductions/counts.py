@@ -44,7 +44,6 @@ def count_along_rows(
     """Each row becomes the number of its elements that are true.
 
     Args:
-        context: where the code goes.
         sources: the one block of truth values.
         results: the one block of integers for the counts.
     """

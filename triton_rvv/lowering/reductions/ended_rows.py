@@ -94,7 +94,6 @@ class EndedRows:
     """A reduction of rows that end at one column: whole runs first, then as many lanes as are left.
 
     Args:
-        context: where the code goes.
         sources: the blocks that are reduced together.
         combination: how two elements become one.
         sizes: elements of a run, and how many rows and runs of each are combined side by side.

@@ -29,7 +29,6 @@ def reduce_rows_in_order(
     """Each row becomes one element.
 
     Args:
-        context: where the code goes.
         sources: the blocks that are reduced together.
         combination: how two elements become one, the left one first.
         results: where the outcome goes.
@@ -55,7 +54,6 @@ class _Tree:
     """The elements of one row on their way to a single one.
 
     Args:
-        context: where the code goes.
         combination: how two elements become one.
         arrays: the elements; they are overwritten.
         row: which one it is.

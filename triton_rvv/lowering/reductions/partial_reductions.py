@@ -40,7 +40,6 @@ class PartialReductions:
     """Elements combined so far, for several runs side by side.
 
     Args:
-        context: where the code goes.
         combination: how two elements become one.
         sources: the blocks that are reduced together.
         points: the first runs.

@@ -108,7 +108,6 @@ def _within_runs(
     """One run holds all that is combined into several elements.
 
     Args:
-        context: where the code goes.
         sources: the blocks that are reduced together.
         combination: how two elements become one.
         results: where the outcome goes.

@@ -42,7 +42,6 @@ class _RowReduction:
     A few rows, or runs of one row, are combined side by side.
 
     Args:
-        context: where the code goes.
         sources: the blocks that are reduced together.
         combination: how two elements become one.
         results: where the outcome goes.

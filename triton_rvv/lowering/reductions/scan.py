@@ -57,7 +57,6 @@ class _Scan:
     """A scan on its way.
 
     Args:
-        context: where the code goes.
         combination: how an earlier and a later element become one.
         sources: the blocks that are scanned together.
         results: where the outcome goes.

@@ -37,7 +37,6 @@ def accesses_by_line(ttir: str, target: Target) -> Sequence[LineAccess]:
 
     Args:
         ttir: Triton's IR in MLIR's generic form.
-        target: what code is made for.
     """
     module = parse_module(ttir)
     kernel = Kernel(module, target, arguments_are_disjoint=True)

@@ -44,11 +44,7 @@ def mark_bounded_powers(kernel: Kernel) -> int:
 
 
 class _Signs:
-    """What is known of the numbers in a kernel's values, besides NaN.
-
-    Args:
-        makers: the operation of each result.
-    """
+    """What is known of the numbers in a kernel's values, besides NaN."""
 
     def __init__(self, makers: Mapping[Value, Operation]) -> None:
         self._makers = makers

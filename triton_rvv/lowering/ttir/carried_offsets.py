@@ -55,11 +55,7 @@ def _is_of_positions(value: Value) -> bool:
 
 
 class _Roots:
-    """The roots of a module's blocks.
-
-    Args:
-        makers: the operation that gives each result.
-    """
+    """The roots of a module's blocks."""
 
     def __init__(self, makers: Mapping[Value, Operation]) -> None:
         self._makers = makers

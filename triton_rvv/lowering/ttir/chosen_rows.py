@@ -112,7 +112,6 @@ def _later(
         load: what is loaded in it.
         turns: how many.
         made: how addresses are made of the loop's number.
-        rewriter: of the module.
     """
     block, end = loop.regions[0].block, loop.operands[1]
     counter = block.arguments[0]

@@ -57,7 +57,6 @@ class IntegerWidths:
 
     Args:
         function: whose they are.
-        makers: the operation that gives each value.
 
     Attributes:
         ranges: between which integers blocks lie.

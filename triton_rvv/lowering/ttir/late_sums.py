@@ -98,7 +98,6 @@ def late_sums_of(loop: Operation, makers: Mapping[Value, Operation]) -> Iterator
 
     Args:
         loop: an `scf.for`.
-        makers: the operation that gives each result.
     """
     body = loop.regions[0].block
     for carried in carried_by(loop):

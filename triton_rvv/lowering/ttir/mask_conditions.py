@@ -18,7 +18,6 @@ class MaskConditions:
     """The conditions of a function's masks.
 
     Args:
-        makers: the operation that gives each value.
         sums: the function's integers.
     """
 

@@ -20,7 +20,6 @@ def repeated(
         value: one number, or one for each row.
         type_: of the block.
         reduction: whose dimension is filled.
-        rewriter: of the module.
     """
     line = reduction.line
     whole = rewriter.value(value, type_)

@@ -137,7 +137,6 @@ class Written:
     """New operations, one after another, which the caller puts somewhere.
 
     Args:
-        rewriter: of the module.
         like: what results are named after.
         line: of the kernel.
     """

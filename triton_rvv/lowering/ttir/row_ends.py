@@ -138,7 +138,6 @@ class _Behind:
 
     Args:
         end: the comparison.
-        makers: of all values.
     """
 
     def __init__(self, end: Value, makers: Mapping[Value, Operation]) -> None:

@@ -81,7 +81,6 @@ class Turn:
     """Turns blocks around, and what is computed of them element by element.
 
     Args:
-        rewriter: of the kernel.
         same: beginnings of names of operations that mean the same then.
     """
 

@@ -114,7 +114,6 @@ def _unroll(block: Block, loop: Operation, numbers: Sequence[int], rewriter: Rew
         block: where it stands.
         loop: an `scf.for`.
         numbers: what it counts.
-        rewriter: of the module.
     """
     body, given, written = loop.regions[0].block, loop.operands[3:], list[Operation]()
     for number in numbers:
@@ -180,7 +179,6 @@ def _unroll_some(block: Block, loop: Operation, turns: int, rewriter: Rewriter) 
         block: where it stands.
         loop: an `scf.for` over 32-bit integers in steps of 1.
         turns: how many become one.
-        rewriter: of the module.
     """
     first, end, one, *initial = loop.operands
     written = Written(rewriter, Value("%turns", _I64), loop.line)
