@@ -7,8 +7,7 @@ from ir_passes import after, only
 from pairs import in_turn
 
 from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
-from triton_rvv.lowering.ttir.epilogues import STORED_IN_LAST_TURN
-from triton_rvv.lowering.ttir.unfilled import STARTS_IN_PRODUCT
+from triton_rvv.lowering.ttir.epilogues import STARTS_IN_PRODUCT, STORED_IN_LAST_TURN
 
 # -- what loops carry ------------------------------------------------------------------------------
 

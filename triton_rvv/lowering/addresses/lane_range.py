@@ -1,13 +1,20 @@
-"""Neighbouring lanes of a run, such as those inside an image, by the first and the end of them."""
+"""Which lanes of a run a mask lets through: neighbours, by the first and the end, or all or none.
+
+A block that reaches beyond the end of a row, such as 64 columns for 50, has masks. Where it is
+walked in a few runs, sizes and grid say that all but one of these are inside or behind the end.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import TRUE, Val, integer
+from triton_rvv.lowering.llvm.rules import nothing, rule
+from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer
 
-__all__ = ["LaneRange"]
+__all__ = ["LaneRange", "decided_in_run"]
 
 
 @dataclass(frozen=True)
@@ -67,3 +74,26 @@ def _clamped(builder: Builder, place: Val, limit: Val) -> Val:
     """The place, or the nearest one from 0 to the limit."""
     place = builder.smax(place, integer(0))
     return builder.smin(place, limit)
+
+
+@rule("decide-runs", nothing)
+def decided_in_run(
+    builder: Builder, predicate: str, left: Affine, right: Val, point: VectorIndex
+) -> Val | None:
+    """TRUE or FALSE where a comparison is the same in all lanes of a run; None if that is unknown.
+
+    Args:
+        builder: knows the ranges of numbers.
+        predicate: LLVM's name of the comparison.
+        left: what varies along its last dimension, if anything does.
+        right: a scalar.
+        point: the run.
+    """
+    step = left.components[-1].constant_stride
+    in_row = 1 < point.width <= left.shape[-1]
+    is_sum = left.extra is None and (left.wrapped is None or point.version.fits)
+    if step is None or not in_row or not is_sum:
+        return None
+    places = point.start, point.width
+    holds = builder.intervals.decided_along(predicate, left.base, places, step, right)
+    return {True: TRUE, False: FALSE, None: None}[holds]

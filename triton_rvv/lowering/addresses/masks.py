@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.decided_runs import decided_in_run
-from triton_rvv.lowering.addresses.lane_range import LaneRange
+from triton_rvv.lowering.addresses.lane_range import LaneRange, decided_in_run
 from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex

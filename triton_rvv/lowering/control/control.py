@@ -27,7 +27,7 @@ from triton_rvv.lowering.loops.wrapping import guard_widening
 from triton_rvv.lowering.products import pack
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, plan_epilogue_store
 from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
-from triton_rvv.lowering.ttir.unfilled import STARTS_IN_PRODUCT
+from triton_rvv.lowering.ttir.epilogues import STARTS_IN_PRODUCT
 
 __all__ = ["HANDLERS", "read_slots", "result_slot", "update_slots"]
 

@@ -1,11 +1,16 @@
-"""Instructions of RVV on groups of registers, as operations on vectors of a fixed length."""
+"""Instructions of RVV on groups of registers, as operations on vectors of a fixed length.
+
+Of multiply-adds, LLVM takes the one that overwrites a factor where both end there, and copies the
+sum back to its register in every turn of a loop. Told to keep what is behind the last lane of the
+sum, it cannot. It makes shifts of products with powers of two, which take twice as long on an X60.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.llvm.values import Val, integer, signed, type_suffix, vector_type
 
 __all__ = [
     "ANY_TAIL",
@@ -13,8 +18,14 @@ __all__ = [
     "DYNAMIC_ROUNDING",
     "KEPT_TAIL",
     "TO_NEAREST_EVEN",
+    "clipped",
     "fits_group",
     "group_call",
+    "multiply_add",
+    "nearest",
+    "product",
+    "scaled_and_added",
+    "upper_product",
 ]
 
 # An element of LLVM's types for groups stands for 64 bits of a register; a group has 8 at most.
@@ -72,3 +83,55 @@ def group_call(
     type_ = vector_type(element, width)
     extract = f"llvm.vector.extract.{type_suffix(Val(type_, ''))}.{to}"
     return builder.call(type_, extract, [result, start])
+
+
+def nearest(builder: Builder, value: Val, element: str) -> Val:
+    """The i16 or i32 nearest to each float32 of a vector that fits a group, ties to even.
+
+    What is too large becomes the integer that comes closest, and NaN the largest.
+    """
+    name = "vfcvt.x.f.v.{}.{}" if element == "i32" else "vfncvt.x.f.w.{}.{}"
+    return group_call(builder, name, [None, value, DYNAMIC_ROUNDING], element=element)
+
+
+def clipped(builder: Builder, value: Val, shift: int, signed: bool = True) -> Val:
+    """Integers of half the bits: shifted right, rounded down, and the closest that they can be."""
+    element, name = f"i{int(value.element[1:]) // 2}", "vnclip" if signed else "vnclipu"
+    operands = [None, value, integer(shift), DOWN]
+    return group_call(builder, f"{name}.{{}}.{{}}.i64", operands, element=element)
+
+
+def multiply_add(builder: Builder, total: Val, value: Val) -> Val | None:
+    """total + value in one instruction, where the value is a product of two vectors."""
+    name, factors = builder.definition(value)
+    bits = builder.abilities.rvv_bits
+    # Less than a register would take an element of LLVM's types that stands for more.
+    if name != "fmul" or not fits_group(builder, value) or value.width * 64 < bits:
+        return None
+    if any(map(builder.repeated, factors)):
+        return None
+    operands = [total, *factors, DYNAMIC_ROUNDING]
+    return group_call(builder, "vfmacc.{0}.{0}", operands, [KEPT_TAIL])
+
+
+def scaled_and_added(builder: Builder, total: Val, value: Val, factor: int) -> Val:
+    """total + value * factor of integers of 32 bits that fit a group.
+
+    By a power of two it takes half the time of a shift.
+    """
+    operands = [total, integer(signed(factor, 32), "i32"), value]
+    return group_call(builder, "vmacc.{}.i32", operands, [ANY_TAIL])
+
+
+def product(builder: Builder, value: Val, factor: int) -> Val:
+    """value * factor of integers of 32 bits that fit a group, where LLVM would write a shift."""
+    return group_call(builder, "vmul.{}.i32", [None, value, integer(factor, "i32")])
+
+
+def upper_product(builder: Builder, value: Val, factor: int, is_signed: bool) -> Val:
+    """The upper half of value * factor of integers of 32 bits that fit a group.
+
+    By a power of two it shifts right, in half the time of a shift.
+    """
+    name = "vmulh" if is_signed else "vmulhu"
+    return group_call(builder, f"{name}.{{}}.i32", [None, value, integer(factor, "i32")])

@@ -21,7 +21,7 @@ from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
 from triton_rvv.lowering.loops.index_loops import positions
-from triton_rvv.lowering.loops.tail_vectors import tail_width
+from triton_rvv.lowering.loops.vector_shape import tail_width
 
 __all__ = ["LinearSegments"]
 

@@ -12,8 +12,7 @@ from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, Loop
 from triton_rvv.lowering.blocks.views import coordinates_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.index_loops import neighbours, positions, steps, steps_along
-from triton_rvv.lowering.loops.tail_vectors import tail_width
-from triton_rvv.lowering.loops.vector_shape import group_of_runs, runs_together
+from triton_rvv.lowering.loops.vector_shape import group_of_runs, runs_together, tail_width
 
 __all__ = ["VisitEarly", "points_by_row", "points_within", "spanning_points"]
 

@@ -7,8 +7,8 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.float_lower_bounds import floor_of
-from triton_rvv.lowering.llvm.narrowing import nearest as saturated
 from triton_rvv.lowering.llvm.register_groups import fits_group
+from triton_rvv.lowering.llvm.register_groups import nearest as saturated
 from triton_rvv.lowering.llvm.values import Val, type_suffix
 from triton_rvv.lowering.math.few_bits import few_bits
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, call, where

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from triton_rvv.lowering.llvm.multiply_adds import product, scaled_and_added
-from triton_rvv.lowering.llvm.register_groups import fits_group
+from triton_rvv.lowering.llvm.register_groups import fits_group, product, scaled_and_added
 from triton_rvv.lowering.llvm.values import TRUE, integer, type_suffix
 from triton_rvv.lowering.math.lanes import (
     SCALED_LANES,

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.float_lower_bounds import number_of
-from triton_rvv.lowering.llvm.narrowing import clipped, nearest
-from triton_rvv.lowering.llvm.register_groups import fits_group
+from triton_rvv.lowering.llvm.register_groups import clipped, fits_group, nearest
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.math.lanes import (

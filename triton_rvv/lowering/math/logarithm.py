@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-from triton_rvv.lowering.llvm.multiply_adds import scaled_and_added, upper_product
-from triton_rvv.lowering.llvm.register_groups import fits_group
+from triton_rvv.lowering.llvm.register_groups import fits_group, scaled_and_added, upper_product
 from triton_rvv.lowering.math.estimates import are_estimated, rough_reciprocal_root
 from triton_rvv.lowering.math.lanes import Lanes, call, fma, in_double, polynomial, where
 

@@ -13,10 +13,10 @@ from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.masked_loads import masked_load
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
-from triton_rvv.lowering.memory.conditions import first_where
+from triton_rvv.lowering.llvm.vp_memory import masked_load
+from triton_rvv.lowering.memory.accesses import first_where
 
 __all__ = ["EveryOther", "every_other_of", "every_other_run"]
 

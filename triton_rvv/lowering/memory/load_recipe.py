@@ -21,13 +21,23 @@ from triton_rvv.lowering.blocks.recipes import Splat, guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import READ, Builder
-from triton_rvv.lowering.llvm.masked_loads import masked_gather, masked_load
 from triton_rvv.lowering.llvm.values import FALSE, ZEROS, Val, integer, vector_type
 from triton_rvv.lowering.llvm.vectors import transposed
-from triton_rvv.lowering.llvm.vp_memory import first_lanes, load_first, load_first_by_stride
-from triton_rvv.lowering.memory.conditions import condition_at, first_where
+from triton_rvv.lowering.llvm.vp_memory import (
+    first_lanes,
+    load_first,
+    load_first_by_stride,
+    masked_gather,
+    masked_load,
+)
+from triton_rvv.lowering.memory.accesses import (
+    condition_at,
+    first_where,
+    load_scalar,
+    note_access,
+    zero,
+)
 from triton_rvv.lowering.memory.every_other import EveryOther, every_other_run
-from triton_rvv.lowering.memory.noted_accesses import note_access
 from triton_rvv.lowering.memory.periodic_loads import periodic_run
 from triton_rvv.lowering.memory.prefetches import (
     prefetch_ahead,
@@ -37,7 +47,6 @@ from triton_rvv.lowering.memory.prefetches import (
     row_in_set,
     run_address,
 )
-from triton_rvv.lowering.memory.scalar_loads import load_scalar, zero
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad, segment_run
 from triton_rvv.lowering.ttir.access import SharedRows
 

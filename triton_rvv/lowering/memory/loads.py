@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from triton_rvv.frontend.ttir import Operation
+from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType
 from triton_rvv.lowering.addresses.affine import Affine, as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
@@ -15,15 +15,15 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import materialise
-from triton_rvv.lowering.memory.distances import moving, written
+from triton_rvv.lowering.memory.accesses import load_scalar, zero
 from triton_rvv.lowering.memory.every_other import every_other_of
 from triton_rvv.lowering.memory.listed import with_lists
 from triton_rvv.lowering.memory.load_recipe import Load
-from triton_rvv.lowering.memory.scalar_loads import load_scalar, zero
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad
 from triton_rvv.lowering.ttir.access import Access
+from triton_rvv.lowering.ttir.polynomials import Extended, Polynomial
 
-__all__ = ["HANDLERS", "as_mask", "optional_operands"]
+__all__ = ["HANDLERS", "as_mask", "moving", "optional_operands", "written"]
 
 
 def optional_operands(
@@ -132,3 +132,31 @@ def _turns_ahead(context: Context, load: Load, advance: Val, access: Access) -> 
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.load": _load}
+
+
+def moving(context: Context, addresses: Affine, access: Access | None) -> Affine:
+    """Addresses that know how far the loop around them moves them in a turn."""
+    advance = None if access is None else written(context, access.moves_by)
+    return addresses if advance is None else addresses.moving(advance)
+
+
+def written(context: Context, distance: Polynomial | None) -> Val | None:
+    """A distance in elements, as i64; None where it is not known or 0."""
+    if distance is None or not distance.terms:
+        return None
+    return _sum(context, distance)
+
+
+def _sum(context: Context, distance: Polynomial) -> Val:
+    builder, total = context.builder, integer(0)
+    for product, factor in distance.terms:
+        term = integer(factor)
+        for atom in product:
+            if isinstance(atom, Value):
+                number = builder.resize(context.scalar(atom), "i64")
+            else:
+                assert isinstance(atom, Extended)
+                number = _sum(context, atom.sum)
+            term = builder.mul(number, term)
+        total = builder.add(total, term)
+    return total

@@ -26,10 +26,9 @@ from triton_rvv.lowering.llvm.vp_memory import (
     store_first_by_stride,
 )
 from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, materialise
-from triton_rvv.lowering.memory.conditions import condition_at
+from triton_rvv.lowering.memory.accesses import condition_at, note_access
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
-from triton_rvv.lowering.memory.noted_accesses import note_access
 from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
 from triton_rvv.lowering.memory.segment_stores import are_in_turn, rows_are_apart, store_in_turn
 from triton_rvv.lowering.memory.store_order import (

@@ -18,8 +18,8 @@ from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.memory import atomics
+from triton_rvv.lowering.memory.accesses import zero
 from triton_rvv.lowering.memory.loads import optional_operands
-from triton_rvv.lowering.memory.scalar_loads import zero
 
 __all__ = ["handlers"]
 

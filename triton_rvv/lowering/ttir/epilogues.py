@@ -1,26 +1,28 @@
-"""Stores of a product's result that the last turn of its loop may do.
+"""Loops whose products take the place of loops around them: one that fills, and one that stores.
 
+total = zeros(M, N)                 the first product starts from the number
 for ...:
     total = dot(a, b, total)
-store(c, f(total), mask)
+store(c, f(total), mask)            the last one stores
 
-Each turn of the loop finds out whether it is the last one, which costs more than it saves where
-there are many.
+Each turn of a loop finds out whether it is the last one, which costs more than it saves where there
+are many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.attributes import Attribute
-from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
+from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.interleaved_stores import STORE_GROUP, WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
-from triton_rvv.lowering.ttir.unfilled import STARTS_IN_PRODUCT
+from triton_rvv.targets.target import Target
 
-__all__ = ["STORED_IN_LAST_TURN", "store_in_last_turn"]
+__all__ = ["STARTS_IN_PRODUCT", "STORED_IN_LAST_TURN", "start_in_product", "store_in_last_turn"]
 
 # The attribute of a loop: pairs of the number of a carried block whose store the last turn may do,
 # and of how many operations stand between loop and store, which are then done before the loop.
@@ -106,3 +108,58 @@ def _is_apart(kernel: Kernel, loop: Operation, store: Operation) -> bool:
         for operation in loop.walk()
         if operation.name == "tt.load"
     )
+
+
+# The attribute of a loop: the numbers of the carried blocks that a product of its first turn fills.
+STARTS_IN_PRODUCT = "triton_rvv.starts_in_product"
+_PRODUCTS = ("tt.dot", "tt.dot_scaled")
+_START_OPERAND = 2
+
+
+def start_in_product(kernel: Kernel) -> int:
+    """Has a loop's first product fill the accumulator in place of a loop before it.
+
+    It may ask by way of operations on each element. Blocks of one tile stay in registers anyway.
+    """
+    if not kernel.has_product:
+        return 0
+    fired = 0
+    for loop in kernel.operations:
+        if loop.name == "scf.for":
+            block = loop.regions[0].block
+            numbers = [
+                number
+                for number, start in enumerate(loop.operands[3:])
+                if _is_one_number(start, kernel.makers)
+                and _takes_tiles(start, kernel.target)
+                and _ends_in_product(block, block.arguments[1 + number])
+            ]
+            if numbers:
+                loop.attributes[STARTS_IN_PRODUCT] = [*numbers]
+            fired += len(numbers)
+    return fired
+
+
+def _is_one_number(start: Value, makers: Mapping[Value, Operation]) -> bool:
+    maker = makers.get(start)
+    if maker is None or not isinstance(start.type, TensorType):
+        return False
+    if maker.name == "tt.splat":
+        return True
+    return one_number(maker) is not None
+
+
+def _takes_tiles(value: Value, target: Target) -> bool:
+    run = target.run_registers * target.lanes(value.block.element.bits)
+    return value.block.elements > target.tile_rows * run
+
+
+def _ends_in_product(block: Block, value: Value) -> bool:
+    for operation in block.operations:
+        if value in operation.operands:
+            if operation.name in _PRODUCTS:
+                return value.uses == 1 and operation.operands[_START_OPERAND] is value
+            if value.uses != 1 or not operation.name.startswith("arith."):
+                return False
+            value = operation.result
+    return False

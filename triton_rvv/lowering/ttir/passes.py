@@ -18,7 +18,7 @@ from triton_rvv.lowering.ttir.chosen_numbers import choose_results
 from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits
 from triton_rvv.lowering.ttir.commutative import mark_commutative
-from triton_rvv.lowering.ttir.epilogues import store_in_last_turn
+from triton_rvv.lowering.ttir.epilogues import start_in_product, store_in_last_turn
 from triton_rvv.lowering.ttir.every_other import find_every_other
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
 from triton_rvv.lowering.ttir.infer_access import infer_access, show_accesses
@@ -39,7 +39,6 @@ from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.lowering.ttir.store_sinking import sink_stores
 from triton_rvv.lowering.ttir.turned_products import turn_products
 from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
-from triton_rvv.lowering.ttir.unfilled import start_in_product
 from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops, unroll_passed_on
 
 __all__ = ["PARSED", "PASSES", "WRITTEN", "Fired", "Pass", "Watch", "run_passes"]
