@@ -13,7 +13,7 @@ from kernels.captured.examination import digest_of, examine
 from kernels.captured.examined import read_examined
 from kernels.captured.names import split_task_name, task_name
 from kernels.captured.recorded import load_task
-from kernels.captured.task_file import append_winner, read_capture
+from kernels.captured.task_file import Capture, append_winner, read_capture
 from kernels.captured.winner import Winner
 from rvv_runner.board import BoardInfo
 
@@ -72,7 +72,11 @@ def unexamined(capture: Path, *, widens: bool = False, given_s: float = math.inf
 
 
 def examine_new(
-    capture: Path, begun: Callable[[ProgramTask], None], *, widens: bool = False
+    capture: Path,
+    begun: Callable[[ProgramTask], None],
+    *,
+    widens: bool = False,
+    of_share: float = 1.0,
 ) -> list[str]:
     """Find out about the tasks of which nothing is kept, or something that no longer holds.
 
@@ -80,17 +84,32 @@ def examine_new(
         capture: the file.
         begun: called with each task when its turn comes.
         widens: as in `unexamined`.
+        of_share: of the tasks' time, from 0 to 1; the shortest tasks are left that are not needed
+            for so much of it.
 
     Returns:
-        The keys of the tasks that were left, since the command was stopped.
+        The keys of the tasks that were left, also since the command was stopped.
 
     Raises:
         UserError: if what was found cannot be kept.
     """
     tasks = {task.key: task for task in program_tasks(capture)}
     new = unexamined(capture, widens=widens)
-    found = examine(capture, new, lambda key: begun(tasks[key]), widens=widens) if new else []
+    heavy = _heaviest(read_capture(capture), of_share)
+    asked = [key for key in new if key in heavy]
+    found = examine(capture, asked, lambda key: begun(tasks[key]), widens=widens) if asked else []
     return [key for key in new if key not in found]
+
+
+def _heaviest(captured: Capture, of_share: float) -> set[str]:
+    """The keys of the longest tasks that together take such a share; tasks without a time, too."""
+    heavy, covered = set(), 0.0
+    for task in captured.tasks:  # the longest first
+        share = captured.share(task)
+        if share is None or covered < of_share:
+            heavy.add(task.key)
+            covered += share or 0.0
+    return heavy
 
 
 def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:

@@ -130,11 +130,15 @@ def note_texts(rows: Sequence[TaskRow]) -> list[tuple[str, str]]:
 def coverage_text(rows: Sequence[TaskRow]) -> str:
     """How much of the program's time tuning can reach, in one sentence; "" if none was timed."""
     can, stays, cannot = "can be tuned", "has nothing that varies", "cannot be tuned"
-    shares = dict.fromkeys((can, stays, cannot), 0.0)
+    later = "is examined when it is tuned"
+    shares = dict.fromkeys((can, stays, cannot, later), 0.0)
     for row in rows:
-        space = row.space
-        is_tuned = space is not None and all(note.names for note in space.parameters)
-        kind = cannot if not is_tuned else can if space and space.configurations > 1 else stays
+        if row.space is None:
+            kind = later
+        elif not all(note.names for note in row.space.parameters):
+            kind = cannot
+        else:
+            kind = can if row.space.configurations > 1 else stays
         shares[kind] += row.share or 0.0
     if not sum(shares.values()):
         return ""

@@ -23,7 +23,7 @@ from small_captures import add_to, normal, tune
 
 import engine.tune as tune_command
 from engine.programs import command as tune_program_command
-from engine.programs import tuning
+from engine.programs import captured_program, spaces, tuning
 from engine.programs.captured_program import examine_new, unexamined
 from engine.study.storage import read_studies
 from engine.workers.ray_session import ray_session
@@ -31,6 +31,7 @@ from foundation.errors import UserError
 from kernels.captured.examination import Examiner, examine_here
 from kernels.captured.examined import Examined, keep_examined, read_examined
 from kernels.captured.names import task_name
+from kernels.captured.task_file import read_capture
 from kernels.registry import load_kernel
 
 pytestmark = pytest.mark.timeout(400)
@@ -63,6 +64,20 @@ def test_a_kernel_that_crashes_is_refused(
     assert not refusals[good]
     assert refusals[bad].startswith("add_kernel fails on its captured arguments: ")
     assert "arange's range must be a power of 2" in refusals[bad]
+
+
+def test_a_table_waits_for_the_tasks_that_take_the_time(
+    capture: CaptureFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    short, longest, long = (
+        add_to(capture, n=n, time_s=time_s) for n, time_s in ((100, 0.04), (128, 0.6), (200, 0.36))
+    )
+    asked: list[str] = []
+    monkeypatch.setattr(captured_program, "examine", lambda _, keys, *__, **___: asked.extend(keys) or asked)
+    space_of = spaces.spaces_in(capture.path)
+    assert asked == [longest, long]
+    (row,) = (task for task in read_capture(capture.path).tasks if task.key == short)
+    assert space_of(row) is None
 
 
 @pytest.mark.parametrize(("ended", "said"), [("SEGV", "(Segmentation fault)"), ("TERM", "")])
