@@ -22,8 +22,8 @@ from capture_files import CaptureFile
 from small_captures import add_to, normal, tune
 
 import engine.tune as tune_command
-from engine.programs import command as tune_program_command
 from engine.programs import captured_program, spaces, tuning
+from engine.programs import command as tune_program_command
 from engine.programs.captured_program import examine_new, unexamined
 from engine.study.storage import read_studies
 from engine.workers.ray_session import ray_session
@@ -73,7 +73,12 @@ def test_a_table_waits_for_the_tasks_that_take_the_time(
         add_to(capture, n=n, time_s=time_s) for n, time_s in ((100, 0.04), (128, 0.6), (200, 0.36))
     )
     asked: list[str] = []
-    monkeypatch.setattr(captured_program, "examine", lambda _, keys, *__, **___: asked.extend(keys) or asked)
+
+    def examine(_capture: object, keys: Sequence[str], *_: object, **__: object) -> Sequence[str]:
+        asked.extend(keys)
+        return keys
+
+    monkeypatch.setattr(captured_program, "examine", examine)
     space_of = spaces.spaces_in(capture.path)
     assert asked == [longest, long]
     (row,) = (task for task in read_capture(capture.path).tasks if task.key == short)

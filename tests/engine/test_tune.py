@@ -21,6 +21,8 @@ from command_here import run_here
 
 import engine.run.identity as identity_module
 from engine.run.identity import identity_of
+from engine.run.request import SearchOptions, TuningRequest
+from engine.run.tuning import tune
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.devices import load_board
 
@@ -248,3 +250,15 @@ def left_in_session(session: int) -> list[int]:
             if session_of_it == session and state != "Z":
                 left.append(int(folder.name))
     return left
+
+
+def test_sizes_that_were_left_out_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for shape, notes in (
+        ({}, ()),
+        ({"M": 32}, ("sizes that were not given are the kernel's defaults: N=512,K=256",)),
+    ):
+        request = TuningRequest("matmul", (shape,), search=SearchOptions(trials=0))
+        assert tune(request, []).notes == notes
