@@ -136,11 +136,7 @@ class _Line:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Clamped(Segmented):
-    """Numbers along one dimension that rise evenly, or not at all beyond a limit.
-
-    Args:
-        line: what is limited.
-    """
+    """Numbers along one dimension that rise evenly, or not at all beyond a limit."""
 
     line: _Line
 
@@ -166,7 +162,6 @@ def clamped(
 
     Args:
         block: 32-bit integers.
-        limit: a scalar.
         emit, cost: the operation, and roughly its instructions.
         is_lower: whether the limit is below the columns, as that of `tl.maximum`.
     """

@@ -47,9 +47,6 @@ class _Division:
 
     Args:
         dividend: one-dimensional; it rises evenly where its own steps are linear.
-        divisor: a scalar.
-        emit: writes the operation.
-        is_quotient: which of the two it is.
     """
 
     dividend: Affine
@@ -152,11 +149,7 @@ class _Division:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DivMod(Segmented):
-    """Numbers along one dimension that rise evenly but at multiples of a divisor.
-
-    Args:
-        division: what they are.
-    """
+    """Numbers along one dimension that rise evenly but at multiples of a divisor."""
 
     division: _Division
 

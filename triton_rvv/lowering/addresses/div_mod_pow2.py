@@ -37,7 +37,6 @@ class DivModPow2(Periodic):
 
     Args:
         dividend: what is divided; it rises by 1 where its own steps are linear.
-        is_quotient: whether it is the quotient.
     """
 
     dividend: Affine
@@ -82,9 +81,6 @@ def div_mod_pow2(
 
     Args:
         dividend: of one dimension.
-        period: the divisor.
-        values: the result, one-dimensional.
-        is_quotient: which of the two it is.
     """
     (part,), (size,) = dividend.components, dividend.shape
     steps = div_mods_of(part)

@@ -83,11 +83,7 @@ def decided_in_run(
     """TRUE or FALSE where a comparison is the same in all lanes of a run; None if that is unknown.
 
     Args:
-        builder: knows the ranges of numbers.
-        predicate: LLVM's name of the comparison.
         left: what varies along its last dimension, if anything does.
-        right: a scalar.
-        point: the run.
     """
     step = left.components[-1].constant_stride
     in_row = 1 < point.width <= left.shape[-1]

@@ -23,10 +23,8 @@ class Term:
     """A comparison `left predicate right` in which only dimension `axis` of `left` varies.
 
     Args:
-        axis: the dimension.
         predicate: LLVM's name, such as "slt".
         left: uniform in every other dimension.
-        right: a scalar.
         fits: true at run time where no element of the left side wraps.
         alike: what tells the comparisons apart that are lowered beside this one, of positions
             that are as far from each other; several in a stencil.
@@ -176,10 +174,8 @@ class JointComparison(Tensor):
     all of them are.
 
     Args:
-        type_: of the truth values.
         predicate: one of `PREDICATES`.
         left: integers whose components have constant strides, none of them negative.
-        right: a scalar.
     """
 
     own_spans_rows = True
@@ -230,8 +226,6 @@ class Mask(Tensor):
     """A conjunction of one-dimensional comparisons and of any other truth values.
 
     Args:
-        terms: the comparisons.
-        others: blocks of truth values.
         uniform: a truth value for all elements, such as whether a block's only row exists.
     """
 

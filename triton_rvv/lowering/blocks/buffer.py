@@ -121,7 +121,6 @@ class Buffer(Array):
         Args:
             first: a multiple of the panel's size.
             row: over all leading dimensions, in row-major order.
-            column: within the panel.
         """
         first_row, rows = self._part
         row = builder.add(first_row, row)

@@ -64,7 +64,6 @@ class Context:
 
     Args:
         kernel: what is lowered, behind all passes.
-        handlers: what lowers each kind of operation.
         program_ids, program_counts: i32 values for x, y and z.
         source_lines: marks instructions with the kernel's lines; None leaves them without.
         runs_once: whether code is made soon rather than fast: one version of each loop.

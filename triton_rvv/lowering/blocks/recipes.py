@@ -41,9 +41,6 @@ class Elementwise(Tensor):
     """A function of the operands' elements at the same place.
 
     Args:
-        emit: writes the code of the function.
-        operands: what it is a function of.
-        cost: roughly its instructions.
         keeps_zero: whether it makes 0 of zeros.
     """
 

@@ -59,7 +59,6 @@ def asked_by_others(order: Sequence[Tensor], candidates: Collection[Tensor]) -> 
 
     Args:
         order: recipes, operands first.
-        candidates: some of them.
     """
     asked: Counter[Tensor] = Counter()
     found: list[Tensor] = []

@@ -48,12 +48,7 @@ def _call(context: Context, operation: Operation) -> None:
 
 
 class _Body:
-    """The blocks of a function; control only flows forward from one to another.
-
-    Args:
-        blocks: the entry first.
-        leave: writes the code for a return of some values.
-    """
+    """The blocks of a function; control only flows forward from one to another."""
 
     def __init__(
         self, context: Context, blocks: Sequence[Block], leave: Callable[[Sequence[Value]], None]

@@ -90,7 +90,6 @@ class LoweredKernel:
     """A kernel as LLVM IR.
 
     Args:
-        name: of its function.
         argument_types: MLIR's type name of each argument, "ptr" for any pointer.
         llir: the text of an LLVM module that exports
             `void triton_rvv_kernel(const uint64_t *args, uint32_t pid_x, pid_y, pid_z, num_x,
@@ -100,7 +99,6 @@ class LoweredKernel:
             none where arguments may overlap.
         passes: how many places each pass over the IR changed, in their order; then for how many
             operations code was written by each rule.
-        accesses: the accesses to memory, where the code checks them.
     """
 
     name: str

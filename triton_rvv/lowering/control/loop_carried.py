@@ -158,7 +158,6 @@ def loop_slot(context: Context, initial: Lowered, by_base: bool) -> Slot:
     """The kind of slot that suits a loop's initial value.
 
     Args:
-        initial: the value before the first turn.
         by_base: whether the loop changes no more than the base of a block with dimensions that add
             up.
     """

@@ -26,8 +26,6 @@ class _Gathered(Tensor):
     Args:
         type_: the positions' shape and the source's element type.
         source: an array in row-major order.
-        positions: integers.
-        axis: the dimension.
     """
 
     def __init__(self, type_: TensorType, source: Buffer, positions: Tensor, axis: int) -> None:

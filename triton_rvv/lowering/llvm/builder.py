@@ -27,8 +27,6 @@ class Builder(Instructions):
     """Writes one function.
 
     Args:
-        abilities: what the target has instructions for.
-        choices: by which rules the function is written; by all where it is not given.
         keeps_constants: whether so many registers are in use around loops that LLVM would make
             floats of loops again in each turn.
 

@@ -23,9 +23,7 @@ def call_helper(
     """Call a function of this module.
 
     Args:
-        builder: where the call goes.
         name: tells the function from others; those of one name have the same code and types.
-        arguments: what it is called with.
         write: writes its code for parameters of the arguments' types, without constants that lie in
             memory, and gives the result.
         inlined: whether LLVM puts the code where the call is: code with branches, among pieces that

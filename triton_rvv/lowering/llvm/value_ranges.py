@@ -146,7 +146,6 @@ class Intervals:
             base: where the left side is at place 0, in whose type it is computed.
             places: the first one, and how many follow it, itself among them.
             step: from one place to the next.
-            right: what the left side is compared with.
         """
         start, count = places
         limit = _LIMITS.get(base.type) if abs(step) < _LARGEST else None

@@ -115,8 +115,6 @@ def masked_load(builder: Builder, address: Val, mask: Val, fill: Val, align: int
 
     Args:
         address: of the first lane.
-        mask: as many lanes as `fill` has.
-        fill: of the type that is loaded.
         align: of the address, in bytes.
     """
     if builder.abilities.loads_masked_registers and fill.element in _REGISTER_LOADS:

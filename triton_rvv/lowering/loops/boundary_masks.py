@@ -30,8 +30,6 @@ class BoundaryMasks:
 
     Args:
         tensors: the recipes of the walk, all of one shape.
-        width: the elements of a run.
-        together: how many runs are visited side by side.
     """
 
     def __init__(

@@ -31,11 +31,7 @@ _LEAST, _MOST = 3.25, 40
 
 @dataclass(frozen=True)
 class EarlyLoads:
-    """Loads of a walk that are carried out a turn early.
-
-    Args:
-        loads: what comes a turn early.
-    """
+    """Loads of a walk that are carried out a turn early."""
 
     context: Context
     loads: Sequence[Tensor]
@@ -54,8 +50,6 @@ class EarlyLoads:
 
         Args:
             step: the elements of a turn.
-            evaluate: writes the code that computes one run; it must not branch.
-            commit: writes the code that does something with the outcome.
             group: the runs of a turn that begins at a position.
             end: how many elements there are, a multiple of `step`, as i64.
         """
@@ -106,8 +100,6 @@ def early_loads(
 
     Args:
         tensors: what a walk asks for.
-        width: elements of a run.
-        together: runs that are computed side by side.
     """
     machine, register_bits = context.target.machine, context.builder.abilities.rvv_bits
     if not (machine.issues_in_order and register_bits):

@@ -33,8 +33,6 @@ class LinearSegments:
 
     Args:
         tensors: the recipes, all of one shape.
-        width: the elements of a run.
-        together: how many runs are visited side by side, where there are as many.
         boundary_masks: tells runs apart that need masks.
 
     Attributes:

@@ -149,8 +149,6 @@ def tail_width(
     neighbours are read from neighbours: by strides, lanes that do not count take as long.
 
     Args:
-        tensors: the recipes.
-        width: the elements of other runs.
         together: how many of those are visited side by side.
         rest: elements behind the last of such groups, where that is known.
     """

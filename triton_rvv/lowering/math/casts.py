@@ -131,7 +131,6 @@ def _of_32_bits(x: Lanes, is_only_use: bool) -> Lanes:
     """A vector of float32 as signed integers, by an instruction that saturates.
 
     Args:
-        x: the numbers.
         is_only_use: whether nothing else uses them. A number that was rounded down for something
             else, too, is the nearest to itself.
     """

@@ -157,8 +157,6 @@ def _exp_of_rest(x: Lanes, n: Lanes, limited: bool = False) -> Lanes:
     takes it as it is, so that no instruction overwrites what another one needs.
 
     Args:
-        x: the exponent.
-        n: whole numbers.
         limited: whether x may be far below n ln 2, where anything but NaN will do.
     """
     rough = fma(n, -_LN2, x)

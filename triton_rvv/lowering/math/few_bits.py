@@ -209,7 +209,6 @@ class _Limits:
     """What is put between two whole limits.
 
     Args:
-        value: the number without limits.
         steps: the intrinsics that limit it, in their order, each with its limit.
     """
 

@@ -61,7 +61,6 @@ def lane_by_lane(name: str, function: Callable[..., Lanes]) -> Callable[..., Lan
 
     Args:
         name: tells it from other functions.
-        function: writes its code; lanes may have types that no vector has.
     """
     emit_scalar = emitter(function)
 

@@ -30,8 +30,6 @@ def note_access(
     Args:
         kind: which of them it is.
         stride: elements from one lane to the next; None where they follow no rule.
-        condition: which lanes count.
-        point: where it is evaluated.
         name: of the pointers, where the operation is another one.
     """
     if not builder.choices.is_watched:

@@ -114,7 +114,6 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
     Args:
         operation: its operands are addresses, `count` values and perhaps a mask.
         count: how many operands `update` takes.
-        update: writes the code for one element.
     """
     materialise.materialise_loads(context)
     operands = [context.lowered(value) for value in operation.operands]

@@ -63,8 +63,6 @@ def with_bounds_checked(
     Of a pointer whose origin is not known, such as one that was loaded, nothing is checked.
 
     Args:
-        handlers: what lowers each kind of operation.
-        module: the kernel's.
         table_slot: which slot of the argument array holds the table's address.
     """
     numbers = {id(operation): number for number, operation in enumerate(_operations(module))}
@@ -92,8 +90,6 @@ class _Check:
 
     Args:
         place: the number of the access.
-        size_bytes: of an element.
-        table: its address.
         ranges: first address and end of what the pointer may lead into.
     """
 

@@ -10,7 +10,6 @@ conditions that differ along it alone: each is computed once, and not for every 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.addresses.affine import Affine
@@ -26,9 +25,6 @@ from triton_rvv.lowering.llvm.rules import rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.loops.row_offsets import line_of, varying
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["with_lists"]
 

@@ -34,7 +34,6 @@ class _Permuted(Tensor):
 
     Args:
         type_: with dimension i of the result being dimension order[i] of the array.
-        source: the array.
         order: a permutation of its dimensions.
     """
 
@@ -87,7 +86,6 @@ class _Expression:
 
     Args:
         pending: loads that have not been carried out.
-        order: a permutation of the dimensions.
 
     Attributes:
         loads: what has become of each of them.

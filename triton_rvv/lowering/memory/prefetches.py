@@ -34,9 +34,6 @@ def ends_of_run(
     """Addresses in each of the cache lines in which a run lies.
 
     Args:
-        start: where the run starts.
-        element: the type of its elements.
-        width: how many it has; they take no more than a line.
         stride: elements from one row to the next; the first row starts with a line.
     """
     size_bytes, line_bytes = element.size_bytes, builder.abilities.machine.line_bytes
@@ -96,9 +93,6 @@ def prefetch_next_program(
     one of the run before, so each line is asked for by its last element.
 
     Args:
-        address: where the run starts.
-        element: the type of its elements.
-        width: how many it has.
         distance: elements to those of the next program.
     """
     start = builder.element_pointer(memory_type(element), address, distance)
@@ -106,12 +100,7 @@ def prefetch_next_program(
 
 
 def prefetch_later_row(builder: Builder, pointers: Affine, point: VectorIndex) -> None:
-    """Ask for a run of the row that a later turn of a loop reads; a hint, whatever is there.
-
-    Args:
-        pointers: of the later row.
-        point: the run.
-    """
+    """Ask for a run of the row that a later turn of a loop reads; a hint, whatever is there."""
     pointers = pointers.on(point.version)
     start = run_address(builder, pointers, point)
     if point.start.constant == 0:

@@ -35,7 +35,6 @@ class UnfilledAccumulator(Buffer):
     Args:
         array: where the elements are in later turns.
         is_first: whether this is the first turn, as i1.
-        initial: the elements in the first turn.
         store: what the last turn may do with the elements.
     """
 

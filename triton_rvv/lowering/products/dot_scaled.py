@@ -61,9 +61,7 @@ def _operand(
 
     Args:
         context: where its recipe is.
-        operation: the product.
         name: the operand's in the attributes, "a" or "b".
-        value: the operand.
         scale: its scales, [..., M, K / n] for A, [..., N, K / n] for B.
         k: the dimension of K.
     """

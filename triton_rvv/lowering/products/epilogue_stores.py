@@ -54,7 +54,6 @@ class LeadingPart:
 
     Args:
         rows, columns: how many there are, as i64.
-        fits: whether each element of the part is stored to a place of its own, as i1.
     """
 
     rows: Val
@@ -69,7 +68,6 @@ class EpilogueStore:
     Args:
         number: which carried block of the loop it stores.
         product: what computes that block.
-        store: the operation.
         total: the carried block behind the loop.
         fits: whether the whole block is stored, each element to a place of its own, as i1.
         block: writes the elements.
@@ -172,7 +170,6 @@ def plan_epilogue_store(
 
     Args:
         context: where the code goes: before the loop.
-        loop: the loop.
         arrays: of carried blocks that a product writes, by their number.
     """
     pairs = loop.attributes.get(STORED_IN_LAST_TURN, [])

@@ -81,8 +81,6 @@ def multiply_in_groups(
     Args:
         operation: the product, for whose operands `is_grouped` holds.
         left, right, start: its operands; `start` has the type of the sums.
-        result: the accumulator after.
-        rounded: converts sums to the type of the result.
     """
     assert isinstance(left.element, ScalarType)
     assert isinstance(start.element, ScalarType)
@@ -134,7 +132,6 @@ class _Product:
         a, b: the operands as words.
         start: the accumulator before, in the type of the sums.
         result: the accumulator after; it may be the array that `start` reads.
-        rounded: converts sums to the type of the result.
         live: how many rows, columns and words along K there are to compute.
         multiply_add: writes the instruction.
         is_offset: whether 128 has been added to each element of A.
@@ -207,7 +204,6 @@ def _tile(
     """One tile of the result, whose rows are at `points`.
 
     Args:
-        product: what is multiplied.
         points: the tile's rows.
         offset: what is to be taken from the sums, one vector for each register of a row.
     """

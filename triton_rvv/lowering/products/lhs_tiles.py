@@ -21,7 +21,6 @@ class Lhs(ABC):
     Pointers walk along the rows: one for each, or one for all where these lie at known distances.
 
     Args:
-        element: the type of the elements.
         count: how many rows there are.
         next_run: elements from one run of a row to the next.
         run_length: how many elements a run has, a power of two.
@@ -153,7 +152,6 @@ class TransposedPackedLhs(Lhs):
     Args:
         block: the transpose; its panels are at least as wide as a tile has rows.
         first_row: of the tile, a multiple of `count`.
-        count: the tile's rows.
     """
 
     def __init__(self, builder: Builder, block: Buffer, first_row: Val, count: int) -> None:
@@ -187,12 +185,6 @@ class UnpackedLhs(Lhs):
     """Rows of a matrix where the kernel's caller has put it.
 
     Behind the last step along K, nothing may be read.
-
-    Args:
-        element: the type of the elements.
-        starts: the address of each row.
-        stride: elements from one row to the next.
-        run_length: as for every operand of this type.
     """
 
     is_padded = False

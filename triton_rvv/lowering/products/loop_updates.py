@@ -91,7 +91,6 @@ def plan_loop_update(context: Context, operation: Operation, product: Buffer) ->
 
     Args:
         context: where the code goes: before the product.
-        operation: the product.
         product: to which its result is bound.
     """
     behind = context.operations_behind(operation)

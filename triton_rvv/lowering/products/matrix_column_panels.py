@@ -48,7 +48,6 @@ class ColumnPanels:
         plane: a position in a batch, or nothing.
         columns: how many there is room for; a multiple of `panel`, or fewer in a narrow block.
         panel: columns of a tile.
-        packed: where they go.
     """
 
     unit: MatrixUnit

@@ -105,7 +105,6 @@ class _InRows:
     """B in memory, a row in one piece each.
 
     Args:
-        load: that reads it.
         depth: how many rows there are; None for all of the block. A is 0 behind them.
     """
 

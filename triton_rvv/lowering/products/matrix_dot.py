@@ -66,12 +66,9 @@ class _Product:
     """A product on its way: `result = start + A @ b`.
 
     Args:
-        unit: multiplies.
         live: what of the product counts.
         left: A, in order.
         right: B, of which some columns at a time are.
-        columns: of a tile.
-        start: the sums before.
         result: the sums after; it may be the array that `start` reads.
         store: what to do with complete tiles in the last turn of a loop.
         in_parts: whether the mask of that store may cut tiles.
@@ -113,10 +110,7 @@ def multiply_int8(
     """Write `start + left @ right` to `result`, which may be the array that `start` reads.
 
     Args:
-        operation: whose result it is.
         operands: left and right, cut along K.
-        start: the sums before.
-        result: the sums after.
     """
     builder, unit = context.builder, context.target.matrix_unit
     assert unit is not None
@@ -240,7 +234,6 @@ class _Call:
     """Calls functions for one tile, which multiply along all of K.
 
     Args:
-        product: of which the tile is a part.
         rows: operands of A in it.
         panels: where they lie: the first two, the third, and those of B.
     """

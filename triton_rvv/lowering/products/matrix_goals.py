@@ -48,11 +48,8 @@ class TileGoal:
     """Where a tile goes in the last turn: to memory, if need be by an array, as a part of it.
 
     Args:
-        memory: where it belongs.
-        array: row by row.
         rows, columns: how many of them are stored.
         is_whole, is_cut: whether all of it is stored in this turn, or a part of it.
-        type: of a row.
     """
 
     memory: TilePlace
@@ -86,10 +83,7 @@ def tile_goal(
     """Where a tile of a product goes that a store takes; None where no store does.
 
     Args:
-        store: what takes it.
         result: the array for sums that are not complete.
-        point: the tile's first row.
-        size: its rows and columns.
         in_parts: whether the store may take a part of it only.
     """
     builder = context.builder

@@ -106,9 +106,7 @@ def packed_rows(
     """A, whose rows are a multiple of those of an operand, as far as it counts.
 
     Args:
-        unit: whose operands they are.
         lefts: A, cut along K.
-        live: what of it counts.
     """
     materialise.prepare(context, lefts)
     depths = [left.shape[-1] for left in lefts]

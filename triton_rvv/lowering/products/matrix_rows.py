@@ -27,10 +27,7 @@ class RowsFromAnyByte:
     """Puts rows of an operand into panels.
 
     Args:
-        unit: whose operands they are.
         source: A, or the transpose of B.
-        depth: of its block.
-        live: what of it counts.
     """
 
     def __init__(

@@ -169,8 +169,6 @@ class _Copy:
     """Writes a block to an array.
 
     Args:
-        tensor, array: from and to.
-        width: elements in a run.
         version: what is known of the block.
     """
 

@@ -40,7 +40,6 @@ class Product:
     Args:
         live: how many rows, columns and steps along K there are to compute.
         rows, depth: the shape of A.
-        b: the right operand.
         start: the accumulator before, in the type of the sums.
         result: the accumulator after; it may be the array that `start` reads.
         rounded: converts sums to the type of the result.
@@ -77,7 +76,6 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
     """Every tile of the result.
 
     Args:
-        product: what is multiplied.
         rows_of_a: the rows of A for a tile.
     """
     builder, most, live = context.builder, context.target.tile_rows, product.live.rows
@@ -115,8 +113,6 @@ def _with_last_rows(
     """Tiles of `most` rows, and one of half or a quarter as many where the run says so.
 
     Args:
-        live: the rows that count.
-        most: the rows of a tile, at most.
         every: writes the tiles before a row.
         last: writes one tile at a row, of so many rows.
     """
@@ -145,9 +141,6 @@ def _tiles(
     """Tiles of some rows of the result.
 
     Args:
-        product: what is multiplied.
-        rows_of_a: the rows of A for a tile.
-        tile_rows: the rows of a tile.
         starts: gives the first row of each tile; the body of the loop is that of a loop over them.
         last: the first row of the last tile.
     """
@@ -186,8 +179,6 @@ def _tile(
     """One tile of the result.
 
     Args:
-        product: what is multiplied.
-        rows: of A.
         corner: row and column of the tile's upper left element.
         to_next: so many rows and columns further on is the next tile; None if there is none.
         is_last: whether no tile follows that takes the same columns, as i1.

@@ -28,7 +28,6 @@ class KStep:
         base: the first step.
         after: the first one of the next turn; 0 behind the last turn.
         inside: whether there is a next turn, as i1.
-        steps: how many there are.
         loaded: how many steps ahead loads are.
         stays: whether the next tile takes the same columns, and not those beside them.
         to_next: elements from what lies behind the last step to the next tile, as `to_next_tile`.
@@ -70,7 +69,6 @@ class Rhs(ABC):
     """The right operand, of which a tile takes some columns.
 
     Args:
-        block: shape and element type.
         panel: how many columns a run of a row has.
         machine: what it is read on.
         runs: how many neighbouring runs a tile takes of each row.
@@ -108,7 +106,6 @@ class Rhs(ABC):
         """Elements from row `depth` of a tile to the first row of the tile that comes next.
 
         Args:
-            column: the tile's first.
             depth: steps along K of a tile.
             is_last: whether no tile of further rows takes the same columns next, as i1.
         """
@@ -120,8 +117,6 @@ class PackedRhs(Rhs):
     """A block in panels, for tiles that read it several times.
 
     Args:
-        block: the array.
-        panel, machine, runs: as of all columns.
         is_prefetched: whether its lines are asked for: rows of A and C that go by drive some of a
             panel out of the L1 cache, and a simple core does not foresee that.
     """
@@ -183,8 +178,6 @@ class RhsInPlace(Rhs):
     Behind its last row or column, nothing may be read.
 
     Args:
-        block: the load.
-        panel, machine, runs: as of all columns.
         row_bytes: from one row to the next, of unknown origin.
         may_collide: whether rows may share a few sets of the L1 cache, where a few lines on their
             way evict each other.

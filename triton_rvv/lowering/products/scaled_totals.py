@@ -39,7 +39,6 @@ def scaled_total(context: Context, product: Operation, update: LoopUpdate) -> Sc
 
     Args:
         context: where the code goes: before the product.
-        product: what the update uses.
         update: planned for it, so what it is made of is known.
     """
     value, factors, array = product.result, dict[int, Buffer](), update.array

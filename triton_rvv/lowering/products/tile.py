@@ -51,9 +51,6 @@ class Tile:
     """What one tile multiplies.
 
     Args:
-        rows: of A.
-        panels: the right operand.
-        column: the tile's first.
         stays: whether the next tile takes the same columns, and not those beside them.
         to_next: elements of B from behind the last step to the next tile.
         longest: how many steps along K may be written out; None for those of the machine.
@@ -104,8 +101,6 @@ class Tile:
         """`unroll` steps along K, written in the order in which an in-order core best runs them.
 
         Args:
-            base: the first of them.
-            depth: the extent of K.
             ahead: what the first multiply-adds need; afterwards, what those need that follow.
             totals: the accumulators, of each row one for each run of columns.
         """
@@ -149,7 +144,6 @@ class Tile:
 
         Args:
             elements: one of each row; replaced by what `source` says.
-            b_run: the run.
             totals: the accumulators, one for each row.
             lines: addresses in cache lines to ask for.
             source: pointers and an offset, where the elements are that come next, if any do.

@@ -27,7 +27,6 @@ class UnpackedRhs:
     """A right operand that is read once.
 
     Args:
-        columns: the operand.
         guards: truth values under which it can be.
         live: how much of the product is to be computed then.
     """
@@ -60,7 +59,6 @@ def _stays_in_caches(machine: Machine, tiles: int, steps: int, may_collide: bool
     """Whether tiles find again what the first of them has read of a panel.
 
     Args:
-        machine: where they run.
         tiles: how many read the same columns.
         steps: rows of B.
         may_collide: whether these may share few sets of the L1 cache.
@@ -81,9 +79,7 @@ def unpacked_rhs(
     """The right operand of a product with so few rows that copying it does not pay.
 
     Args:
-        left, right: the operands.
         in_place: whether the right one is a matrix that nobody else loads.
-        live: how much of the product counts.
     """
     builder, tile_rows, rows = context.builder, context.target.tile_rows, left.shape[-2]
     if len(right.shape) > 2 or isinstance(right, Buffer) or right.materialised is not None:
@@ -105,10 +101,7 @@ def _in_place(
     """A matrix whose rows lie in one piece each.
 
     Args:
-        right: the matrix.
-        rows: of the left operand.
         tiles: how many take all of them that count.
-        live: how much of the product counts.
     """
     builder, tile_rows, machine = context.builder, context.target.tile_rows, context.target.machine
     may_collide = right.rows_are_apart(builder, machine.conflict_bytes).truth is not True

@@ -66,7 +66,6 @@ class _Words(Tensor):
 
     Args:
         shape: of the words.
-        operand: the block.
         together: how many elements make a word, a power of two.
     """
 

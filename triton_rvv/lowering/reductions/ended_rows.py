@@ -80,8 +80,6 @@ def _is_for_all(tensor: Tensor, columns: int, in_registers: int) -> bool:
     """Whether all columns of a block are wanted; one with another number has none of its own.
 
     Args:
-        tensor: the block.
-        columns: of what is reduced.
         in_registers: elements of an array that registers hold as long as columns are known numbers.
     """
     is_whole = isinstance(tensor, Load) and tensor.mask is None and not is_limited(tensor.pointers)
@@ -94,8 +92,6 @@ class EndedRows:
     """A reduction of rows that end at one column: whole runs first, then as many lanes as are left.
 
     Args:
-        sources: the blocks that are reduced together.
-        combination: how two elements become one.
         sizes: elements of a run, and how many rows and runs of each are combined side by side.
         write_totals: puts the totals of some rows where they belong.
     """
@@ -110,7 +106,6 @@ class EndedRows:
         """The reduction of all rows.
 
         Args:
-            end: where they end.
             otherwise: writes it for rows of a few elements, and where more than the end of rows
                 leaves elements out.
         """

@@ -26,8 +26,6 @@ class _Mapped(Tensor):
 
     Args:
         type_: of the result.
-        function: what is done to each element.
-        operands: its arguments.
         number: which of its results this is.
     """
 

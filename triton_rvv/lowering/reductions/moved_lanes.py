@@ -65,8 +65,6 @@ def moved(builder: Builder, value: Val, number: Val | None, distance: int, is_re
     """In each lane, what is `distance` lanes before it.
 
     Args:
-        builder: where the code goes.
-        value: a vector.
         number: what is in lanes without one before them; None for anything.
         distance: a power of two, less than there are lanes.
         is_reverse: whether the last lane is the first one.

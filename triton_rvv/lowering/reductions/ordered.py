@@ -29,9 +29,7 @@ def reduce_rows_in_order(
     """Each row becomes one element.
 
     Args:
-        sources: the blocks that are reduced together.
         combination: how two elements become one, the left one first.
-        results: where the outcome goes.
     """
     shape = sources[0].shape
     width = 1 if context.runs_once else vector_width(context, sources)
@@ -54,9 +52,7 @@ class _Tree:
     """The elements of one row on their way to a single one.
 
     Args:
-        combination: how two elements become one.
         arrays: the elements; they are overwritten.
-        row: which one it is.
     """
 
     def __init__(

@@ -40,8 +40,6 @@ class PartialReductions:
     """Elements combined so far, for several runs side by side.
 
     Args:
-        combination: how two elements become one.
-        sources: the blocks that are reduced together.
         points: the first runs.
         runs: how many neighbours of them belong to one row.
     """

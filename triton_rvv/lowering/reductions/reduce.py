@@ -108,9 +108,6 @@ def _within_runs(
     """One run holds all that is combined into several elements.
 
     Args:
-        sources: the blocks that are reduced together.
-        combination: how two elements become one.
-        results: where the outcome goes.
         sizes: of the reduced dimension, and of those after it together.
     """
     builder, kept = context.builder, results[0].shape

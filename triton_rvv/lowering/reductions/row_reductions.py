@@ -42,10 +42,6 @@ class _RowReduction:
     A few rows, or runs of one row, are combined side by side.
 
     Args:
-        sources: the blocks that are reduced together.
-        combination: how two elements become one.
-        results: where the outcome goes.
-        width: elements of a run.
         rows, runs: how many rows, and runs of each, are combined side by side.
     """
 

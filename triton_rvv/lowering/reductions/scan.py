@@ -57,10 +57,6 @@ class _Scan:
     """A scan on its way.
 
     Args:
-        combination: how an earlier and a later element become one.
-        sources: the blocks that are scanned together.
-        results: where the outcome goes.
-        axis: the dimension that is scanned.
         is_reverse: whether the last element is the first one.
     """
 
@@ -195,7 +191,6 @@ class _Scan:
         """Walk the scanned dimension, and carry a total for each of some runs of columns.
 
         Args:
-            size: of the dimension.
             points_at: the point of each run at a position.
         """
         builder, last = self._builder, integer(size - 1)

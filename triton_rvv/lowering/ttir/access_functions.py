@@ -37,7 +37,6 @@ class AccessFunctions:
 
     Args:
         function: a `tt.func`, of whose loops is known which blocks they move.
-        known: the scalars that are the same in every run.
     """
 
     def __init__(self, function: Operation, known: KnownIntegers) -> None:

@@ -53,8 +53,6 @@ class Aliases:
 
     Args:
         function: a `tt.func`; control flow inside is structured.
-        arguments_are_disjoint: whether code may rely on that different arguments never lead to
-            the same memory.
     """
 
     def __init__(self, function: Operation, arguments_are_disjoint: bool) -> None:

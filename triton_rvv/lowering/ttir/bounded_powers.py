@@ -103,8 +103,6 @@ class _Signs:
 
         Args:
             large: the block, or what becomes it by new dimensions.
-            small: the other.
-            depth: how far to look.
             axes: the new dimensions, the last one first.
         """
         if large is small:

@@ -109,9 +109,6 @@ def _later(
 
     Args:
         loop: an `scf.for` in steps of 1.
-        load: what is loaded in it.
-        turns: how many.
-        made: how addresses are made of the loop's number.
     """
     block, end = loop.regions[0].block, loop.operands[1]
     counter = block.arguments[0]

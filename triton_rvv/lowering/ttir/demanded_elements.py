@@ -27,11 +27,7 @@ _ELEMENTWISE = frozenset(["tt.fp_to_fp", "tt.bitcast", "tt.clampf", "tt.precise_
 
 
 class DemandedElements:
-    """What is wanted of the blocks of a module.
-
-    Args:
-        functions: all of them.
-    """
+    """What is wanted of the blocks of a module."""
 
     def __init__(self, functions: Collection[Operation]) -> None:
         self._masks: dict[Value, list[_Masks]] = {}

@@ -55,9 +55,6 @@ class _Use:
 class IntegerWidths:
     """Chooses the widths of a function's operations.
 
-    Args:
-        function: whose they are.
-
     Attributes:
         ranges: between which integers blocks lie.
         own: of operations that might be narrower, in order, the bits that they were written with.

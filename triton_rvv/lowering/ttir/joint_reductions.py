@@ -82,7 +82,6 @@ def _read_the_same(
     """Whether two reductions are along one dimension, and of what is loaded once for both.
 
     Args:
-        first, second: the reductions.
         loads: what `_loads` gives for a reduction.
     """
     if first.operands[0].shape != second.operands[0].shape or first.integer(

@@ -23,7 +23,6 @@ class Kernel:
 
     Args:
         module: a `builtin.module` with one public function; passes rewrite it in place.
-        arguments_are_disjoint: whether different pointer arguments lead to different memory.
         values: for each argument its value, where that is the same in every run.
 
     Attributes:

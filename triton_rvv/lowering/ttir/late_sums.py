@@ -36,10 +36,7 @@ class LateSum:
     """A carried number, or line of them, to which a loop adds the sums of a block's rows.
 
     Args:
-        carried: what the loop carries.
-        update: what adds to it.
         scales: the products between the sums and that, and which operand is the factor.
-        reduction: the sums.
         neutral: a number that may be added to any of them.
     """
 
@@ -94,11 +91,7 @@ def bits_for_sums(loop: Operation, target: Target, are_late: bool) -> int:
 
 
 def late_sums_of(loop: Operation, makers: Mapping[Value, Operation]) -> Iterator[LateSum]:
-    """The sums of rows that a loop adds to what it carries, and needs for nothing else.
-
-    Args:
-        loop: an `scf.for`.
-    """
+    """The sums of rows that a loop adds to what it carries, and needs for nothing else."""
     body = loop.regions[0].block
     for carried in carried_by(loop):
         update = carried.update(makers)

@@ -15,11 +15,7 @@ _PASSED_ON = ("tt.splat", "tt.broadcast", "arith.andi")
 
 
 class MaskConditions:
-    """The conditions of a function's masks.
-
-    Args:
-        sums: the function's integers.
-    """
+    """The conditions of a function's masks."""
 
     def __init__(self, makers: Mapping[Value, Operation], sums: AccessFunctions) -> None:
         self._makers = makers

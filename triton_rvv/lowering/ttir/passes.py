@@ -125,9 +125,7 @@ def run_passes(
     """Run the passes. Code is right without any of them, if slower.
 
     Args:
-        kernel: what they change.
         watch: told of PARSED, and then of each pass that runs.
-        skipped: the names of passes that do not run.
     """
     fired: list[Fired] = []
     if watch is not None:

@@ -18,7 +18,6 @@ def repeated(
 
     Args:
         value: one number, or one for each row.
-        type_: of the block.
         reduction: whose dimension is filled.
     """
     line = reduction.line

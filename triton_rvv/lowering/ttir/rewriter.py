@@ -33,11 +33,7 @@ def placed(operation: Operation, name: str) -> Iterator[tuple[Block, Operation]]
 
 
 class Rewriter:
-    """Changes a module's operations; a count of uses and a name are never wrong in between.
-
-    Args:
-        module: what is rewritten.
-    """
+    """Changes a module's operations; a count of uses and a name are never wrong in between."""
 
     def __init__(self, module: Operation) -> None:
         self.module = module

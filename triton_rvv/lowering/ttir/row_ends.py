@@ -134,11 +134,7 @@ def _constant(maker: Operation) -> _Number:
 
 
 class _Behind:
-    """What the elements of blocks are in columns in which a comparison does not hold.
-
-    Args:
-        end: the comparison.
-    """
+    """What the elements of blocks are in columns in which a comparison does not hold."""
 
     def __init__(self, end: Value, makers: Mapping[Value, Operation]) -> None:
         self._makers = makers

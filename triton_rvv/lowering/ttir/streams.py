@@ -35,7 +35,6 @@ def stream_groups(block: Block, addresses: Mapping[Operation, Polynomial]) -> Se
 
     Args:
         block: the operations in order.
-        addresses: of its loads and stores of blocks.
     """
     groups: list[StreamGroup] = []
     open_groups: list[StreamGroup] = []
@@ -56,7 +55,6 @@ def stores_in_turn(
 
     Args:
         stores: those that may be written in one walk.
-        addresses: of them.
     """
     groups = []
     while stores:

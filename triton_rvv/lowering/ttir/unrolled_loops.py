@@ -108,13 +108,7 @@ def _is_known(operation: Operation, names: tuple[str, ...]) -> bool:
 
 
 def _unroll(block: Block, loop: Operation, numbers: Sequence[int], rewriter: Rewriter) -> None:
-    """Put a loop's turns in its place.
-
-    Args:
-        block: where it stands.
-        loop: an `scf.for`.
-        numbers: what it counts.
-    """
+    """Put a loop's turns in its place."""
     body, given, written = loop.regions[0].block, loop.operands[3:], list[Operation]()
     for number in numbers:
         counted, value = rewriter.value(body.arguments[0]), dict[str, Attribute](value=number)
@@ -176,7 +170,6 @@ def _unroll_some(block: Block, loop: Operation, turns: int, rewriter: Rewriter) 
     """Put a loop of several turns in one before a loop, which is left the rest.
 
     Args:
-        block: where it stands.
         loop: an `scf.for` over 32-bit integers in steps of 1.
         turns: how many become one.
     """
