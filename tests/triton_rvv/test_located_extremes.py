@@ -43,6 +43,12 @@ _MORE_OR_EARLIER = """
     %first = "arith.ori"(%more, %tie) : (i1, i1) -> i1"""
 
 
+_DOWN = """
+    %line = "tt.make_range"() <{start = 0 : i32, end = 4 : i32}> : () -> tensor<4xi32>
+    %column = "tt.expand_dims"(%line) <{axis = 1 : i32}> : (tensor<4xi32>) -> tensor<4x1xi32>
+    %at = "tt.broadcast"(%column) : (tensor<4x1xi32>) -> tensor<4x64xi32>"""
+
+
 def _located(body: str) -> tuple[int, list[str]]:
     """How many reductions became two, and what combines elements in each reduction."""
     module = parse_module(function(body, "%x: tensor<4x64xf32>, %w: tensor<4x64xi32>"))
@@ -63,6 +69,18 @@ def test_one_search_becomes_two_reductions(condition, combined):
     assert _located(_reduction(_POSITIONS, condition)) == (1, combined)
 
 
+@pytest.mark.parametrize(("condition", "predicate"), [(_LESS, 5), (_MORE_OR_EARLIER, 2)])
+def test_a_place_is_carried_from_row_to_row(condition, predicate):
+    down = _reduction(_DOWN, condition).replace("axis = 1 : i32}> ({", "axis = 0 : i32}> ({")
+    down = down.replace("(tensor<4xf32>, tensor<4xi32>)", "(tensor<64xf32>, tensor<64xi32>)")
+    module = parse_module(function(down, "%x: tensor<4x64xf32>"))
+    assert locate_extremes(Kernel(module, RVVTarget(), True)) == 1
+    (reduction,) = [each for each in module.walk() if each.name == "tt.reduce"]
+    compared, value, place, _ = reduction.regions[0].block.operations
+    assert (compared.integer("predicate"), place.name) == (predicate, "arith.select")
+    assert value.operands == compared.operands[::-1]
+
+
 @pytest.mark.parametrize(
     "reduction",
     [
@@ -80,7 +98,7 @@ def test_other_choices_are_left(reduction):
 
 @triton.jit
 def places_kernel(
-    x_ptr, least_ptr, first_ptr, last_ptr, down_ptr, ROWS: tl.constexpr, N: tl.constexpr
+    x_ptr, least_ptr, first_ptr, last_ptr, down_ptr, low_ptr, ROWS: tl.constexpr, N: tl.constexpr
 ):
     rows, columns = tl.arange(0, ROWS), tl.arange(0, N)
     x = tl.load(x_ptr + rows[:, None] * N + columns[None, :])
@@ -89,6 +107,7 @@ def places_kernel(
     tl.store(first_ptr + rows, first)
     tl.store(last_ptr + rows, tl.argmax(x, axis=1, tie_break_left=False))
     tl.store(down_ptr + columns, tl.argmax(x, axis=0))
+    tl.store(low_ptr + columns, tl.argmin(x, axis=0, tie_break_left=False))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.uint32])
@@ -106,6 +125,7 @@ def test_ties_are_broken_to_the_side_asked_for(run, dtype):
         first_ptr=Expected(x.argmin(1).astype(np.int32)),
         last_ptr=Expected((63 - x[:, ::-1].argmax(1)).astype(np.int32)),
         down_ptr=Expected(x.argmax(0).astype(np.int32)),
+        low_ptr=Expected((7 - x[::-1].argmin(0)).astype(np.int32)),
         ROWS=8,
         N=64,
     )

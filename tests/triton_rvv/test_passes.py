@@ -164,6 +164,17 @@ def test_join_reductions():
     assert print_ir(parse_module(print_ir(module))) == print_ir(module)
 
 
+@pytest.mark.parametrize(("operation", "count"), [("math.exp", 1), ("math.absf", 0)])
+def test_sums_of_what_takes_long_are_joined(operation, count):
+    computed = f"""
+%i = "tt.make_range"() {{end = 512, start = 0}} : () -> tensor<512xi32>
+%u = "arith.sitofp"(%i) : (tensor<512xi32>) -> {ROW}
+%v = "{operation}"(%u) : ({ROW}) -> {ROW}
+"""
+    sums = TWO_SUMS.replace("BETWEEN", "").replace(LOAD, "")
+    assert after("join-reductions", computed + sums)[0] == count
+
+
 def test_joining_looks_at_each_operation_once_however_many_reductions_depend_on_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,4 +1,4 @@
-"""Blocks of short rows that are turned around, so that their rows are lanes."""
+"""Blocks whose rows are reduced that are turned around, so that their rows are lanes."""
 
 from __future__ import annotations
 
@@ -91,3 +91,79 @@ def test_short_rows_that_lie_in_turn_fire(columns: int, stride: int, rows: int, 
 def test_how_long_rows_may_be_follows_from_the_core(core: str, columns: int, fires: int) -> None:
     module = parse_module(_sums(columns, columns, 128))
     assert turn_short_rows(Kernel(module, RVVTarget.named(core), True)) == fires
+
+
+def _pairs(rows: int, columns: int, each: str = "", also: str = "") -> str:
+    """IR of the sums of all distances from each number of a line to those of another."""
+    block, down, along = (f"tensor<{size}xf32>" for size in (f"{rows}x{columns}", rows, columns))
+    return function(
+        f"""
+    %one = "tt.expand_dims"(%p) <{{axis = 1 : i32}}> : ({down}) -> tensor<{rows}x1xf32>
+    %row = "tt.expand_dims"(%q) <{{axis = 0 : i32}}> : ({along}) -> tensor<1x{columns}xf32>
+    {each}
+    %left = "tt.broadcast"(%one) : (tensor<{rows}x1xf32>) -> {block}
+    %right = "tt.broadcast"(%row) : (tensor<1x{columns}xf32>) -> {block}
+    %apart = "arith.subf"(%left, %right) : ({block}, {block}) -> {block}
+    {also}
+    %total = "tt.reduce"(%apart) <{{axis = 1 : i32}}> ({{
+    ^bb0(%a: f32, %b: f32):
+        %sum = "arith.addf"(%a, %b) : (f32, f32) -> f32
+        "tt.reduce.return"(%sum) : (f32) -> ()
+    }}) : ({block}) -> {down}""",
+        f"%p: {down}, %q: {along}, %to: tensor<{rows}x{columns}x!tt.ptr<f32>>",
+    )
+
+
+_EACH = '%wide = "math.exp"(%row) : (tensor<1x16xf32>) -> tensor<1x16xf32>'
+_ALSO = '"tt.store"(%to, %apart) : (tensor<64x16x!tt.ptr<f32>>, tensor<64x16xf32>) -> ()'
+
+
+@pytest.mark.parametrize(
+    ("body", "fires"),
+    [
+        (_pairs(64, 16), 1),
+        (_pairs(16, 128), 1),
+        (_pairs(8, 128), 0),  # one register of rows: no chain beside it
+        (_pairs(64, 16, each=_EACH), 0),  # one exponential after another, for each column
+        (_pairs(64, 16, also=_ALSO), 0),
+    ],
+)
+def test_pairs_fire(body: str, fires: int) -> None:
+    assert turn_short_rows(Kernel(parse_module(body), RVVTarget(), True)) == fires
+
+
+@triton.jit
+def nearest_kernel(
+    x_ptr, y_ptr, sum_ptr, least_ptr, at_ptr, N, M, B: tl.constexpr, C: tl.constexpr
+):
+    rows = tl.program_id(0) * B + tl.arange(0, B)
+    x = tl.load(x_ptr + rows, mask=rows < N, other=0.0)
+    total = tl.zeros((B,), dtype=tl.float32)
+    least = tl.full((B,), float("inf"), dtype=tl.float32)
+    at = tl.zeros((B,), dtype=tl.int32)
+    for start in range(0, M, C):
+        columns = start + tl.arange(0, C)
+        y = tl.load(y_ptr + columns, mask=columns < M, other=0.0)
+        apart = tl.where((columns < M)[None, :], tl.abs(x[:, None] - y[None, :]), float("inf"))
+        total += tl.sum(tl.minimum(apart, 50.0), axis=1)
+        low, place = tl.min(apart, axis=1, return_indices=True)
+        at = tl.where(low < least, start + place, at)
+        least = tl.minimum(least, low)
+    tl.store(sum_ptr + rows, total, mask=rows < N)
+    tl.store(least_ptr + rows, least, mask=rows < N)
+    tl.store(at_ptr + rows, at, mask=rows < N)
+
+
+@pytest.mark.parametrize(("n", "m", "rows", "columns"), [(37, 21, 16, 8), (64, 16, 64, 16)])
+def test_pairs(run: KernelRunner, n: int, m: int, rows: int, columns: int) -> None:
+    random = np.random.default_rng(2)
+    x, y = (random.integers(-9, 9, size).astype(np.float32) for size in (n, m))
+    y[3] = np.inf
+    apart = np.abs(x[:, None] - y)
+    beyond = 50 * (-m % columns)
+    run(
+        nearest_kernel, grid=(-(-n // rows),), x_ptr=x, y_ptr=y,
+        sum_ptr=Expected(np.minimum(apart, 50).sum(1, dtype=np.float32) + np.float32(beyond)),
+        least_ptr=Expected(apart.min(1)), at_ptr=Expected(apart.argmin(1).astype(np.int32)),
+        N=n, M=m, B=rows, C=columns,
+    )  # fmt: skip

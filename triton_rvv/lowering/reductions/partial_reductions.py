@@ -42,6 +42,7 @@ class PartialReductions:
     Args:
         points: the first runs.
         runs: how many neighbours of them belong to one row.
+        in_order: whether the runs of one row are combined one after another.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class PartialReductions:
         sources: Sequence[Tensor],
         points: Sequence[VectorIndex],
         runs: int = 1,
+        in_order: bool = False,
     ) -> None:
         self._context = context
         self._builder = builder = context.builder
@@ -62,7 +64,7 @@ class PartialReductions:
             self.choices.note("walks", f"{len(points)} x {points[0]}")
         # While costly elements are computed, one total of a row has time to wait for its sums.
         is_costly = combination.operation_of_each and sum(each.cost for each in sources) > EXPENSIVE
-        self._shared_by = runs if is_costly else 1
+        self._shared_by = runs if is_costly or in_order else 1
         self._first = self._elements(points)
         first = [
             functools.reduce(self._combined, self._first[start : start + self._shared_by])

@@ -10,7 +10,7 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Handler
-from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
 from triton_rvv.lowering.llvm.builder import Builder
@@ -155,19 +155,30 @@ def _across_rows(
     results: Sequence[Buffer],
     axis: int,
 ) -> None:
-    """Rows are combined with one another, a few runs of columns at a time."""
+    """Rows are combined with one another, a few runs of columns at a time.
+
+    Of narrow blocks, whose runs do not hide each other's latency, several rows are computed side by
+    side where they are not loaded, for which registers are short.
+    """
     builder, shape = context.builder, sources[0].shape
-    width = vector_width(context, sources)
-    runs = min(runs_together(context, sources), shape[-1] // width)
+    width, together = vector_width(context, sources), runs_together(context, sources)
+    runs = min(together, shape[-1] // width)
     step, outer = runs * width, (*shape[:axis], *shape[axis + 1 : -1])
+    beside = together // runs if _are_pairs(sources) and shape[axis] % together == 0 else 1
 
     def columns_from(
         index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[LoopVersion, Val]]
     ) -> None:
-        points = functools.partial(index_loops.points_across, index, axis, starts, width)
-        totals = PartialReductions(context, combination, sources, points(parts[0][0], integer(0)))
-        _add_parts(builder, totals, points, parts)
-        for at, values in zip(starts, totals.by_row(1, across_lanes=False), strict=True):
+        rows = beside if len(parts) == 1 else 1
+        points = functools.partial(_points_of_rows, context, index, axis, starts, width, rows)
+        first = points(parts[0][0], integer(0))
+        totals = PartialReductions(context, combination, sources, first, rows, in_order=True)
+        begin = integer(rows)
+        for version, end in parts:
+            with builder.loop(begin, end, integer(rows)) as along:
+                totals.add(points(version, along))
+            begin = end
+        for at, values in zip(starts, totals.by_row(rows, across_lanes=False), strict=True):
             for result, value in zip(results, values, strict=True):
                 result.write(builder, VectorIndex(index, at, width), value)
 
@@ -188,18 +199,30 @@ def _across_rows(
     loop_versioning.guarded(context, sources, walk, step=step if shape[-1] > step else 0)
 
 
-def _add_parts(
-    builder: Builder,
-    totals: PartialReductions,
-    points: Callable[[LoopVersion, Val], list[VectorIndex]],
-    parts: Sequence[tuple[LoopVersion, Val]],
-) -> None:
-    """Add all rows but the first: each part goes up to a row, in its version of the loop."""
-    begin = integer(1)
-    for version, end in parts:
-        with builder.loop(begin, end, integer(1)) as along:
-            totals.add(points(version, along))
-        begin = end
+def _are_pairs(sources: Sequence[Tensor]) -> bool:
+    """Whether elements are computed of what rows and columns have, and none lies in memory."""
+    size = sources[0].type.elements
+    below = [each for each in recipes_under(sources) if each.type.elements >= size]
+    return not any(isinstance(each, Buffer) or each.own_memory_bits() for each in below)
+
+
+def _points_of_rows(
+    context: Context,
+    index: tuple[Val, ...],
+    axis: int,
+    starts: Sequence[Val],
+    width: int,
+    rows: int,
+    version: LoopVersion,
+    along: Val,
+) -> list[VectorIndex]:
+    """Runs of an array, each of some rows from position `along` of a dimension of them on."""
+    places = [context.builder.add(along, integer(row)) for row in range(rows)]
+    return [
+        VectorIndex((*index[:axis], place, *index[axis:]), start, width, version)
+        for start in starts
+        for place in places
+    ]
 
 
 def _plain_rows(context: Context, sources: Sequence[Tensor], version: LoopVersion) -> Val:

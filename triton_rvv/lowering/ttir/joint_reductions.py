@@ -1,7 +1,7 @@
-"""Makes one reduction of two along the same dimension that read the same elements.
+"""Makes one reduction of two along the same dimension that load or compute the same elements.
 
 So each element is read and computed once for both, as for the two sums along a row in the backward
-pass of a layer normalisation.
+pass of a layer normalisation, and for the forces between points along each axis.
 """
 
 from __future__ import annotations
@@ -20,10 +20,15 @@ __all__ = ["join_reductions"]
 
 # What may stand between the two: nothing that changes memory, and no control flow.
 _BETWEEN = (*WITHOUT_MEMORY, "tt.load", "tt.reduce", "tt.reshape")
+# What takes long to compute, so that an array would hold it between two walks.
+_COSTLY = (
+    *("arith.divf", "math.exp", "math.log", "math.sqrt", "math.rsqrt", "math.sin", "math.cos"),
+    *("math.erf", "math.tanh", "tt.precise_"),
+)
 
 
 def join_reductions(kernel: Kernel) -> int:
-    """Makes one reduction of two that read the same elements."""
+    """Makes one reduction of two that load or compute the same elements."""
     if sum(each.name == "tt.reduce" for each in kernel.module.walk()) < 2:
         return 0
     rewriter, fired = Rewriter(kernel.module), 0
@@ -44,7 +49,7 @@ class _Joiner:
         self._block = block
         self._rewriter = rewriter
         # A sort has hundreds of reductions, and each is looked at from all those before it.
-        self._loads = functools.cache(functools.partial(_loads, makers=rewriter.makers))
+        self._made = functools.cache(functools.partial(_made, makers=rewriter.makers))
         self._used = functools.cache(_used)
         self._may_join = functools.cache(_may_join)
 
@@ -62,7 +67,7 @@ class _Joiner:
             if not given.isdisjoint(self._used(second)):
                 needing.add(second_place)
                 given.update(second.results)
-            elif self._may_join(second) and _read_the_same(first, second, self._loads):
+            elif self._may_join(second) and _read_the_same(first, second, self._made):
                 between = range(place + 1, second_place)
                 before = [operations[n] for n in between if n not in needing]
                 after = [operations[n] for n in between if n in needing]
@@ -77,22 +82,22 @@ def _may_join(operation: Operation) -> bool:
 
 
 def _read_the_same(
-    first: Operation, second: Operation, loads: Callable[[Operation], set[Value]]
+    first: Operation, second: Operation, found: Callable[[Operation], set[Value]]
 ) -> bool:
-    """Whether two reductions are along one dimension, and of what is loaded once for both.
+    """Whether two reductions are along one dimension, and of what is made once for both.
 
     Args:
-        loads: what `_loads` gives for a reduction.
+        found: what `_made` gives for a reduction.
     """
     if first.operands[0].shape != second.operands[0].shape or first.integer(
         "axis"
     ) != second.integer("axis"):
         return False
-    return bool(loads(first) & loads(second))
+    return bool(found(first) & found(second))
 
 
-def _loads(reduction: Operation, makers: Mapping[Value, Operation]) -> set[Value]:
-    """The blocks, as large as what is reduced, that are loaded on the way to a reduction."""
+def _made(reduction: Operation, makers: Mapping[Value, Operation]) -> set[Value]:
+    """The blocks, as large as what is reduced, that are loaded on the way or take long."""
     size = math.prod(reduction.operands[0].shape)
     found, waiting, seen = set(), list(reduction.operands), set()
     while waiting:
@@ -100,9 +105,9 @@ def _loads(reduction: Operation, makers: Mapping[Value, Operation]) -> set[Value
         if value not in seen and math.prod(value.shape) == size:
             seen.add(value)
             maker = makers.get(value)
-            if maker is not None and maker.name == "tt.load":
+            if maker is not None and maker.name.startswith(("tt.load", *_COSTLY)):
                 found.add(value)
-            elif maker is not None and maker.name != "tt.reduce":
+            if maker is not None and maker.name not in ("tt.load", "tt.reduce"):
                 waiting.extend(maker.operands)
     return found
 

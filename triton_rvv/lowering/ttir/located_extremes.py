@@ -5,8 +5,10 @@
 
 To carry a place beside each element takes six operations for each run, and all lanes have to be
 compared in pairs behind it. Twice over the elements, which are in L1 or in registers the second
-time, takes three, and the core has reductions for the lanes. What NaN comes to in a reduction is
-free (`commutative.py`); a place is one of the row's in any case.
+time, takes three, and the core has reductions for the lanes. Where rows are combined with one
+another, the place of the later one is known to be the greater: to carry it takes three operations,
+a comparison of elements and two choices. What NaN comes to in a reduction is free
+(`commutative.py`); a place is one of the row's in any case.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
@@ -59,9 +62,13 @@ def locate_extremes(kernel: Kernel) -> int:
         rewriter, ranges = Rewriter(kernel.module), ranges_of_blocks(function)
         for block, operation in placed(function, "tt.reduce"):
             search = _search(operation, ranges, rewriter.makers)
-            if search is not None:
+            if search is None:
+                continue
+            if _is_in_order(operation, rewriter.makers):
+                _carry_in_order(operation, search, rewriter)
+            else:
                 _rewrite(block, operation, search, rewriter)
-                fired += 1
+            fired += 1
     return fired
 
 
@@ -92,6 +99,36 @@ def _are_positions(value: Value, makers: Mapping[Value, Operation]) -> bool:
     while maker is not None and maker.name in _REPEATED:
         maker = makers.get(maker.operands[0])
     return maker is not None and maker.name == "tt.make_range"
+
+
+def _is_in_order(reduction: Operation, makers: Mapping[Value, Operation]) -> bool:
+    """Whether elements are combined one after another, each at a greater place than before."""
+    elements, places = reduction.operands
+    is_last = reduction.integer("axis") == len(elements.shape) - 1
+    return not is_last and _are_positions(places, makers)
+
+
+def _carry_in_order(reduction: Operation, search: _Search, rewriter: Rewriter) -> None:
+    """Have the later of two elements be taken where it is better, or as good and asked for."""
+    (block,) = reduction.regions[0].blocks
+    best, place, element, own = block.arguments
+    assert isinstance(element.type, ScalarType)
+    is_least, is_strict = search.value.startswith("arith.min"), search.place == "arith.minsi"
+    order = ("l" if is_least else "g") + ("t" if is_strict else "e")
+    is_float, is_unsigned = element.type.is_float, search.value.endswith("ui")
+    name, names = ("arith.cmpf", CMPF_PREDICATES) if is_float else ("arith.cmpi", CMPI_PREDICATES)
+    predicate = names.index(("o" if is_float else "u" if is_unsigned else "s") + order)
+    is_better, line = rewriter.value(best, ScalarType("i1")), reduction.line
+    value, chosen = rewriter.value(best), rewriter.value(place)
+    attributes: dict[str, Attribute] = {"predicate": predicate}
+    for each in block.operations:
+        rewriter.set_operands(each, [])
+    block.operations = [
+        rewriter.operation(name, [element, best], [is_better], attributes, line),
+        rewriter.operation(search.value, [best, element], [value], {}, line),
+        rewriter.operation("arith.select", [is_better, own, place], [chosen], {}, line),
+        rewriter.operation("tt.reduce.return", [value, chosen], [], {}, line),
+    ]
 
 
 def _rewrite(block: Block, reduction: Operation, search: _Search, rewriter: Rewriter) -> None:
