@@ -11,7 +11,7 @@ from qemu_kernels import Expected
 
 from triton_rvv import pipeline
 from triton_rvv.frontend.ttir import parse_module
-from triton_rvv.lowering.ttir.constants import one_number
+from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.make_ttir import make_ttir
 
 

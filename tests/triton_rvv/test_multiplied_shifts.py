@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from ir_passes import after, only
 
-from triton_rvv.lowering.ttir.constants import one_integer
+from triton_rvv.lowering.ttir.known_integers import one_integer
 
 SHIFT = """
 %at = "tt.make_range"() {end = 64, start = 0} : () -> tensor<64xi32>

@@ -39,7 +39,7 @@ from triton_rvv.lowering.memory.store_order import (
     read_on_the_way,
     targets_are_apart,
 )
-from triton_rvv.lowering.ttir.store_sinking import MAY_WAIT
+from triton_rvv.lowering.ttir.interleaved_stores import MAY_WAIT
 
 __all__ = ["HANDLERS"]
 

@@ -12,8 +12,8 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
+from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
-from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning
 from triton_rvv.lowering.loops.vector_shape import group_of_runs, vector_width
 from triton_rvv.lowering.reductions.combine_region import CombineRegion

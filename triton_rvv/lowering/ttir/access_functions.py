@@ -17,8 +17,7 @@ from collections.abc import Callable, Mapping
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
-from triton_rvv.lowering.ttir.constants import one_integer
-from triton_rvv.lowering.ttir.known_integers import KnownIntegers
+from triton_rvv.lowering.ttir.known_integers import KnownIntegers, one_integer
 from triton_rvv.lowering.ttir.polynomials import Atom, Extended, Polynomial, Position, Unknown
 
 __all__ = ["AccessFunctions"]

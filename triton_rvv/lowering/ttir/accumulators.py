@@ -22,8 +22,8 @@ from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.carried import NEUTRAL, TAKEN_TWICE, Carried, carried_by
 from triton_rvv.lowering.ttir.combined import operation_of_each, widened_truths
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
 from triton_rvv.targets.target import Target
 

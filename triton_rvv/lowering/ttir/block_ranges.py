@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, element_type
-from triton_rvv.lowering.ttir.constants import one_integer
+from triton_rvv.lowering.ttir.known_integers import one_integer
 from triton_rvv.lowering.ttir.polynomials import Atom, Polynomial
 
 __all__ = ["Range", "bits_of", "integer_bits", "ranges_of_blocks"]

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.combined import operation_of_each
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_number
 
 __all__ = ["IS_BOUNDED", "LIMIT", "mark_bounded_powers"]
 

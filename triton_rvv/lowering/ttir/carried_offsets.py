@@ -13,8 +13,8 @@ from collections.abc import Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
-from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_integer
 
 __all__ = ["CARRIES_BASE_OF", "carry_bases"]
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType, element_type
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
 
 __all__ = ["choose_results"]

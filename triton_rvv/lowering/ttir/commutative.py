@@ -16,8 +16,8 @@ from typing import Any
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.ttir.algebra import are_equal
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_number
 
 __all__ = ["COMMUTES", "first_in_order", "mark_commutative"]
 

@@ -16,9 +16,9 @@ from collections.abc import Mapping, Sequence
 from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.interleaved_stores import STORE_GROUP, WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
 from triton_rvv.targets.target import Target
 

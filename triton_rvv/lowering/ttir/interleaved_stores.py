@@ -1,4 +1,7 @@
-"""Finds stores that follow one another, which may then be written in one walk."""
+"""Finds stores that follow one another, and stores that may wait for the end of a turn.
+
+Either may be written in one walk then: with one another, or with the blocks that a loop carries.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,13 @@ from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
 
 __all__ = [
+    "MAY_WAIT",
     "STORE_GROUP",
     "WITHOUT_MEMORY",
     "InterleavedStores",
     "group_stores",
     "interleaved_stores",
+    "sink_stores",
 ]
 
 # Operations that neither read nor change memory, by the beginning of their names.
@@ -107,3 +112,30 @@ def _is_apart(group: _Growing, load: Value, aliases: Aliases) -> bool:
     return aliases.arguments_are_disjoint and not any(
         aliases.may_overlap(load, store.operands[0]) for store in group.stores
     )
+
+
+# The attribute of a store that may wait.
+MAY_WAIT = "triton_rvv.may_wait"
+_NO_EFFECT = (*WITHOUT_MEMORY, "tt.reduce", "tt.reshape")
+
+
+def sink_stores(kernel: Kernel) -> int:
+    """Finds stores that may wait until the blocks that their loop carries change.
+
+    A store that waits comes after loads of what a loop carries, so arguments have to be disjoint.
+    """
+    if not kernel.aliases.arguments_are_disjoint:
+        return 0
+    fired = 0
+    for loop in kernel.operations:
+        if loop.name == "scf.for":
+            for operation in reversed(loop.regions[0].block.operations[:-1]):
+                if operation.name.startswith(_NO_EFFECT):
+                    continue
+                if operation.name == "tt.store" and isinstance(
+                    operation.operands[1].type, TensorType
+                ):
+                    operation.attributes[MAY_WAIT] = None
+                    fired += 1
+                break
+    return fired

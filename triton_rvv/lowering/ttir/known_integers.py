@@ -1,13 +1,14 @@
-"""Scalar integers of the IR that are the same in every run, from constants and known arguments."""
+"""Constants and other integers of the IR that are the same in every run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType
 
-__all__ = ["KnownIntegers"]
+__all__ = ["KnownIntegers", "one_integer", "one_number"]
 
 
 def _quotient(left: int, right: int) -> int | None:
@@ -74,3 +75,19 @@ class KnownIntegers:
         number = _COMPUTED[maker.name](*operands)
         limit = 1 << value.type.bits - 1
         return number if number is not None and -limit <= number < limit else None
+
+
+def one_number(maker: Operation | None) -> float | int | None:
+    """The number that a constant is, or that fills it; None for anything else."""
+    if maker is None or maker.name != "arith.constant":
+        return None
+    value = maker.attributes.get("value")
+    if isinstance(value, DenseAttribute):
+        value = value.elements[0] if len(value.elements) == 1 else None
+    return value if isinstance(value, int | float) else None
+
+
+def one_integer(maker: Operation | None) -> int | None:
+    """The same of integers alone."""
+    number = one_number(maker)
+    return number if isinstance(number, int) else None

@@ -20,9 +20,8 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.accumulators import size_of_sums
 from triton_rvv.lowering.ttir.carried import NEUTRAL, TAKEN_TWICE, Carried, carried_by
 from triton_rvv.lowering.ttir.combined import operation_of_each
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.repeated import repeated
+from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
 from triton_rvv.targets.target import Target
 
@@ -154,12 +153,10 @@ def _add_late(block: Block, loop: Operation, late: LateSum, rewriter: Rewriter) 
 
 def _scaled(body: Block, late: LateSum, rewriter: Rewriter) -> Value:
     """The block whose rows were added up, times all that their sums were."""
-    (value,) = late.reduction.operands
+    (value,), axis = late.reduction.operands, late.reduction.integer("axis")
     for product, factor in late.scales:
-        factors = [*repeated(factor, value.block, late.reduction, rewriter)]
-        result = rewriter.value(value)
-        operands, attributes = [value, factors[-1].result], dict(product.attributes)
-        made = rewriter.operation(product.name, operands, [result], attributes, product.line)
-        body.put_before(product, [*factors, made])
-        value = result
+        made = Written(rewriter, value, product.line)
+        factors = made.repeated(factor, value.block, axis)
+        value = made.write(product.name, value.type, value, factors, **product.attributes)
+        body.put_before(product, made.operations)
     return value

@@ -13,7 +13,7 @@ a comparison of elements and two choices. What NaN comes to in a reduction is fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from triton_rvv.frontend.attributes import Attribute
@@ -23,7 +23,6 @@ from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
 from triton_rvv.lowering.ttir.block_ranges import Range, ranges_of_blocks
 from triton_rvv.lowering.ttir.commutative import first_in_order
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.repeated import repeated
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
 
 __all__ = ["locate_extremes"]
@@ -135,13 +134,13 @@ def _rewrite(block: Block, reduction: Operation, search: _Search, rewriter: Rewr
     elements, places = reduction.operands
     value, place = reduction.results
     first = _reduction(reduction, elements, value, search.value, rewriter)
-    extremes = [*repeated(value, elements.block, reduction, rewriter)]
-    made = Written(rewriter, place, reduction.line, [first, *extremes])
+    made = Written(rewriter, place, reduction.line, [first])
+    extremes = made.repeated(value, elements.block, reduction.integer("axis"))
     truths = TensorType(elements.shape, ScalarType("i1"))
     is_float = elements.block.element.is_float
     name, names = ("arith.cmpf", CMPF_PREDICATES) if is_float else ("arith.cmpi", CMPI_PREDICATES)
     equal = names.index("oeq" if is_float else "eq")
-    found = made.write(name, truths, elements, extremes[-1].result, predicate=equal)
+    found = made.write(name, truths, elements, extremes, predicate=equal)
     otherwise = made.number(places.block, search.otherwise)
     chosen = made.write("arith.select", places.block, found, places, otherwise)
     last = _reduction(reduction, chosen, place, search.place, rewriter)
@@ -156,11 +155,7 @@ def _reduction(
     """A reduction along the same dimension by one operation."""
     sides = [rewriter.value(operand, operand.block.element) for _ in range(2)]
     total = rewriter.value(operand, operand.block.element)
-    region = _region(sides, rewriter.operation(name, sides, [total], {}, like.line), rewriter)
-    attributes = dict(like.attributes)
+    combine = rewriter.operation(name, sides, [total], {}, like.line)
+    end = rewriter.operation("tt.reduce.return", [total], [], {}, like.line)
+    region, attributes = Region([Block("", sides, [combine, end])]), dict(like.attributes)
     return rewriter.operation(like.name, [operand], [result], attributes, like.line, [region])
-
-
-def _region(sides: Sequence[Value], combine: Operation, rewriter: Rewriter) -> Region:
-    end = rewriter.operation("tt.reduce.return", [combine.result], [], {}, combine.line)
-    return Region([Block("", [*sides], [combine, end])])

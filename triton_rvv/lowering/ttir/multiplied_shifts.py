@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, element_type
-from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_integer
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
 
 __all__ = ["multiply_shifts"]

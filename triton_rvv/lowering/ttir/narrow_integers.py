@@ -13,11 +13,11 @@ from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, Type
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
-from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.demanded_bits import WIDENED
 from triton_rvv.lowering.ttir.index_values import block_bits, is_one_number
 from triton_rvv.lowering.ttir.integer_widths import UNSIGNED, IntegerWidths
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_integer
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
 __all__ = ["narrow_integers"]

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.block_ranges import Range, ranges_of_blocks
-from triton_rvv.lowering.ttir.constants import one_integer
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_integer
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
 
 __all__ = ["narrow_products"]

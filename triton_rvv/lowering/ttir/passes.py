@@ -22,7 +22,7 @@ from triton_rvv.lowering.ttir.epilogues import start_in_product, store_in_last_t
 from triton_rvv.lowering.ttir.every_other import find_every_other
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
 from triton_rvv.lowering.ttir.infer_access import infer_access, show_accesses
-from triton_rvv.lowering.ttir.interleaved_stores import group_stores
+from triton_rvv.lowering.ttir.interleaved_stores import group_stores, sink_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import add_late
@@ -36,7 +36,6 @@ from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_reshaped
 from triton_rvv.lowering.ttir.shared_rows import share_rows
 from triton_rvv.lowering.ttir.split_blocks import split_blocks
-from triton_rvv.lowering.ttir.store_sinking import sink_stores
 from triton_rvv.lowering.ttir.turned_products import turn_products
 from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
 from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops, unroll_passed_on

@@ -153,3 +153,12 @@ class Written:
         """A constant, or a block that is filled with it."""
         value = DenseAttribute(type_, (number,)) if isinstance(type_, TensorType) else number
         return self.write("arith.constant", type_, value=value)
+
+    def repeated(self, value: Value, type_: TensorType, axis: int) -> Value:
+        """A block of what a reduction along a dimension gives, which is one number or a line."""
+        if not value.shape:
+            return self.write("tt.splat", type_, value)
+        column = TensorType((*type_.shape[:axis], 1, *type_.shape[axis + 1 :]), type_.element)
+        return self.write(
+            "tt.broadcast", type_, self.write("tt.expand_dims", column, value, axis=axis)
+        )

@@ -15,8 +15,8 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.ttir.combined import operation_of_each
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_number
 
 __all__ = ["BEHIND_END", "mark_row_ends"]
 

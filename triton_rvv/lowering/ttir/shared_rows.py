@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.lowering.ttir.access import SharedRows
 from triton_rvv.lowering.ttir.conditions import comparisons
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.polynomials import Polynomial
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
 from triton_rvv.lowering.ttir.streams import block_rank, mask_of

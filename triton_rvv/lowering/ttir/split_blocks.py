@@ -19,9 +19,9 @@ from collections.abc import Sequence
 from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.dimensions import Dimension, dimensions_of
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.late_sums import bits_for_sums, late_sums_of
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
 from triton_rvv.targets.target import Target

@@ -17,8 +17,8 @@ from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
-from triton_rvv.lowering.ttir.constants import one_number
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 
 __all__ = ["Turn", "turn_products"]
