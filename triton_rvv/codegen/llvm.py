@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 from triton_rvv.codegen.assembler import assemble_object
 from triton_rvv.codegen.far_prefetches import without_far_prefetches
 from triton_rvv.codegen.llvm_passes import run_passes
+from triton_rvv.codegen.long_blocks import has_long_block
 from triton_rvv.codegen.loop_estimate import estimated_cycles
 from triton_rvv.codegen.matrix_tile import tile_functions
 from triton_rvv.errors import CompileError
@@ -209,10 +210,11 @@ def _machine(triple: str, cpu: str, features: str, level: int = 3) -> Any:
 def _scheduling(llir: str) -> Iterator[None]:
     """Code emitted inside the `with` is put in order by LLVM if its module asks for that.
 
-    LLVM has such options for the whole process.
+    LLVM has such options for the whole process, as it has the one for long blocks.
     """
     direction = _DIRECTION.search(llir)
     options = [f"--enable-misched={'true' if direction else 'false'}"]
+    options.append(f"--disable-cgp={'true' if has_long_block(llir) else 'false'}")
     if direction:
         # From the top, LLVM would put loads out of order for a register, and streams of them end.
         pressure = "false" if direction[1] == "topdown" else "true"
