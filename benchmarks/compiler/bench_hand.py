@@ -61,6 +61,10 @@ _NAMES = (
     "thirteenth_draw2",
     "thirteenth_held_out",
     "thirteenth_held_out2",
+    "fourteenth_draw",
+    "fourteenth_draw2",
+    "fourteenth_held_out",
+    "fourteenth_held_out2",
 )
 DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
