@@ -18,8 +18,6 @@ from triton_rvv.lowering.llvm.abilities import abilities_of
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import Choices
 from triton_rvv.lowering.llvm.values import Val
-from triton_rvv.lowering.ttir.access import Access
-from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
 from triton_rvv.lowering.ttir.interleaved_stores import interleaved_stores
 from triton_rvv.lowering.ttir.kernel import Kernel
 
@@ -55,6 +53,7 @@ class Context:
     """The state of lowering one function.
 
     Attributes:
+        kernel: what passes have found of its values, loads and stores.
         pending_loads: loads that were put off.
         lowered_block: a number of the block of code that is being lowered.
         has_products: whether matrices are multiplied, so that arrays need panels.
@@ -91,7 +90,7 @@ class Context:
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = kernel.aliases
-        self._kernel = kernel
+        self.kernel = kernel
         self._source_lines = source_lines
         self.pending_loads: list[Tensor] = []
         self.lowered_block = 0
@@ -197,7 +196,7 @@ class Context:
 
     def callee(self, call: Operation) -> Operation:
         """The function that a `tt.call` calls; MLIR quotes names with unusual characters."""
-        return self._kernel.functions[str(call.attributes["callee"]).removeprefix("@").strip('"')]
+        return self.kernel.functions[str(call.attributes["callee"]).removeprefix("@").strip('"')]
 
     # -- values --------------------------------------------------------------------------------
 
@@ -262,27 +261,6 @@ class Context:
                 return cast(T, self._known[key, region])
         self._known[key, self._region] = value = make()
         return value
-
-    def access_of(self, operation: Operation) -> Access | None:
-        """What is known of a load or store; None where the pass that finds it has not run."""
-        return self._kernel.accesses.get(operation)
-
-    def maker_of(self, value: Value) -> Operation | None:
-        """The operation that gives a value; None for an argument."""
-        return self._kernel.makers.get(value)
-
-    def later_row_of(self, load: Operation) -> Value | None:
-        """The addresses of the row that a load in a loop reads some turns later, where known."""
-        return self._kernel.later_rows.get(load)
-
-    def halved_by(self, load: Operation) -> Value | None:
-        """The block whose even numbers are halved for a load's addresses, where that is known."""
-        return self._kernel.every_other.get(load)
-
-    @property
-    def demanded(self) -> DemandedElements:
-        """Which part of each block anybody asks for."""
-        return self._kernel.demanded
 
     # -- arrays --------------------------------------------------------------------------------
 

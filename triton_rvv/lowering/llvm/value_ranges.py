@@ -7,6 +7,7 @@ ends. A value that may wrap has no interval.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
@@ -205,42 +206,34 @@ def _larger(a: Numbers, b: Numbers) -> Numbers:
 _Function = Callable[[Numbers, Numbers], Numbers]
 
 
-def _rising(function: _Function) -> Callable[[Interval, Interval], Interval]:
-    """The interval of a function that rises with both its arguments."""
+def _at_ends(
+    function: _Function, is_known: Callable[[Interval, Interval], bool] = lambda a, b: True
+) -> Callable[[Interval, Interval], Interval | None]:
+    """The interval of a function whose least and largest values are at ends of its arguments."""
 
-    def of(a: Interval, b: Interval) -> Interval:
-        low = function(a.low, b.low)
-        return Interval(low, low if a.is_exact and b.is_exact else function(a.high, b.high))
+    def of(a: Interval, b: Interval) -> Interval | None:
+        if not is_known(a, b):
+            return None
+        if a.is_exact and b.is_exact:
+            return exactly(function(a.low, b.low))
+        ends = [function(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
+        return Interval(functools.reduce(_smaller, ends), functools.reduce(_larger, ends))
 
     return of
 
 
-def _difference(a: Interval, b: Interval) -> Interval:
-    low = a.low - b.high
-    return Interval(low, low if a.is_exact and b.is_exact else a.high - b.low)
+def _are_positive(a: Interval, b: Interval) -> bool:
+    """Whether a quotient is of no negative integers: LLVM rounds toward zero, and Python down."""
+    return a.least >= 0 and b.least > 0
 
 
-def _product(a: Interval, b: Interval) -> Interval:
-    if a.is_exact and b.is_exact:
-        return exactly(a.low * b.low)
-    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    below, above = (
-        (choose(choose(ends[0], ends[1]), choose(ends[2], ends[3])))
-        for choose in (_smaller, _larger)
-    )
-    return Interval(below, above)
-
-
-def _quotient(a: Interval, b: Interval) -> Interval | None:
-    """Of integers that are not negative: LLVM rounds toward zero, and Python down."""
-    if a.least < 0 or b.least <= 0:
-        return None
-    low = a.low // b.high
-    return Interval(low, low if a.is_exact and b.is_exact else a.high // b.low)
+def _is_shift(a: Interval, b: Interval) -> bool:
+    """Whether all are shifted by one number of places."""
+    return isinstance(b.low, int) and b.is_exact and 0 <= b.low < 31
 
 
 def _remainder(a: Interval, b: Interval) -> Interval | None:
-    if a.least < 0 or b.least <= 0:
+    if not _are_positive(a, b):
         return None
     if a.is_exact and b.is_exact:
         return exactly(a.low % b.low)
@@ -259,18 +252,6 @@ def _common_bits(a: Interval, b: Interval) -> Interval | None:
     return Interval(0, b.low)
 
 
-def _shifted(function: _Function, is_signed: bool = True) -> _Result:
-    def of(a: Interval, b: Interval) -> Interval | None:
-        if not isinstance(b.low, int) or not b.is_exact or not 0 <= b.low < 31:
-            return None
-        if a.least < 0 and not is_signed:
-            return None
-        low = function(a.low, b.low)
-        return Interval(low, low if a.is_exact else function(a.high, b.low))
-
-    return of
-
-
 def _unsigned(a: Interval) -> Interval | None:
     return None if a.least < 0 else a
 
@@ -281,20 +262,18 @@ def _either(a: Interval, b: Interval) -> Interval:
 
 _Result = Callable[..., Interval | None]
 _RESULTS: Mapping[str, _Result] = {
-    "add": _rising(operator.add),
-    "sub": _difference,
-    "mul": _product,
-    **dict.fromkeys(("sdiv", "udiv"), _quotient),
+    **dict.fromkeys(("add", "llvm.sadd.sat"), _at_ends(operator.add)),
+    **dict.fromkeys(("sub", "llvm.ssub.sat"), _at_ends(operator.sub)),
+    "mul": _at_ends(operator.mul),
+    **dict.fromkeys(("sdiv", "udiv"), _at_ends(operator.floordiv, _are_positive)),
     **dict.fromkeys(("srem", "urem"), _remainder),
     "and": _common_bits,
-    "shl": _shifted(operator.lshift),
-    "ashr": _shifted(operator.rshift),
-    "lshr": _shifted(operator.rshift, is_signed=False),
+    "shl": _at_ends(operator.lshift, _is_shift),
+    "ashr": _at_ends(operator.rshift, _is_shift),
+    "lshr": _at_ends(operator.rshift, lambda a, b: a.least >= 0 and _is_shift(a, b)),
     "select": _either,
     **dict.fromkeys(("sext", "trunc"), lambda a: a),
     "zext": _unsigned,
-    "llvm.smin": _rising(_smaller),
-    "llvm.smax": _rising(_larger),
-    "llvm.sadd.sat": _rising(operator.add),
-    "llvm.ssub.sat": _difference,
+    "llvm.smin": _at_ends(_smaller),
+    "llvm.smax": _at_ends(_larger),
 }

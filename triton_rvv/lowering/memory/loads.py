@@ -61,12 +61,13 @@ def _load(context: Context, operation: Operation) -> None:
         return
     assert isinstance(pointers, Tensor)
     other_tensor = other if isinstance(other, Tensor) else None
-    access = context.access_of(operation)
+    access = context.kernel.accesses.get(operation)
     addresses = moving(context, as_addresses(pointers), access)
     source = operation.operands[0]
     addresses, condition = with_lists(context, addresses, as_mask(mask))
     load = Load(result.block, addresses, condition, other_tensor, source)
-    if (halved := context.halved_by(operation)) is not None and load.fills_with_zeros:
+    halved = context.kernel.every_other.get(operation)
+    if halved is not None and load.fills_with_zeros:
         load.every_other = every_other_of(context, context.tensor(halved))
     if access is not None:
         load.is_denser_by_column = access.is_denser_by_column
@@ -99,7 +100,7 @@ def _later_row(context: Context, operation: Operation, load: Load, access: Acces
     is_row = load.shape[-1] == load.type.elements
     if not (context.builder.abilities.rvv_bits and machine.issues_in_order and is_row):
         return None
-    if (later := context.later_row_of(operation)) is not None:
+    if (later := context.kernel.later_rows.get(operation)) is not None:
         addresses = context.lowered(later)
         assert isinstance(addresses, Tensor)
         return as_addresses(addresses)

@@ -94,7 +94,7 @@ def _part(context: Context, operation: Operation) -> StorePart:
     pointers, value, _ = optional_operands(context, operation, 3)
     assert isinstance(pointers, Tensor)
     assert isinstance(value, Tensor)
-    access = context.access_of(operation)
+    access = context.kernel.accesses.get(operation)
     return StorePart(operation.operands[0], as_addresses(pointers), value, access)
 
 

@@ -38,7 +38,8 @@ def prepare_demanded(context: Context, product: Operation) -> None:
 
 def demanded_count(context: Context, value: Value, axis: int) -> Val | None:
     """How many leading positions of a dimension are wanted, as i64; None if all or not known."""
-    masks = sorted(context.demanded.masks(value, axis), key=lambda mask: (mask[0].name, mask[1]))
+    wanted = context.kernel.demanded.masks(value, axis)
+    masks = sorted(wanted, key=lambda mask: (mask[0].name, mask[1]))
     counts = [_true_before(context, *mask) for mask in masks]
     known = [count for count in counts if count is not None]
     if not known or len(known) < len(counts):

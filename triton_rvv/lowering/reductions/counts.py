@@ -30,7 +30,7 @@ def counted(context: Context, operation: Operation) -> Tensor | None:
     """The truth values that a sum along rows counts; short rows are better taken together."""
     if operation_of_each(operation) != ("arith.addi",):
         return None
-    truths = widened_truths(context.maker_of(operation.operands[0]))
+    truths = widened_truths(context.kernel.makers.get(operation.operands[0]))
     if truths is None or not context.knows(truths):
         return None
     tensor = context.tensor(truths)
