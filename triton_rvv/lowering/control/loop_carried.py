@@ -7,7 +7,7 @@ is carried; any other block lives in an array.
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine, as_affine
@@ -23,28 +23,28 @@ from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 __all__ = ["ArraySlot", "BaseSlot", "ScalarSlot", "Slot", "UnfilledSlot", "loop_slot"]
 
 
-class Slot(Protocol):
+class Slot(ABC):
     """Where a value lives that changes along the control flow."""
 
+    @abstractmethod
     def read(self, context: Context) -> Lowered:
         """The value at this point of the program."""
-        ...
 
     def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
         """The next value, made safe from a change of the arrays named in `changing`."""
-        ...
+        return value
 
+    @abstractmethod
     def commit(self, context: Context, value: Lowered) -> None:
         """Make a staged value the current one."""
-        ...
 
     @property
     def arrays(self) -> frozenset[str]:
         """The names of the arrays that a change of this slot writes to."""
-        ...
+        return frozenset()
 
 
-class ScalarSlot:
+class ScalarSlot(Slot):
     """A number or an address."""
 
     def __init__(self, context: Context, type_: str) -> None:
@@ -54,19 +54,12 @@ class ScalarSlot:
     def read(self, context: Context) -> Val:
         return context.builder.load(self._type, self._pointer, 8)
 
-    def stage(self, context: Context, value: Lowered, changing: frozenset[str]) -> Lowered:
-        return value
-
     def commit(self, context: Context, value: Lowered) -> None:
         assert isinstance(value, Val)
         context.builder.store(value, self._pointer, 8)
 
-    @property
-    def arrays(self) -> frozenset[str]:
-        return frozenset()
 
-
-class BaseSlot:
+class BaseSlot(Slot):
     """A block of integers or addresses of which only the base changes."""
 
     def __init__(self, context: Context, initial: Affine) -> None:
@@ -89,17 +82,13 @@ class BaseSlot:
     def commit(self, context: Context, value: Lowered) -> None:
         self._base.commit(context, value)
 
-    @property
-    def arrays(self) -> frozenset[str]:
-        return frozenset()
-
 
 def _all_but_base(block: Affine) -> tuple[object, ...]:
     """All but the base, of which nothing may change in a loop that carries only the base."""
     return block.components, block.extra, block.wrapped
 
 
-class ArraySlot:
+class ArraySlot(Slot):
     """A block of any values, in `array`."""
 
     def __init__(self, context: Context, type_: TensorType) -> None:
