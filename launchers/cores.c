@@ -35,6 +35,8 @@ static _Thread_local uint32_t own;
 
 uint32_t cores_count(void) { return cores.count; }
 
+uint32_t triton_rvv_one_thread(void) { return cores.count <= 1; }
+
 uint32_t cores_own(void) { return own; }
 
 static uint64_t now_ns(void) {

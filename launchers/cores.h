@@ -21,6 +21,10 @@ void cores_run(const uint32_t grid[3]);
 /* The same, timed: nanoseconds from when the last of them was ready until the last was done. */
 uint64_t cores_time_ns(const uint32_t grid[3]);
 
+/* 1 where the grid runs on the thread that asks, and 0 where it has several: kernels ask, which then
+ * need no atomic instructions. */
+uint32_t triton_rvv_one_thread(void);
+
 /* The core that asks, counted from 0; outside of a run, 0. */
 uint32_t cores_own(void);
 

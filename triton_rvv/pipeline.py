@@ -16,6 +16,7 @@ from triton_rvv.frontend.source_lines import SourceLines, for_people, with_sourc
 from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.lowering import Fired, Watch, lower_module
 from triton_rvv.lowering.elementwise.special_registers import with_counted_clock
+from triton_rvv.lowering.memory.plain_updates import with_threads_told
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import (
     ReachedArguments,
@@ -106,8 +107,9 @@ def compile_kernel(
         watch: told of each pass over the kernel's IR.
         skipped_passes: names of passes that do not run, and of rules that are not followed, as
             where one is looked for that makes code wrong or slow.
-        counted_clock: whether the kernel reads the launcher's clock and core, which are the same on
-            every machine, in place of the machine's (`launchers/clock.h`).
+        counted_clock: whether the kernel is for the launcher, and reads its clock and core, which
+            are the same on every machine, in place of the machine's (`launchers/clock.h`), and
+            whether one thread runs all programs (`launchers/cores.h`).
         watches_accesses: whether accesses to arrays through which programs may race go through
             functions of the program around the kernel (`launchers/history.h`). Such code runs once,
             so it is made soon rather than fast.
@@ -145,7 +147,7 @@ def compile_kernel(
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir
-        llir = with_counted_clock(llir) if counted_clock else llir
+        llir = with_threads_told(with_counted_clock(llir)) if counted_clock else llir
         code = generate_unoptimised(llir, target) if watches_accesses else generate(llir, target)
     return CompiledKernel(
         function.__name__,

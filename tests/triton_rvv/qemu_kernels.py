@@ -83,6 +83,7 @@ class KernelRunner:
         vlen_bits: int = 256,
         core: str = "generic-rv64",
         known: Sequence[str] = (),
+        one_thread: bool = False,
         **values: Any,
     ) -> LauncherReport:
         """Run `kernel` over `grid` on a core with vectors of `vlen_bits`.
@@ -97,6 +98,7 @@ class KernelRunner:
             core: what the code is made for; others than the usual one need a QEMU that has
                 everything of RVA23.
             known: integer parameters for whose values the compiler may specialise.
+            one_thread: whether the code asks the launcher for the number of threads, which is 1.
             values: one for each parameter without a default. An array or tensor is an input,
                 `Expected` an output; Python numbers are i32 and fp32, NumPy's have their own type.
         """
@@ -109,7 +111,7 @@ class KernelRunner:
         target = RVVTarget.named(core, vlen_bits)
         if target == RVVTarget():
             self._run_on_host(kernel, arguments, constants, specialised, (*grid, 1, 1)[:3])
-        elf = self._elf(kernel, arguments, constants, specialised, target)
+        elf = self._elf(kernel, arguments, constants, specialised, target, one_thread)
         report = self.run_elf(elf, arguments, grid, target)
         assert report.kernel == kernel.__name__
         return report
@@ -172,10 +174,11 @@ class KernelRunner:
         constants: Mapping[str, Any],
         known: Mapping[str, int],
         target: RVVTarget,
+        one_thread: bool,
     ) -> Path:
-        key = (*_key(kernel, arguments, constants, known), target)
+        key = (*_key(kernel, arguments, constants, known), target, one_thread)
         if key not in self._built:
-            compiled = self._compiled(kernel, arguments, constants, known, target)
+            compiled = self._compiled(kernel, arguments, constants, known, target, one_thread)
             self._built[key] = self.link(compiled.object, target)
         return self._built[key]
 
@@ -186,6 +189,7 @@ class KernelRunner:
         constants: Mapping[str, Any],
         known: Mapping[str, int],
         target: Target,
+        one_thread: bool = False,
     ) -> CompiledKernel:
         """The kernel for a target. Triton's IR is the same for all, and made once."""
         key = _key(kernel, arguments, constants, known)
@@ -198,6 +202,7 @@ class KernelRunner:
             known,
             # As for the boards; on this machine the same kernels run without this promise.
             disjoint_arguments=target.backend == "rvv",
+            counted_clock=one_thread,
             parsed=None if ttir is None else parse_module(ttir),
         )
         self._ttir[key] = ttir or compiled.ttir

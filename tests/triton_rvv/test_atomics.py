@@ -32,8 +32,11 @@ def integer_kernel(x_ptr, out_ptr, before_ptr, limit, N: tl.constexpr):
     tl.store(out_ptr + 7 * N + 3 + tl.program_id(0), number)
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.int64, np.uint64])
-def test_integers(run, dtype):
+@pytest.mark.parametrize(
+    ("dtype", "alone"),
+    [(np.int32, False), (np.uint32, True), (np.int64, True), (np.uint64, False)],
+)
+def test_integers(run, dtype, alone):
     size, limit, limits = 16, 11, np.iinfo(dtype)
     random = np.random.default_rng(1)
     x = random.integers(limits.min, limits.max, size, dtype, endpoint=True)
@@ -50,6 +53,7 @@ def test_integers(run, dtype):
     run(
         integer_kernel, x_ptr=x, out_ptr=Expected(out, start),
         before_ptr=Expected(before, np.full(size, 99, dtype)), limit=limit, N=size, grid=(2,),
+        one_thread=alone,
     )  # fmt: skip
 
 
@@ -61,8 +65,9 @@ def float_kernel(x_ptr, out_ptr, before_ptr, N: tl.constexpr):
     tl.atomic_add(out_ptr + N, 0.5)
 
 
+@pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
-def test_sums_of_floats(run, dtype):
+def test_sums_of_floats(run, dtype, alone):
     # Eighths: every sum is exact in each type.
     size = 32
     values = torch.arange(size) % 7 / 8 - 0.25
@@ -75,7 +80,7 @@ def test_sums_of_floats(run, dtype):
     out[size] = 0.5
     run(
         float_kernel, x_ptr=values.to(dtype), out_ptr=Expected(out.to(dtype), start.to(dtype)),
-        before_ptr=Expected(before.to(dtype)), N=size,
+        before_ptr=Expected(before.to(dtype)), N=size, one_thread=alone,
     )  # fmt: skip
 
 
@@ -94,7 +99,7 @@ def test_extremes_of_floats(run, dtype):
     x, start = (random.standard_normal(count).astype(dtype) for count in (16, 33))
     out = np.concatenate([np.maximum(start[:16], x), np.minimum(start[16:32], x), x[:1]])
     out[0] = start[0]
-    run(float_extremes_kernel, x_ptr=x, out_ptr=Expected(out, start), N=16)
+    run(float_extremes_kernel, one_thread=True, x_ptr=x, out_ptr=Expected(out, start), N=16)
 
 
 @triton.jit
@@ -141,7 +146,39 @@ def test_loads_before_and_after_keep_their_place(run):
     x = np.arange(16, dtype=np.int32)
     after = x + x[::-1]
     y = Expected((after * 10000 + x * 100 + x).astype(np.int32))
-    run(order_kernel, x_ptr=Expected(after, x), y_ptr=y, N=16)
+    run(order_kernel, one_thread=True, x_ptr=Expected(after, x), y_ptr=y, N=16)
+
+
+@triton.jit
+def shared_places_kernel(
+    x_ptr, place_ptr, out_ptr, rows, columns, R: tl.constexpr, C: tl.constexpr
+):
+    """Rows of one place, elements of one place, and those before a column, one after another."""
+    row, column = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    mask = (row < rows) & (column < columns)
+    place = tl.load(place_ptr + row, mask=row < rows, other=0)
+    x = tl.load(x_ptr + row * C + column, mask=mask, other=0)
+    tl.atomic_add(out_ptr + place * C + column, x, mask=mask)
+    tl.atomic_add(out_ptr + 8 * C + (x & 3), x, mask=mask & (x >= 0))
+    tl.atomic_max(out_ptr + 9 * C + place * 0 - column, x, mask=mask)
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [(np.int32, (13, 37)), (np.int64, (16, 64))])
+def test_elements_of_one_place_count_one_after_another(run, dtype, shape):
+    random = np.random.default_rng(3)
+    x = random.integers(-99, 99, (16, 64)).astype(dtype)
+    place = random.integers(0, 5, 16).astype(np.int32)
+    start = random.integers(-9, 9, 10 * 64).astype(dtype)
+    out = start.copy()
+    for row in range(shape[0]):
+        line = x[row, : shape[1]]
+        out[place[row] * 64 :][: shape[1]] += line
+        np.add.at(out, 8 * 64 + (line[line >= 0] & 3), line[line >= 0])
+        np.maximum.at(out, 9 * 64 - np.arange(shape[1]), line)
+    run(
+        shared_places_kernel, one_thread=True, x_ptr=x, place_ptr=place,
+        out_ptr=Expected(out, start), rows=shape[0], columns=shape[1], R=16, C=64,
+    )  # fmt: skip
 
 
 def test_they_are_atomic_instructions_and_no_calls():

@@ -44,6 +44,7 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     (f"{_COMMON}layers.py:embedding_bag", {}, "x60", "prefetch-next-turn"),
     (f"{_COMMON}kernels.py:cumsum_rows", {}, "x60", "fill-moved-lanes"),
     (f"{_COMMON}halves.py:insert_zeros", {}, "x60", "load-every-other"),
+    (f"{_COMMON}kernels.py:histogram", {}, "x60", "update-plainly"),
     (f"{_COMMON}kernels.py:transpose", {}, "host", "transpose-squares"),
 ]
 

@@ -75,6 +75,7 @@ RULES: Sequence[Rule] = (
     Rule("read-in-place", "Reads the right operand of a product of few rows without a copy."),
     Rule("count-truths", "Counts true elements of a row without making numbers of them."),
     Rule("sum-numbers-once", "Keeps sums that are one number in all lanes as a scalar."),
+    Rule("update-plainly", "Updates memory without atomic instructions where there is one thread."),
     Rule("fill-moved-lanes", "Scans lanes without a choice: nothing changes what none is before."),
 )
 

@@ -22,6 +22,7 @@ from triton_rvv.lowering.loops.vector_shape import runs_together, vector_width
 __all__ = [
     "copied_exactly",
     "copy",
+    "copy_all",
     "copy_together",
     "materialise",
     "materialise_loads",
@@ -75,7 +76,7 @@ def row_major_array(context: Context, type_: TensorType) -> Buffer:
 
 def copy(context: Context, tensor: Tensor, buffer: Buffer, is_plain: bool = True) -> None:
     """Write every element of `tensor` to `buffer`; `is_plain` as in `loop_versioning.guarded`."""
-    _write_all(context, [(tensor, buffer)], is_plain)
+    copy_all(context, [(tensor, buffer)], is_plain)
 
 
 def copy_together(context: Context, pairs: Sequence[tuple[Tensor, Buffer]]) -> None:
@@ -84,13 +85,13 @@ def copy_together(context: Context, pairs: Sequence[tuple[Tensor, Buffer]]) -> N
     A tensor may read its own array where it is written next, and no other array of these.
     """
     with walking(context, [tensor for tensor, _ in pairs]):
-        _write_all(context, pairs)
+        copy_all(context, pairs)
 
 
-def _write_all(
+def copy_all(
     context: Context, pairs: Sequence[tuple[Tensor, Buffer]], is_plain: bool = True
 ) -> None:
-    """Write every element of tensors of one shape to arrays."""
+    """Write every element of tensors of one shape to arrays; no use of a tensor is over then."""
     tensors, arrays = [tensor for tensor, _ in pairs], [array for _, array in pairs]
 
     def write(point: VectorIndex, values: Sequence[Val]) -> None:

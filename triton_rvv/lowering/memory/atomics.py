@@ -8,16 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, element_type
-from triton_rvv.lowering.addresses.affine import as_addresses
+from triton_rvv.lowering.addresses.affine import Affine, as_addresses
+from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import VectorIndex
+from triton_rvv.lowering.blocks.vector_index import ANY_VERSION, VectorIndex
 from triton_rvv.lowering.elementwise.arith import constant
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.math.narrow_floats import narrow, widen
+from triton_rvv.lowering.memory.plain_updates import (
+    Combine,
+    combined,
+    has_one_thread,
+    lanes_are_distinct,
+    update_elements,
+    update_runs,
+    updated_plainly,
+)
 
 __all__ = ["HANDLERS", "Update", "handlers", "is_atomic_for_all"]
 
@@ -36,6 +46,7 @@ Around = Callable[[Context, Operation, Update], Update]
 def _rmw(around: Around, context: Context, operation: Operation) -> None:
     builder, element = context.builder, _element(operation)
     name = _INSTRUCTIONS[operation.integer("atomic_rmw_op") - 1]
+    combine = combined(builder, name, element)
     order = _ORDERS[operation.integer("sem") - 1]
 
     def update(address: Val, operands: Sequence[Val]) -> Val:
@@ -45,7 +56,7 @@ def _rmw(around: Around, context: Context, operation: Operation) -> None:
         text = f"atomicrmw {name} {address}, {value} {order}, align {element.size_bytes}"
         return builder.emit(value.type, text)
 
-    _each(context, operation, 1, around(context, operation, update))
+    _each(context, operation, 1, around(context, operation, update), combine)
 
 
 def _cas(around: Around, context: Context, operation: Operation) -> None:
@@ -108,12 +119,19 @@ def _add_small(builder: Builder, address: Val, value: Val, element: ScalarType, 
     return found
 
 
-def _each(context: Context, operation: Operation, count: int, update: Update) -> None:
+def _each(
+    context: Context,
+    operation: Operation,
+    count: int,
+    update: Update,
+    combine: Combine | None = None,
+) -> None:
     """Carry out an update of each element, where the mask says so.
 
     Args:
         operation: its operands are addresses, `count` values and perhaps a mask.
         count: how many operands `update` takes.
+        combine: what the update leaves in memory, where plain loads and stores can do it.
     """
     materialise.materialise_loads(context)
     operands = [context.lowered(value) for value in operation.operands]
@@ -122,22 +140,56 @@ def _each(context: Context, operation: Operation, count: int, update: Update) ->
         context.bind(operation.result, _where(context, operation, scalars, count, update))
         return
     tensors = [operand for operand in operands if isinstance(operand, Tensor)]
-    addresses = as_addresses(tensors[0])
-    materialise.prepare(context, [addresses, *tensors[1:]], changes_memory=True)
-    parts: list[Tensor] = [
-        addresses,
-        *(materialise.quick_to_read(context, tensor) for tensor in tensors[1:]),
-    ]
-    type_ = operation.result.block
-    result = context.buffer(type_) if operation.result.uses else None
-    for index in index_loops.positions(context, type_.shape, unrolled=False):
+    addresses, others = as_addresses(tensors[0]), tensors[1:]
+    materialise.prepare(context, [addresses, *others], changes_memory=True)
+    result = context.buffer(operation.result.block) if operation.result.uses else None
+    one_by_one = functools.partial(
+        _one_by_one, context, operation, addresses, others, count, result
+    )
+    is_alone = None if combine is None else has_one_thread(context)
+
+    def plainly() -> None:
+        assert combine is not None
+        source = operation.operands[0]
+        with context.region():
+            if lanes_are_distinct(addresses):
+                update_runs(context, source, addresses, others, combine, result)
+            elif result is None:
+                update_elements(context, addresses, others, combine)
+            else:
+                one_by_one(updated_plainly(context.builder, combine, _element(operation)))
+
+    def atomically() -> None:
+        with context.region():
+            one_by_one(update)
+
+    if is_alone is None:
+        one_by_one(update)
+    else:
+        context.builder.branches(is_alone, plainly, atomically)
+    if result is not None:
+        context.bind(operation.result, result)
+
+
+def _one_by_one(
+    context: Context,
+    operation: Operation,
+    addresses: Affine,
+    others: Sequence[Tensor],
+    count: int,
+    result: Buffer | None,
+    update: Update,
+) -> None:
+    """Update elements in their order; the result takes what was there before."""
+    if (offsets := addresses.on(ANY_VERSION).extra) is not None:
+        materialise.quick_to_read(context, offsets)  # vectors are faster at costly ones
+    parts = [addresses, *(materialise.quick_to_read(context, each) for each in others)]
+    for index in index_loops.positions(context, addresses.shape, unrolled=False):
         point = VectorIndex(index[:-1], index[-1], 1)
         elements = [part.at(context.builder, point) for part in parts]
         before = _where(context, operation, elements, count, update)
         if result is not None:
             result.write(context.builder, point, before)
-    if result is not None:
-        context.bind(operation.result, result)
 
 
 def _where(

@@ -41,7 +41,7 @@ from triton_rvv.lowering.memory.store_order import (
 )
 from triton_rvv.lowering.ttir.interleaved_stores import MAY_WAIT
 
-__all__ = ["HANDLERS"]
+__all__ = ["HANDLERS", "store_run"]
 
 
 def _store(context: Context, operation: Operation) -> None:
@@ -200,7 +200,7 @@ def _write(
             store_in_turn(context, parts[0].addresses, values, condition, point)
             return
         for part, elements in zip(parts, values, strict=True):
-            _store_run(builder, part.addresses, elements, condition, point)
+            store_run(builder, part.addresses, elements, condition, point)
         for (_, array), elements in zip(others, kept, strict=True):
             array.write(builder, point, elements)
 
@@ -244,7 +244,7 @@ def _store_wrapped(context: Context, parts: Sequence[StorePart], where: Mask | N
         for point in index_loops.each_element(context, part.value.shape):
             condition = TRUE if wanted is None else wanted.at(builder, point)
             value = stored(builder, elements.at(builder, point))
-            _store_run(builder, part.addresses, value, condition, point)
+            store_run(builder, part.addresses, value, condition, point)
 
 
 def _store_scalar(
@@ -261,9 +261,10 @@ def _store_scalar(
     builder.branches(condition, lambda: builder.store(kept, address, element.size_bytes))
 
 
-def _store_run(
+def store_run(
     builder: Builder, pointers: Affine, value: Val, condition: Val, point: VectorIndex
 ) -> None:
+    """Store a run of elements as memory has them, where a condition holds."""
     size_bytes = pointers.pointee.size_bytes
     pointers = pointers.on(point.version)
     stride = pointers.last_stride(builder, point.version.linear)
