@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from triton_rvv.lowering.llvm.float_lower_bounds import floor_of
 from triton_rvv.lowering.llvm.register_groups import fits_group, scaled_and_added, upper_product
 from triton_rvv.lowering.math.estimates import are_estimated, rough_reciprocal_root
 from triton_rvv.lowering.math.lanes import Lanes, call, fma, in_double, polynomial, where
@@ -86,16 +87,26 @@ def _split_by_products(x: Lanes) -> tuple[Lanes, Lanes]:
         return x.of(scaled_and_added(builder, total.value, value.value, factor))
 
     bits = x.bits()
-    is_normal = upper(call("llvm.umin", bits, bits.constant(_SMALLEST_NORMAL_BITS)), False)
-    raised = plus(bits.constant(_ONE_BITS + _RAISED_FIELD), is_normal, -_RAISED_FIELD)
-    bits = (x * raised.as_float()).bits() - raised + (_ONE_BITS - _SQRT_HALF_BITS)
+    if _is_normal(x):
+        bits = bits - _SQRT_HALF_BITS
+    else:
+        is_normal = upper(call("llvm.umin", bits, bits.constant(_SMALLEST_NORMAL_BITS)), False)
+        raised = plus(bits.constant(_ONE_BITS + _RAISED_FIELD), is_normal, -_RAISED_FIELD)
+        bits = (x * raised.as_float()).bits() - raised + (_ONE_BITS - _SQRT_HALF_BITS)
     field = upper(bits, True)
     fraction = (plus(bits, field, -1 << 23) + _SQRT_HALF_BITS).as_float()
     return field.to("float"), fraction - 1.0
 
 
+def _is_normal(x: Lanes) -> bool:
+    """Whether numbers are known to be positive and not subnormal, or NaN, as in ln(1 + e^y)."""
+    return floor_of(x.builder, x.value) >= _SMALLEST_NORMAL
+
+
 def _with_limits(x: Lanes, result: Lanes) -> Lanes:
     """The logarithm where it is finite; else that of 0, of infinity, or NaN."""
+    if _is_normal(x):
+        return where(x < math.inf, result, x)
     # Positive and finite: the bits of 0 wrap around to the largest number, and a sign is one too.
     ordinary = (x.bits() - 1).below_unsigned(0x7F7FFFFF)
     if are_estimated(x.builder, x.value):
