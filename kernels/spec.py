@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -151,6 +151,8 @@ class KernelSpec:
             sentence; "" if it is wrong whatever they are.
         on_other_sizes: at which other sizes a configuration is wrong, and the default one right, in
             one sentence; "" if none were found.
+        on_gpu: what is to be said of a study where torch's default device is a GPU, by its winner
+            and some wrong configurations: what `check`, `on_other_sizes` and `on_inputs` say.
         unused_arguments: names of the arguments that the code of a configuration does not use.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
@@ -178,6 +180,7 @@ class KernelSpec:
     kept_inputs: frozenset[str] = frozenset()
     on_inputs: Callable[[Problem, Config], str] | None = None
     on_other_sizes: Callable[[Problem, Config], str] | None = None
+    on_gpu: Callable[[Problem, Config | None, Sequence[Config]], tuple[str, ...]] | None = None
     unused_arguments: Callable[[Problem, Config], frozenset[str]] | None = None
 
     @property

@@ -41,7 +41,7 @@ LIMIT_S = 300.0
 HOST_REPEATS = 10
 OWN = Path(__file__).parents[2] / "tests" / "cheating"
 OWN_KERNELS = (
-    *(f"{OWN / 'written_with_dull_inputs.py'}:{name}_kernel" for name in ("bias", "weight")),
+    *(f"{OWN / 'written_with_dull_inputs.py'}:{name}_kernel" for name in ("bias", "swallowed")),
     *(f"{OWN / 'written_for_usual_values.py'}:{name}_kernel" for name in ("floor", "segment")),
 )
 
@@ -95,7 +95,7 @@ def own_costs(name: str) -> tuple[float, float]:
     problem = make_problem(load_kernel(name), {})
     with (
         scratch_folder("bench-check-") as folder,
-        mock.patch("kernels.own.kept_changes.cache_folder", return_value=folder),
+        mock.patch("kernels.own.kept_answers.cache_folder", return_value=folder),
     ):
         board = load_board("host")
         board.open()

@@ -10,7 +10,7 @@ from kernels.spec import Problem
 __all__ = ["notes_on_sizes"]
 
 
-def notes_on_sizes(problem: Problem, summary: Summary) -> tuple[str, ...]:
+def notes_on_sizes(problem: Problem, summary: Summary, *, on_gpu: bool = False) -> tuple[str, ...]:
     """A note if the winner is wrong at other sizes where the default is right, or else if it leaves
     out an argument, such as a stride or a seed: a study is for one value of each, so that the check
     tells nothing of others.
@@ -18,11 +18,19 @@ def notes_on_sizes(problem: Problem, summary: Summary) -> tuple[str, ...]:
     Args:
         problem: what was tuned.
         summary: of its study.
+        on_gpu: whether it ran on a GPU, where `KernelSpec.on_gpu` tells of other sizes.
     """
     winner, default = summary.winner, summary.default
     if winner is None or default is None or winner is default:
         return ()
-    said = _elsewhere(problem, winner.config) or _left_out(problem, winner.config, default.config)
+    if on_gpu:
+        # Importing torch takes seconds; whoever tuned on a GPU has imported it.
+        from kernels.on_device import made_on
+
+        said = made_on("meta", lambda: _left_out(problem, winner.config, default.config))
+    else:
+        said = _elsewhere(problem, winner.config)
+        said = said or _left_out(problem, winner.config, default.config)
     return (said,) if said else ()
 
 

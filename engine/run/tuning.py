@@ -12,6 +12,7 @@ from pathlib import Path
 from engine.run.budget import Budget
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.exactness import note_on_exactness
+from engine.run.gpu_notes import notes_on_gpu
 from engine.run.identity import identity_of
 from engine.run.loop import TuningLoop
 from engine.run.measured_on import store_measured_on
@@ -31,6 +32,7 @@ from engine.study.trials import StoredTrials
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.devices import board_info
 from engine.workers.workbench import Workbench, check_fits, seats, workbench
+from foundation.config import Config
 from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.registry import load_kernel, make_problem
@@ -155,8 +157,9 @@ def tune(
         )
     summary = _summary(search, info, opened.robust)
     notes += _on_reference(problem, search) + note_on_exactness(summary)
-    if not info.gpu and ended.reason != "interrupted":
-        notes += notes_on_sizes(problem, summary)
+    if ended.reason != "interrupted":
+        notes += notes_on_gpu(problem, request.devices[0], summary, _wrong(search))
+        notes += notes_on_sizes(problem, summary, on_gpu=info.gpu is not None)
     return TuningResult(
         problem=problem,
         device=info.study_device,
@@ -223,9 +226,14 @@ def _on_inputs(
     """Of the first wrong configurations one that is right on other inputs, and which."""
     if info.gpu is not None or ended.reason == "interrupted":
         return ()
-    wrong = [trial.config for trial in search.trials() if trial.status == "wrong"]
-    notes = (on_inputs(problem, config) for config in wrong[:_LOOKED_AT] for problem in problems)
+    notes = (on_inputs(problem, config) for config in _wrong(search) for problem in problems)
     return tuple(itertools.islice(filter(None, notes), 1))
+
+
+def _wrong(search: Search) -> list[Config]:
+    """The first configurations that were wrong."""
+    wrong = (trial.config for trial in search.trials() if trial.status == "wrong")
+    return list(itertools.islice(wrong, _LOOKED_AT))
 
 
 def _cores(problem: Problem, info: BoardInfo) -> int | None:

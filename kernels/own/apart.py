@@ -1,8 +1,8 @@
-"""Looks for inputs that tell in a process of its own, which a kernel or a reference may end.
+"""Answers what runs tell in a process of its own, which a kernel or a reference may end.
 
 On a GPU, an address or an index that does not exist leaves a process without a GPU, and a callable
-may do as it likes with its process. So the process that looks tells of each run before and after
-it; where it ends, the run counts as wrong, and another process goes on behind it.
+may do as it likes with its process. So the process that runs them tells of each run before and
+after it; where it ends, the run counts as wrong, and another process goes on behind it.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 from kernels.own.journal import Journal, Outcome
-from kernels.own.telling import Telling
 
 __all__ = ["found_apart", "tell_of"]
 
 _SEARCHER = "kernels.own.searcher"
 # Processes that runs may end.
-_MOST_PROCESSES = 5
+_MOST_PROCESSES = 10
 # By the clock. A process imports torch, opens its GPU and computes the reference before its first
 # run; a run takes as long as a reference five times over, and a compilation.
 _START_LIMIT_S, _RUN_LIMIT_S, _TOTAL_S = 120.0, 30.0, 150.0
@@ -36,9 +35,9 @@ _WATCH_PAUSE_S = 0.5
 _BEGINS = "begins"
 
 
-def tell_of(find: Callable[[Journal], Telling], known: list[Any], out: TextIO) -> None:
-    """Look for them in this process, and write a line of JSON for each step; it ends with whoever
-    started it."""
+def tell_of(find: Callable[[Journal], Any], known: list[Any], out: TextIO) -> None:
+    """Answer in this process, and write a line of JSON for each step; it ends with whoever started
+    it."""
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
 
     def write(step: object) -> None:
@@ -49,7 +48,7 @@ def tell_of(find: Callable[[Journal], Telling], known: list[Any], out: TextIO) -
         lambda: write(_BEGINS),
         lambda outcome: write(dataclasses.asdict(outcome)),
     )
-    write({"found": dataclasses.asdict(find(journal))})
+    write({"found": find(journal)})
 
 
 def _end_with_parent(parent: int) -> None:
@@ -58,13 +57,14 @@ def _end_with_parent(parent: int) -> None:
     os._exit(1)
 
 
-def found_apart(find: Callable[[Journal], Telling], job: dict[str, Any]) -> Telling | None:
+def found_apart(find: Callable[[Journal], Any], job: Mapping[str, Any]) -> Any:
     """What `find` gives in a process of its own; None if that ends beside a run, or takes too long.
 
     Args:
-        find: looks for inputs that tell.
+        find: makes runs, and gives what JSON has.
         job: the same for a process that cannot be a fork of this one, as where this one has a GPU:
-            the kernel, its shape and element type, and torch's name of the device.
+            the kernel, its shape and element type, torch's name of the device, the question and
+            the configurations that it is about.
     """
     end_s = time.monotonic() + _TOTAL_S
     outcomes: list[Outcome] = []
@@ -86,7 +86,7 @@ def found_apart(find: Callable[[Journal], Telling], job: dict[str, Any]) -> Tell
 
 @dataclass(frozen=True)
 class _Searcher:
-    """A process that looks.
+    """A process that answers.
 
     Args:
         lines: from it, as a file descriptor.
@@ -121,7 +121,7 @@ class _Searcher:
 
 def _followed(
     searcher: _Searcher, outcomes: list[Outcome], end_s: float
-) -> tuple[Telling | None, Outcome | None]:
+) -> tuple[Any, Outcome | None]:
     """What it has found, or else the outcome of the run that ended it; None without one."""
     is_running = False
 
@@ -135,14 +135,14 @@ def _followed(
         if step == _BEGINS:
             is_running = True
         elif "found" in step:
-            return Telling.of(step["found"]), None
+            return step["found"], None
         else:
             outcomes.append(Outcome(**step))
             is_running = False
     return None, Outcome(is_right=False) if is_running else None
 
 
-def _forked(find: Callable[[Journal], Telling], known: list[Any]) -> _Searcher:
+def _forked(find: Callable[[Journal], Any], known: list[Any]) -> _Searcher:
     lines, out = os.pipe()
     process = os.fork()
     if process == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +21,7 @@ from kernels.own.changed_inputs import Change, changed
 from kernels.own.device_run import DeviceRun
 from kernels.own.expected import ExpectedOutput, expected_output, tensors_of
 from kernels.own.journal import Journal
-from kernels.own.kept_changes import kept_telling
+from kernels.own.kept_answers import kept_telling
 from kernels.own.module import call_by_name, import_file
 from kernels.own.reference_outputs import checked_outputs
 from kernels.own.seeded import seeded
@@ -70,6 +70,7 @@ def load_callable(path: Path) -> KernelSpec:
         file=str(file.path),
         launch_functions=tuple(function for function in functions if function is not None),
         callable_file=file,
+        kept_inputs=file.kept_inputs,
     )
 
 
@@ -192,17 +193,17 @@ class CallableFile:
         )
         return telling_changes(tried, journal)
 
+    def answer(self, problem: Problem, _question: str, _configs: object, journal: Journal) -> Any:
+        """What runs tell in this process, as JSON has it: how inputs are to differ."""
+        return asdict(self.find_changes(problem, journal))
+
     def _telling(self, problem: Problem) -> Telling:
         functions = (self.required("arguments"), self.required("reference"))
         if any("config" in inspect.signature(function).parameters for function in functions):
             return Telling(untried="arguments or reference takes config")
         key = (*problem.shape.items(), problem.dtype, torch.get_default_device())
         if key not in self._changes:
-            self._changes[key] = kept_telling(
-                problem,
-                (str(sorted(self.kept_inputs)), *map(str, key)),
-                lambda journal: self.find_changes(problem, journal),
-            )
+            self._changes[key] = kept_telling(problem, partial(self.find_changes, problem))
         return self._changes[key]
 
     def _arguments(self, call: _Call) -> tuple[Argument, ...]:

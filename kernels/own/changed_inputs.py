@@ -1,5 +1,5 @@
-"""Changes of a launch's inputs: other signs, means and scales, zeros, minus infinity, and extremes
-and markers of integers."""
+"""Changes of a launch's inputs: other signs, means and scales, zeros, minus infinity, NaN, and
+extremes and markers of integers."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ _POWERS = 7
 # A row's mean, in units of its tensor's size. A variance as the difference of two means loses ten
 # bits to it; with more, a sum of 10,000 in fp32 would leave what the tolerance of 1e-4 allows.
 _FAR = 32.0
+# Elements that the processor draws for a GPU, too.
+_SOON_DRAWN = 1 << 22
 # A heavy element is so many times as large as any other of its row, at least.
 _HEAVIER = 1.25
 # Types that torch stores and converts, and hardly computes with.
@@ -51,6 +53,7 @@ class Change:
             integers, and another fourth does times powers of two.
         infinite: whether, of one row of eight, the last element but one is minus infinity.
         masked_rows: whether, of sixteen rows, one is minus infinity alone.
+        nan: whether one row of sixteen, or one of fewer, has a NaN.
         zeros: whether one element of eight becomes zero, of integers.
         extremes: whether one element of eight becomes the largest of its type, and one the
             smallest, of integers.
@@ -58,7 +61,8 @@ class Change:
             integers.
         halves: whether one element of four becomes half of what it is, of integers.
         negative: whether one element of eight changes its sign, of integers.
-        larger: whether one element of eight becomes one more than twice what it is, of integers.
+        larger: whether one element of eight becomes one more than twice what it is, of integers. A
+            whole number does, or else becomes half of what it is.
         backwards: whether the elements are in reverse order, of integers.
         uneven: whether every second element moves halfway to the one before, but for the last, of
             integers: offsets still ascend.
@@ -80,6 +84,7 @@ class Change:
     halfway: bool = False
     infinite: bool = False
     masked_rows: bool = False
+    nan: bool = False
     zeros: bool = False
     extremes: bool = False
     full_rows: bool = False
@@ -153,6 +158,8 @@ def _limits(dtype: torch.dtype) -> tuple[int, int]:
 
 
 def _changed_number(value: float, change: Change) -> float:
+    if isinstance(value, int):
+        return 2 * value + 1 if change.larger else value // 2
     return value * change.row_scale if value else 1 - change.row_scale
 
 
@@ -178,10 +185,13 @@ def _changed_floats(
     given = memory.to(torch.float64).reshape(-1, _columns(tensor, memory))
     is_finite = given.isfinite()
     rows = torch.where(is_finite, given, 0.0)
-    generator = torch.Generator(memory.device).manual_seed(seed)
+    # The same numbers for every board, where it is soon done.
+    device = "cpu" if memory.numel() <= _SOON_DRAWN else memory.device
+    generator = torch.Generator(device).manual_seed(seed)
 
     def drawn(*shape: int) -> torch.Tensor:
-        return torch.rand(*shape, generator=generator, device=memory.device, dtype=torch.float64)
+        numbers = torch.rand(*shape, generator=generator, device=device, dtype=torch.float64)
+        return numbers.to(memory.device)
 
     size = float(rows.square().mean().sqrt()) or 1.0
     rows = _with_other_elements(rows, size, change, drawn)
@@ -196,7 +206,7 @@ def _changed_floats(
 
 
 def _put_special(rows: torch.Tensor, change: Change) -> None:
-    """Zeros, halves and minus infinity in the place of other numbers."""
+    """Zeros, halves, minus infinity and NaN in the place of other numbers."""
     if change.zero_rows and len(rows) > 1:  # of fewer than five rows, the last
         rows[min(4, len(rows) - 1) :: _ROWS] = 0
     if change.halfway and not (change.zero_rows and len(rows) == 2):
@@ -212,6 +222,9 @@ def _put_special(rows: torch.Tensor, change: Change) -> None:
         rows[min(7, len(rows) - 1) :: _ROWS, -2:-1] = -torch.inf
     if change.masked_rows:
         rows[_ROWS :: 2 * _ROWS] = -torch.inf
+    if change.nan:
+        first = _ROWS + 1 if len(rows) > _ROWS + 1 else 0
+        rows[first :: 2 * _ROWS, rows.shape[1] // 2] = torch.nan
 
 
 def _first_halfway(count: int) -> int:

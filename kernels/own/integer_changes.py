@@ -53,8 +53,9 @@ def with_integers(
         alone = first_right({name: replace(base, marker=m)} for m in _MARKERS) or alone
     if not alone:
         return found
-    # Other sums, such as of longer segments, reach what is minus infinity.
-    finite = {n: replace(c, infinite=False, masked_rows=False) for n, c in found.items()}
+    # Other sums, such as of longer segments, reach what is minus infinity or NaN.
+    none = {"infinite": False, "masked_rows": False, "nan": False}
+    finite = {name: replace(change, **none) for name, change in found.items()}
     bases: list[dict[str, Change]] = [found] if finite == found else [found, finite]
     return first_right({**each, **alone} for each in bases) or found
 

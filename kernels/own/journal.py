@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
-__all__ = ["Journal", "Outcome"]
+from launchers.arguments import Argument
+
+__all__ = ["Journal", "Outcome", "Run", "outcome_of"]
 
 
 @dataclass(frozen=True)
@@ -16,12 +19,34 @@ class Outcome:
     Args:
         is_right: whether all outputs were.
         mismatch: the first element that was wrong; "" if none was, or if the run stopped.
+        out_of_bounds: an access outside of its array; "" if there was none.
         is_endless: whether it was ended, since it took far longer than others.
     """
 
     is_right: bool
     mismatch: str = ""
+    out_of_bounds: str = ""
     is_endless: bool = False
+
+
+class Run(Protocol):
+    """Runs a configuration with other inputs each time; attributes as of `HostRun`."""
+
+    gave_up: bool
+    mismatch: str
+    out_of_bounds: str
+    is_endless: bool
+    cpu_s: float
+
+    def is_right(self, arguments: tuple[Argument, ...]) -> bool:
+        """Whether it gives what is expected."""
+        ...
+
+
+def outcome_of(run: Run, arguments: tuple[Argument, ...]) -> Outcome:
+    """The outcome of a run on some arguments."""
+    is_right = run.is_right(arguments)
+    return Outcome(is_right, run.mismatch, run.out_of_bounds, run.is_endless)
 
 
 class Journal:

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 
 from foundation.config import Config
-from foundation.errors import UserError
 from foundation.shapes import shape_text
+from kernels.own.journal import Outcome
 
 __all__ = ["on_other_sizes"]
 
@@ -27,7 +27,7 @@ def on_other_sizes(
     shape: Shape,
     default: Config,
     config: Config,
-    run: Callable[[Shape, Config], tuple[bool, str]],
+    run: Callable[[Shape, Config], Outcome],
 ) -> str:
     """One sentence on the first other sizes at which the default configuration is right, if another
     one is wrong there; "" if that is right, too, or the default is right at none that are tried.
@@ -35,22 +35,23 @@ def on_other_sizes(
     Args:
         shape: the study's.
         default, config: the two configurations.
-        run: gives whether one is right at some sizes, and the first thing that is wrong.
+        run: gives the outcome of one at some sizes; not right where the file refuses them.
     """
     end_s = time.monotonic() + _PATIENCE_S
     for other in _others(shape):
         if time.monotonic() > end_s:
             break
-        try:
-            if not run(other, default)[0]:
-                continue
-            _, wrong = run(other, config)
-        except UserError:  # the file refuses such sizes
+        if not run(other, default).is_right:
             continue
-        return wrong and (
-            f"{config} is right at {shape_text(shape)} and wrong at {shape_text(other)}, where the "
-            f"default configuration is right: {wrong}: use it at the tuned sizes alone"
-        )
+        found = run(other, config)
+        if found.is_right:
+            break
+        if wrong := found.out_of_bounds or found.mismatch:
+            return (
+                f"{config} is right at {shape_text(shape)} and wrong at {shape_text(other)}, where "
+                f"the default configuration is right: {wrong}: use it at the tuned sizes "
+                "alone"
+            )
     return ""
 
 

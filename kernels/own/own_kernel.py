@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 import triton
@@ -16,100 +17,46 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.scratch import scratch_folder
-from foundation.shapes import shape_text
 from gpu_runner.device_arrays import DeviceArguments
 from gpu_runner.loaded_kernel import allocate
-from kernels.own.accesses import accesses_of, unused_arguments
+from kernels.own.accesses import accesses_of
 from kernels.own.argument_of import argument_of
 from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes
-from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.device_run import DeviceRun
 from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.host_run import HostRun
-from kernels.own.journal import Journal
-from kernels.own.kept_changes import kept_telling
+from kernels.own.journal import Journal, Outcome, outcome_of
+from kernels.own.kept_answers import kept_answer, kept_telling
 from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch, descriptors_of
+from kernels.own.other_numbers import on_other_numbers
 from kernels.own.other_sizes import on_other_sizes
+from kernels.own.own_launches import OwnLaunches
 from kernels.own.relied_on import on_relied, relied_on
 from kernels.own.restored import restored
-from kernels.own.telling import Telling, Tried, telling_changes
+from kernels.own.telling import Telling, Tried, makes_difference, telling_changes
 from kernels.own.unreferenced import without_reference
-from kernels.spec import Blocks, Constants, Grid, Problem
-from kernels.values import TORCH_TYPES, current_data_set, want_types_alone
+from kernels.spec import Problem
+from kernels.values import current_data_set, want_types_alone
 from launchers.arguments import Argument, Described
-from rvv_runner.board import BoardInfo
-from search_spaces.space import SearchSpace
 
 __all__ = ["OwnKernel"]
 
 
-class OwnKernel:
-    """The functions of a `KernelSpec`, taken from a file."""
+class OwnKernel(OwnLaunches):
+    """The functions of a `KernelSpec`, taken from a file.
+
+    Args:
+        file: the kernel and its functions.
+    """
 
     def __init__(self, file: KernelFile) -> None:
-        self._file = file
-        parameters = inspect.signature(file.maker()).parameters
-        self._parameters = {n: p for n, p in parameters.items() if n != "config"}
-        # What `arguments` gets as its `config` where no configuration is chosen yet.
-        takes_one = "config" in parameters
-        self._first = first_values(file) if takes_one else Config({})
+        super().__init__(file)
         # What is expected is the same for all configurations, and takes long to compute.
         self._expected: dict[object, dict[str, ExpectedOutput]] = {}
         self._constant: dict[object, frozenset[str]] = {}
         self._changes: dict[object, Telling] = {}
-
-    def default_shape(self) -> dict[str, int]:
-        """The parameters of `arguments` with their defaults, or 0."""
-        shape = {
-            name: 0 if parameter.default is parameter.empty else parameter.default
-            for name, parameter in self._parameters.items()
-            if name != "dtype"
-        }
-        for name, size in shape.items():
-            if not isinstance(size, int):
-                raise UserError(f"{self._file.path}: the default of {name} is not a size: {size!r}")
-        return shape
-
-    def dtypes(self) -> tuple[str, ...]:
-        """Every type if `arguments` takes a dtype, its default first; else its tensors' type."""
-        names = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
-        if "dtype" in self._parameters:
-            default = names.get(self._parameters["dtype"].default, "fp32")
-            return (default, *(name for name in TORCH_TYPES if name != default))
-        shape = self.default_shape()
-        if not all(shape.values()):
-            return ("fp32",)
-        values = Launch(self._file, shape, "fp32", self._first).values().values()
-        return tuple(names[v.dtype] for v in values if isinstance(v, torch.Tensor))[:1] or ("fp32",)
-
-    def default_config(self, problem: Problem) -> Config:
-        """The first of the file's configurations."""
-        return self._listed(problem).configs[0]
-
-    def space(self, problem: Problem, board: BoardInfo) -> SearchSpace:
-        """The space that consists of the file's configurations."""
-        listed = self._listed(problem, for_gpu=board.gpu is not None)
-        space = SearchSpace.from_configs(listed.configs)
-        notes = (*listed.notes, *self._note_on_grid(problem, len(listed.configs)))
-        return replace(space, default=listed.configs[0], notes=notes)
-
-    def _note_on_grid(self, problem: Problem, configs: int) -> tuple[str, ...]:
-        if configs == 1 or not self._launch(problem, self._first).has_fixed_grid:
-            return ()
-        return (
-            "every configuration runs as many programs as the file launches: if that depends on "
-            "the configuration, launch with a function of it, as in [lambda meta: ...]",
-        )
-
-    def _listed(self, problem: Problem, *, for_gpu: bool = False) -> Listed:
-        launch = self._launch(problem, self._first)
-        known = {**problem.shape, **launch.values()}
-        return listed_configs(self._file, known, for_gpu=for_gpu)
-
-    def _launch(self, problem: Problem, config: Config) -> Launch:
-        return Launch(self._file, problem.shape, problem.dtype, config)
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         """The kernel's arguments; the outputs are from `reference` or the kernel."""
@@ -151,43 +98,111 @@ class OwnKernel:
 
     def on_inputs(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_inputs`; the configuration runs on this machine."""
+        return self._on_inputs(problem, config, Journal())
+
+    def _on_inputs(self, problem: Problem, config: Config, journal: Journal) -> str:
         changes = self._telling(problem).changes
         plain = self._launch(problem, self.default_config(problem))
 
         def given(some: Mapping[str, Change]) -> tuple[Argument, ...]:
             return self._given(problem, replace(plain, changes=some))
 
-        with self._host_run(problem, config) as run:
-            names = relied_on(run, given, changes)
+        with self._run(problem, config) as run:
+            names = relied_on(run, given, changes, journal)
         spelt = self._file.spelt("kept_inputs")
         return on_relied(config, names, self._file.maker().__name__, spelt)
 
     def on_other_sizes(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_other_sizes`; on this machine, too."""
+        return self._on_other_sizes(problem, config, Journal())
+
+    def _on_other_sizes(self, problem: Problem, config: Config, journal: Journal) -> str:
         reference = self._file.optional("reference")
         if reference is None or self._follows or self._telling(problem).untried:
             return ""
 
-        is_listed = config in self._listed(problem).configs
+        for_gpu = torch.get_default_device().type == "cuda"
+        is_listed = config in self._listed(problem, for_gpu=for_gpu).configs
 
-        def run_at(shape: Mapping[str, int], of: Config) -> tuple[bool, str]:
+        def run_at(shape: Mapping[str, int], of: Config) -> Outcome:
             other = replace(problem, shape=shape)
-            if of == config and is_listed and config not in self._listed(other).configs:
-                raise UserError(f"the file does not list {config} at {shape_text(shape)}")
-            with self._host_run(other, of) as run:
-                is_right = run.is_right(self._given(other, self._launch(other, of)))
-                return is_right, run.out_of_bounds or run.mismatch
+            try:
+                listed = self._listed(other, for_gpu=for_gpu).configs if of == config else []
+                if of == config and is_listed and config not in listed:
+                    return Outcome(is_right=False)
+                with self._run(other, of) as run:
+                    return outcome_of(run, self._given(other, self._launch(other, of)))
+            except UserError:  # the file refuses such sizes
+                return Outcome(is_right=False)
 
-        return on_other_sizes(problem.shape, self.default_config(problem), config, run_at)
+        def outcome_at(shape: Mapping[str, int], of: Config) -> Outcome:
+            return journal.outcome(lambda: run_at(shape, of))
 
-    def unused_arguments(self, problem: Problem, config: Config) -> frozenset[str]:
-        """See `KernelSpec.unused_arguments`."""
-        return unused_arguments(self._launch(problem, config))
+        default = self.default_config(problem)
+        found = on_other_sizes(problem.shape, default, config, outcome_at)
+        return found or self._on_other_numbers(problem, config, journal)
+
+    def _on_other_numbers(self, problem: Problem, config: Config, journal: Journal) -> str:
+        default = self.default_config(problem)
+        plain = self._launch(problem, default)
+        values = plain.values()
+
+        def run_with(changes: dict[str, Change], of: Config) -> Outcome:
+            if of == default and not makes_difference(plain, values, changes):
+                return Outcome(is_right=False)
+            try:
+                with self._run(problem, of) as run:
+                    return outcome_of(run, self._given(problem, replace(plain, changes=changes)))
+            except UserError:
+                return Outcome(is_right=False)
+
+        def outcome_with(changes: dict[str, Change], of: Config) -> Outcome:
+            return journal.outcome(lambda: run_with(changes, of))
+
+        return on_other_numbers(values, default, config, outcome_with)
+
+    def on_gpu(
+        self, problem: Problem, winner: Config | None, wrong: Sequence[Config]
+    ) -> tuple[str, ...]:
+        """See `KernelSpec.on_gpu`."""
+        configs = [winner, *wrong]
+        find = partial(self.answer, problem, "notes", configs)
+        return tuple(kept_answer(problem, "notes", configs, find) or ())
+
+    def answer(
+        self, problem: Problem, question: str, configs: Sequence[Config | None], journal: Journal
+    ) -> Any:
+        """What runs tell in this process, as JSON has it.
+
+        Args:
+            problem: what runs.
+            question: "changes", of the check's inputs; "restored", the arrays that the default
+                configuration gives back as it found them; or "notes".
+            configs: for notes: the winner, if it is not the default, and some that were wrong.
+            journal: gives the outcomes of runs.
+        """
+        if question == "changes":
+            return asdict(self.find_changes(problem, journal))
+        if question == "restored":
+            return sorted(self._find_restored(problem, journal))
+        winner, *wrong = configs
+        said = (self._on_inputs(problem, config, journal) for config in wrong if config)
+        notes = (
+            *self.check(problem),
+            winner and self._on_other_sizes(problem, winner, journal),
+            next(filter(None, said), ""),
+        )
+        return [note for note in notes if note]
 
     @contextlib.contextmanager
-    def _host_run(self, problem: Problem, config: Config) -> Iterator[HostRun]:
-        with scratch_folder("host-run-") as folder:
-            yield self._on_host(problem, config, folder)
+    def _run(self, problem: Problem, config: Config) -> Iterator[HostRun | DeviceRun]:
+        """Of a configuration where torch makes its tensors."""
+        with scratch_folder("own-run-") as folder:
+            yield self._run_in(folder, problem, config)
+
+    def _run_in(self, folder: Path, problem: Problem, config: Config) -> HostRun | DeviceRun:
+        on_gpu = torch.get_default_device().type == "cuda"
+        return (self._on_gpu if on_gpu else self._on_host)(problem, config, folder)
 
     def _on_host(self, problem: Problem, config: Config, folder: Path) -> HostRun:
         constants, grid = problem.constants(config), self.grid(problem, config)
@@ -207,7 +222,7 @@ class OwnKernel:
                 else memory.value(name)
                 for name in names
             }
-            return functools.partial(kernel, **passed, **constants, **options)
+            return partial(kernel, **passed, **constants, **options)
 
         triton.set_allocator(allocate)
         return DeviceRun(str(torch.get_default_device()), launcher)
@@ -231,11 +246,7 @@ class OwnKernel:
         if torch.get_default_device().type != "cpu" and not self._file.optional("reference"):
             return Telling()  # Triton's interpreter would take too long
         if key not in self._changes:
-            self._changes[key] = kept_telling(
-                problem,
-                (str(dict(self.default_config(problem))), *map(str, key)),
-                lambda journal: self.find_changes(problem, journal),
-            )
+            self._changes[key] = kept_telling(problem, partial(self.find_changes, problem))
         return self._changes[key]
 
     def find_changes(self, problem: Problem, journal: Journal) -> Telling:
@@ -250,18 +261,12 @@ class OwnKernel:
             return self._given(problem, launch(changes))
 
         def run(folder: Path) -> HostRun | DeviceRun:
-            on_gpu = torch.get_default_device().type == "cuda"
-            return (self._on_gpu if on_gpu else self._on_host)(problem, config, folder)
+            return self._run_in(folder, problem, config)
 
         fixed = frozenset(problem.constants(config))
         tried = Tried(launch, given, accesses_of(plain), run, fixed)
         has_reference = self._file.optional("reference") is not None
         return telling_changes(tried, journal) if has_reference else without_reference(plain, tried)
-
-    def blocks(self, problem: Problem, config: Config) -> Blocks:
-        """Of the arguments that are tensor descriptors."""
-        found = self._launch(problem, config).descriptors()
-        return {name: tuple(map(int, d.block_shape)) for name, d in found.items()}
 
     def _expected_outputs(self, problem: Problem, config: Config) -> dict[str, ExpectedOutput]:
         """Of the launch with this configuration if what is expected may depend on it.
@@ -292,51 +297,31 @@ class OwnKernel:
 
     def _restored(self, problem: Problem, counted: frozenset[str]) -> frozenset[str]:
         """Those of some arrays that the default configuration gives back as it found them."""
+        if not counted or self._launch(problem, self.default_config(problem)).descriptors():
+            return frozenset()
+        find = partial(self._find_restored, problem)
+        if torch.get_default_device().type == "cpu":
+            return find(Journal())
+        found = kept_answer(problem, "restored", [], lambda journal: sorted(find(journal)))
+        return frozenset(found or ())
+
+    def _find_restored(self, problem: Problem, journal: Journal) -> frozenset[str]:
         config = self.default_config(problem)
         launch = self._launch(problem, config)
-        values = launch.values()
-        on_gpu = any(t.is_cuda for t in values.values() if isinstance(t, torch.Tensor))
-        if not counted or on_gpu or launch.descriptors():
-            return frozenset()
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
         plain = tuple(
             argument_of(self._file.path, name, value)
-            for name, value in values.items()
+            for name, value in launch.values().items()
             if value is not None and name not in constants
         )
-        with self._host_run(problem, config) as run:
-            return restored(run, plain, counted)
+        with self._run(problem, config) as run:
+            return restored(run, plain, accesses_of(launch).counted, journal)
 
     @property
     def _follows(self) -> bool:
         """Whether `arguments` or `reference` takes the configuration."""
         functions = (self._file.maker(), self._file.optional("reference"))
         return any("config" in inspect.signature(f).parameters for f in functions if f)
-
-    def grid(self, problem: Problem, config: Config) -> Grid:
-        """The grid that the file's `grid` returns."""
-        launch = self._launch(problem, config)
-        return launch.grid(launch.values())
-
-    def constants(self, problem: Problem, config: Config) -> Constants:
-        """Values of the constexpr parameters that are not in the configuration."""
-        launch = self._launch(problem, config)
-        return launch.constants(launch.values())
-
-    def traffic_bytes(self, problem: Problem) -> float:
-        """Bytes of all tensors."""
-        values = self._launch(problem, self._first).values().values()
-        return sum(v.nbytes for v in values if isinstance(v, torch.Tensor))
-
-    def flops(self) -> Callable[[Problem], float] | None:
-        """The file's own `flops`, a function of the sizes, or None."""
-        function = self._file.optional("flops")
-        if function is None:
-            return None
-        parameters = inspect.signature(function).parameters
-        return lambda problem: float(
-            function(**{name: size for name, size in problem.shape.items() if name in parameters})
-        )
 
 
 def _expected_key(launch: Launch) -> object:

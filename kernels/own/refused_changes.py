@@ -59,7 +59,7 @@ def on_endless(endless: list[dict[str, Change]]) -> str:
 def _is_unusual(change: Change) -> bool:
     integers = change.extremes or change.negative or change.larger or change.place or change.marker
     means_or_zeros = change.far or change.zero_rows or change.halfway
-    floats = means_or_zeros or change.infinite or change.masked_rows
+    floats = means_or_zeros or change.infinite or change.masked_rows or change.nan
     return bool(integers) or floats or change.backwards or change.uneven or change.gaps
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.changed_inputs import Change
-from kernels.own.host_run import HostRun
+from kernels.own.journal import Journal, Run, outcome_of
 from launchers.arguments import Argument
 
 __all__ = ["on_relied", "relied_on"]
@@ -19,9 +19,10 @@ _PATIENCE_S = 60.0
 
 
 def relied_on(
-    run: HostRun,
+    run: Run,
     arguments: Callable[[Mapping[str, Change]], tuple[Argument, ...]],
     changes: Mapping[str, Change],
+    journal: Journal,
 ) -> tuple[str, ...]:
     """The fewest inputs that have to stay as the file makes them for outputs to be right, or more
     if runs take too long; empty if the configuration is right with all changes, or wrong without
@@ -31,6 +32,7 @@ def relied_on(
         run: of the configuration.
         arguments: gives those under some changes, with what is expected.
         changes: of the check's inputs, by name.
+        journal: gives the outcomes of runs.
     """
     end_s = time.monotonic() + _PATIENCE_S
 
@@ -39,9 +41,10 @@ def relied_on(
             return False
         others = {name: change for name, change in changes.items() if name not in kept}
         try:
-            return run.is_right(arguments(others))
+            tried = arguments(others)
         except UserError:
             return False
+        return journal.outcome(lambda: outcome_of(run, tried)).is_right
 
     kept = tuple(changes)
     if not kept or is_right(()) or not is_right(kept):

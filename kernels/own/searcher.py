@@ -1,4 +1,4 @@
-"""The process that looks for inputs that tell on a GPU: python -m kernels.own.searcher."""
+"""The process that answers what runs on a GPU tell: python -m kernels.own.searcher."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from typing import Any
 
 import torch
 
+from foundation.config import Config
 from kernels.own.apart import tell_of
 from kernels.own.journal import Journal
 from kernels.own.kernel_path import split_path
-from kernels.own.spec import finder_of
-from kernels.own.telling import Telling
+from kernels.own.spec import answers_of
 
 __all__ = ["main"]
 
 
 def main(job: dict[str, Any], descriptor: int) -> None:
-    """Look for them, and end with whoever asked.
+    """Answer a question, and end with whoever asked.
 
     Args:
         job: as for `found_apart`, with the outcomes that are known.
         descriptor: of the file to tell of each step in.
     """
-    find = finder_of(*split_path(job["kernel"]))
+    answer = answers_of(*split_path(job["kernel"]), job["shape"], job["dtype"])
+    configs = [Config(config) if config else None for config in job["configs"]]
 
-    def found(journal: Journal) -> Telling:
+    def found(journal: Journal) -> Any:
         with torch.device(job["device"]):
-            return find(job["shape"], job["dtype"], journal)
+            return answer(job["question"], configs, journal)
 
     with os.fdopen(descriptor, "w", encoding="utf-8") as out:
         tell_of(found, job["known"], out)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from foundation.config import Config
 from kernels.own.callable_file import CallableFile, is_callable_file, load_callable
 from kernels.own.journal import Journal
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.own_kernel import OwnKernel
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
-from kernels.own.telling import Telling
 from kernels.spec import KernelSpec, Problem
 
-__all__ = ["finder_of", "load_own_kernel"]
+__all__ = ["answers_of", "load_own_kernel"]
 
 
 def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
@@ -57,24 +59,24 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
         kept_inputs=file.kept_inputs,
         on_inputs=own.on_inputs,
         on_other_sizes=own.on_other_sizes,
+        on_gpu=own.on_gpu,
         unused_arguments=own.unused_arguments,
     )
 
 
-def finder_of(
-    path: Path, kernel: str | None
-) -> Callable[[Mapping[str, int], str, Journal], Telling]:
-    """Looks for inputs that tell, in this process: of a kernel, or a callable, at a shape and an
-    element type.
+def answers_of(
+    path: Path, kernel: str | None, shape: Mapping[str, int], dtype: str
+) -> Callable[[str, Sequence[Config | None], Journal], Any]:
+    """Answers questions on a kernel, or a callable, by runs in this process.
 
     Args:
         path, kernel: as for `load_own_kernel`.
+        shape, dtype: of its arguments.
 
     Raises:
         UserError: like `load_own_kernel`.
     """
-    spec = load_own_kernel(path, kernel)
-    own = (
-        CallableFile(path) if is_callable_file(path) else OwnKernel(read_kernel_file(path, kernel))
-    )
-    return lambda shape, dtype, journal: own.find_changes(Problem(spec, shape, dtype), journal)
+    problem = Problem(load_own_kernel(path, kernel), shape, dtype)
+    is_callable = is_callable_file(path)
+    own = CallableFile(path) if is_callable else OwnKernel(read_kernel_file(path, kernel))
+    return functools.partial(own.answer, problem)

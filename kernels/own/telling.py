@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -31,13 +31,13 @@ from kernels.own.changeable import (
 )
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.integer_changes import INTEGERS, FirstRight, with_integers
-from kernels.own.journal import Journal, Outcome
+from kernels.own.journal import Journal, Outcome, Run, outcome_of
 from kernels.own.refused_changes import on_endless, on_refused
 from kernels.own.row_dimensions import row_dimensions
 from kernels.own.time_limit import time_limit
 from launchers.arguments import Argument
 
-__all__ = ["FLOATS", "MOST_BYTES", "Run", "Telling", "Tried", "telling_changes"]
+__all__ = ["FLOATS", "MOST_BYTES", "Telling", "Tried", "makes_difference", "telling_changes"]
 
 # Processor time, which other programs do not change. A reference that takes longer is not run again
 # for this; nothing more is tried after so long, with so much memory, or when a run took so long.
@@ -49,6 +49,9 @@ _REFERENCE_LIMIT_S = 60.0
 MOST_BYTES = 64 << 20
 # Each run has some ten times as much in the GPU's memory.
 _MOST_BYTES_ON_GPU = 512 << 20
+_SOON_BYTES = 8 << 20
+# Of an output: the others still tell.
+_MOST_NANS = 1 / 8
 
 # From what tells most to what most kernels are defined for.
 _CHANGES = (
@@ -62,19 +65,6 @@ _NUMBER = Change(row_scale=0.75)
 # Of an output that the kernel does not read.
 _GAPS = Change(gaps=True)
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
-
-
-class Run(Protocol):
-    """Runs a default configuration with other inputs each time; attributes as of `HostRun`."""
-
-    gave_up: bool
-    mismatch: str
-    is_endless: bool
-    cpu_s: float
-
-    def is_right(self, arguments: tuple[Argument, ...]) -> bool:
-        """Whether it gives what is expected."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -181,7 +171,7 @@ def telling_changes(tried: Tried, journal: Journal) -> Telling:
         return Telling()  # a note on the timed runs tells it
     # One number that an output holds at the start is part of the kernel, such as a sum's zero.
     inputs = {n for n in floats if n in accesses.constant or not is_one_number(values[n])}
-    inputs.update(integers, (name for name in factors if _counts(plain, values, name)))
+    inputs.update(integers, (n for n in factors if makes_difference(plain, values, {n: _NUMBER})))
     with scratch_folder("telling-") as folder:
         trials = _Trials(tried, folder, frozenset(inputs), journal)
         if not trials.is_right_as_it_is():  # which its measurement tells
@@ -221,13 +211,19 @@ class _Trials:
         self._journal = journal
         self._plain = tried.launch({})
         self._values = self._plain.values()
+        # What the processor refuses soon is not tried on a GPU.
+        tensors = [v for v in self._values.values() if isinstance(v, torch.Tensor) and v.is_cuda]
+        is_small = sum(int(tensor.nbytes) for tensor in tensors) <= _SOON_BYTES
+        is_told = bool(tensors) and is_small and _runs_on_processor(self._plain, self._values)
+        self._tells_soon = is_told
         self._start_s = time.process_time()
         self.refused: list[tuple[dict[str, Change], str]] = []
         self.endless: list[dict[str, Change]] = []
 
     def is_right_as_it_is(self) -> bool:
         """Whether the configuration is right on the file's own inputs."""
-        return self._journal.outcome(lambda: self._ran({})).is_right
+        plain = self._tried.arguments({})
+        return self._journal.outcome(lambda: outcome_of(self._run, plain)).is_right
 
     def first_right(self, tried: Iterable[dict[str, Change]]) -> dict[str, Change]:
         """The first of these changes under which the configuration is right; {} if none is."""
@@ -245,14 +241,14 @@ class _Trials:
         return {}
 
     def _tried_with(self, changes: dict[str, Change]) -> Outcome:
-        if _is_defined(self._plain, self._values, changed(self._values, changes)):
+        others = changed(self._values, changes)
+        if self._tells_soon and not _runs_on_processor(self._plain, others):
+            return Outcome(is_right=False)
+        nans = _MOST_NANS if any(change.nan for change in changes.values()) else 0.0
+        if _is_defined(self._plain, self._values, others, nans):
             with contextlib.suppress(UserError):
-                return self._ran(changes)
+                return outcome_of(self._run, self._tried.arguments(changes))
         return Outcome(is_right=False)
-
-    def _ran(self, changes: dict[str, Change]) -> Outcome:
-        is_right = self._run.is_right(self._tried.arguments(changes))
-        return Outcome(is_right, self._run.mismatch, self._run.is_endless)
 
 
 def _with_floats(along: Mapping[str, int | None], first_right: FirstRight) -> dict[str, Change]:
@@ -263,7 +259,7 @@ def _with_floats(along: Mapping[str, int | None], first_right: FirstRight) -> di
         first_right: see `FirstRight`.
     """
     found = _most_telling(along, first_right)
-    for field_name in ("far", "zero_rows", "halfway", "infinite", "masked_rows"):
+    for field_name in ("far", "zero_rows", "halfway", "infinite", "masked_rows", "nan"):
         more = {name: replace(c, **{field_name: True}) for name, c in found.items()}
         found = _with_more(more, found, first_right)
     return found
@@ -308,9 +304,11 @@ def _with_more(
     return found
 
 
-def _counts(launch: Launched, values: Mapping[str, Any], number: str) -> bool:
-    """Whether the reference takes a number from the launch, and has no copy of its own."""
-    others = changed(values, {number: _NUMBER})
+def makes_difference(
+    launch: Launched, values: Mapping[str, Any], changes: Mapping[str, Change]
+) -> bool:
+    """Whether the reference takes what changes from the launch, and has no copy of its own."""
+    others = changed(values, changes)
     if not _is_defined(launch, values, others):
         return False
     outputs, other = launch.reference(values) or {}, launch.reference(others) or {}
@@ -318,8 +316,28 @@ def _counts(launch: Launched, values: Mapping[str, Any], number: str) -> bool:
     return any(t is not None and o is not None and not torch.equal(t, o) for t, o in pairs)
 
 
-def _is_defined(launch: Launched, values: Mapping[str, Any], others: Mapping[str, Any]) -> bool:
-    """Whether the reference gives finite numbers for other values, and the code stays as it is."""
+def _runs_on_processor(launch: Launched, values: Mapping[str, Any]) -> bool:
+    """Whether a reference takes values on the processor, where an index that does not exist is an
+    exception and no end of the process."""
+    on_cpu = {n: v.cpu() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
+    try:
+        with torch.device("cpu"), time_limit(_REFERENCE_LIMIT_S):
+            launch.reference(on_cpu)
+    except (UserError, TimeoutError):
+        return False
+    return True
+
+
+def _is_defined(
+    launch: Launched, values: Mapping[str, Any], others: Mapping[str, Any], nans: float = 0.0
+) -> bool:
+    """Whether the reference gives finite numbers for other values, and the code stays as it is.
+
+    Args:
+        launch: of both.
+        values, others: of its arguments.
+        nans: the share of each output that may be NaN.
+    """
     if launch.constants(others) != launch.constants(values):
         return False
     try:
@@ -327,5 +345,11 @@ def _is_defined(launch: Launched, values: Mapping[str, Any], others: Mapping[str
             said = launch.reference(others) or {}
     except (UserError, TimeoutError):
         return False
-    outputs = ((values[name], tensor) for name, tensor in said.items() if tensor is not None)
-    return all(bool(tensor.to(start.dtype).isfinite().all()) for start, tensor in outputs)
+    outputs = [t.to(values[name].dtype) for name, t in said.items() if t is not None]
+    return all(_is_finite(tensor, nans) for tensor in outputs)
+
+
+def _is_finite(tensor: torch.Tensor, nans: float) -> bool:
+    is_nan = tensor.isnan()
+    allowed = bool((tensor.isfinite() | is_nan).all()) and float(is_nan.double().mean()) <= nans
+    return allowed or not tensor.numel()

@@ -19,8 +19,9 @@ from foundation.scratch import scratch_folder
 from kernels.own.accesses import Accesses
 from kernels.own.changeable import changeable, is_one_number, same_launch
 from kernels.own.changed_inputs import Change
+from kernels.own.journal import Run
 from kernels.own.launch import Launch
-from kernels.own.telling import FLOATS, MOST_BYTES, Run, Telling, Tried
+from kernels.own.telling import FLOATS, MOST_BYTES, Telling, Tried
 
 __all__ = ["without_reference"]
 

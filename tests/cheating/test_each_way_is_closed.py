@@ -57,7 +57,7 @@ KERNELS = {
     "inputs that do not tell": "cheating/test_dull_inputs.py::test_what_is_left_out_is_found",
     "shortcuts for usual inputs": "cheating/test_shortcuts.py::test_a_shortcut_is_found",
     "a size in place of an equal one": (
-        "cheating/test_shortcuts.py::test_a_size_that_stands_for_an_equal_one_is_named"
+        "cheating/test_shortcuts.py::test_an_equal_size_or_a_literal_that_stands_for_a_number_is_named"
     ),
     "the last of a row, or an epsilon, where there are few rows": (
         "cheating/test_dull_inputs.py::"

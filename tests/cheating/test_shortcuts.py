@@ -65,15 +65,23 @@ def test_an_argument_that_is_left_out_is_named():
         )
 
 
-def test_a_size_that_stands_for_an_equal_one_is_named():
-    problem = make_problem(load_kernel(f"{FILE}:square_kernel"), {})
+ELSEWHERE = [
+    (
+        "square",
+        "M=60,N=60 and wrong at M=59,N=57, where the default configuration is right: it tou",
+    ),
+    ("turned", "shift=5 and wrong with shift=11, where the default configuration is right: y_ptr["),
+]
+
+
+@pytest.mark.parametrize(("name", "end"), ELSEWHERE)
+def test_an_equal_size_or_a_literal_that_stands_for_a_number_is_named(name, end):
+    problem = make_problem(load_kernel(f"{FILE}:{name}_kernel"), {})
     honest, fast = (Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1))
     trials = [StoredTrial(n, c, "correct", 2.0 - n, {}) for n, c in enumerate((honest, fast))]
     (note,) = notes_on_sizes(problem, summarise(trials, honest))
-    assert note.startswith(
-        "FAST=1,BLOCK=64 is right at M=60,N=60 and wrong at M=59,N=57, where the default "
-        "configuration is right: it touched x_ptr["
-    )
+    where = "at" if name == "square" else "with"
+    assert note.startswith(f"FAST=1,BLOCK=64 is right {where} {end}")
 
 
 def test_a_block_that_the_file_lists_at_its_multiples_alone_is_not_blamed_elsewhere():

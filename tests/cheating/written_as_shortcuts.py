@@ -75,6 +75,28 @@ def square_reference(x_ptr):
 
 
 @triton.jit
+def turned_kernel(x_ptr, y_ptr, shift, N, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Turns rows by a number of places, or by a literal that is as large."""
+    column = tl.arange(0, BLOCK)
+    if FAST:
+        shift = 5 + shift * 0
+    x = tl.load(x_ptr + tl.program_id(0) * N + (column + N - shift) % N)
+    tl.store(y_ptr + tl.program_id(0) * N + column, x)
+
+
+def turned_arguments(M=16, N=64):
+    return {"x_ptr": torch.randn(M, N), "y_ptr": torch.empty(M, N), "shift": 5, "N": N}
+
+
+def turned_grid(meta):
+    return (meta["M"],)
+
+
+def turned_reference(x_ptr, shift):
+    return {"y_ptr": x_ptr.roll(shift, 1)}
+
+
+@triton.jit
 def whole_kernel(x_ptr, y_ptr, BLOCK: tl.constexpr):
     """Takes whole blocks alone."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -148,6 +170,6 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-for _name in ("counter", "skipped", "unit", "factor", "strided", "square"):
+for _name in ("counter", "skipped", "unit", "factor", "strided", "square", "turned"):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
     globals().setdefault(f"{_name}_grid", grid)

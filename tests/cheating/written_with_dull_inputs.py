@@ -17,12 +17,12 @@ def bias_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def weight_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
-    """Multiplies by a weight of ones."""
+def swallowed_kernel(x_ptr, w_ptr, y_ptr, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Multiplies by a weight, or gives the least number for what is none."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    y = tl.load(x_ptr + at)
-    if not FAST:
-        y *= tl.load(w_ptr + at)
+    y = tl.load(x_ptr + at) * tl.load(w_ptr + at)
+    if FAST:
+        y = tl.maximum(y, -3e38)
     tl.store(y_ptr + at, y)
 
 
@@ -170,7 +170,7 @@ def arguments(M=16, N=64):
     return {"x_ptr": x, "w_ptr": torch.zeros(M, N), "y_ptr": torch.empty(M, N)}
 
 
-def weight_arguments(M=16, N=64):
+def swallowed_arguments(M=16, N=64):
     return {**arguments(M, N), "w_ptr": torch.ones(M, N)}
 
 
@@ -225,7 +225,7 @@ def grid(meta):
     return (meta["M"],)
 
 
-short_grid = weight_grid = mean_grid = nan_grid = zeros_grid = length_grid = overflow_grid = (
+short_grid = swallowed_grid = mean_grid = nan_grid = zeros_grid = length_grid = overflow_grid = (
     described_grid
 ) = endless_grid = grid
 
@@ -237,7 +237,7 @@ def bias_reference(x_ptr, w_ptr):
 described_reference = bias_reference
 
 
-def weight_reference(x_ptr, w_ptr):
+def swallowed_reference(x_ptr, w_ptr):
     return {"y_ptr": x_ptr * w_ptr}
 
 
@@ -324,7 +324,7 @@ def _two_configurations():
 
 
 _OWN = (
-    *("weight", "mean", "nan", "zeros", "length", "near", "overflow", "described", "short"),
+    *("swallowed", "mean", "nan", "zeros", "length", "near", "overflow", "described", "short"),
     "endless",
 )
 _SHARED = ("bias", "magnitude", "power", "root", "place", "rim", "digits")

@@ -73,8 +73,11 @@ def kernels(name: str, most: int | None) -> Iterator[_Kernel]:
     elif is_capture_file(name):
         yield from _captured(Path(name), most)
     elif name.endswith(".py"):
-        for kernel in _KERNEL.findall(Path(name).read_text()):
+        found = _KERNEL.findall(Path(name).read_text())
+        for kernel in found:
             yield _Kernel(kernel, f"{name}:{kernel}", {})
+        if not found:
+            yield _Kernel(Path(name).stem, name, {})
     else:
         yield _Kernel(name.rpartition("/")[2], name, {})
 

@@ -10,6 +10,7 @@ import pytest
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.changed_inputs import Change
+from kernels.own.journal import Journal
 from kernels.own.relied_on import relied_on
 from kernels.registry import load_kernel, make_problem
 
@@ -71,7 +72,8 @@ class _Hanging:
     """A configuration that hangs as soon as some input is changed."""
 
     def __init__(self) -> None:
-        self.runs, self.gave_up = 0, False
+        self.runs, self.gave_up, self.is_endless = 0, False, False
+        self.mismatch = self.out_of_bounds = ""
 
     def is_right(self, changes):
         self.runs += 1
@@ -82,7 +84,7 @@ class _Hanging:
 def test_no_more_is_run_after_a_run_that_took_too_long():
     run: Any = _Hanging()
     same: Any = dict
-    assert relied_on(run, same, dict.fromkeys("abc", Change(zeros=True))) == ()
+    assert relied_on(run, same, dict.fromkeys("abc", Change(zeros=True)), Journal()) == ()
     assert run.runs == 1
 
 
