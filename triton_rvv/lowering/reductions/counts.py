@@ -7,10 +7,8 @@ numbers of 32 bits first, they would take as many registers as lanes need.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
@@ -20,6 +18,7 @@ from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.loops import index_loops, loop_versioning
 from triton_rvv.lowering.loops.vector_shape import runs_together, spanning_width, vector_width
+from triton_rvv.lowering.reductions.reduction import Reduction
 from triton_rvv.lowering.ttir.combined import operation_of_each, widened_truths
 
 __all__ = ["count_along_rows", "counted"]
@@ -38,33 +37,25 @@ def counted(context: Context, operation: Operation) -> Tensor | None:
     return tensor if is_along_rows and not spanning_width(context, [tensor]) else None
 
 
-def count_along_rows(
-    context: Context, sources: Sequence[Tensor], results: Sequence[Buffer]
-) -> None:
-    """Each row becomes the number of its elements that are true.
-
-    Args:
-        sources: the one block of truth values.
-        results: the one block of integers for the counts.
-    """
-    builder, (truths,), (result,) = context.builder, sources, results
-    width, columns = vector_width(context, sources), truths.shape[-1]
-    runs = min(runs_together(context, sources), columns // width)
-    step = runs * width
+def count_along_rows(reduction: Reduction) -> None:
+    """Each row of truth values becomes the number of those that are true."""
+    context, builder, (truths,) = reduction.context, reduction.builder, reduction.sources
+    width, columns = vector_width(context, [truths]), truths.shape[-1]
+    runs = min(runs_together(context, [truths]), columns // width)
+    step, type_ = runs * width, reduction.results[0].element.llvm
 
     def walk(version: LoopVersion) -> None:
         for index in index_loops.positions(context, truths.shape[:-1], unrolled=False):
-            total = Variable(builder, integer(0, result.element.llvm))
+            total = Variable(builder, integer(0, type_))
             for start, where in index_loops.steps_along(context, 0, columns, step, version):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
                 points = [VectorIndex(index, at, width, where) for at in starts]
                 parts = [functools.partial(_count, builder, truths, point) for point in points]
                 for count in builder.interleave(parts):
-                    total.write(builder.add(total.read(), builder.resize(count, total.read().type)))
-            place = index or (integer(0),)
-            result.write(builder, VectorIndex(place[:-1], place[-1], 1), total.read())
+                    total.write(builder.add(total.read(), builder.resize(count, type_)))
+            reduction.write_row(index, [total.read()])
 
-    loop_versioning.guarded(context, sources, walk, step=step if columns > step else 0)
+    loop_versioning.guarded(context, [truths], walk, step=step if columns > step else 0)
 
 
 def _count(builder: Builder, truths: Tensor, point: VectorIndex) -> Val:

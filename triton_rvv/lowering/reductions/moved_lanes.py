@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from triton_rvv.frontend.types import ScalarType
-from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise.arith import constant
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, element_bits, vector_type
-from triton_rvv.lowering.reductions.combine_region import CombineRegion
+from triton_rvv.lowering.reductions.reduction import Reduction
 
 __all__ = ["moved", "neutral_numbers"]
 
@@ -34,20 +33,13 @@ _LONGEST_BITS = 64
 
 
 @rule("fill-moved-lanes", nothing)
-def neutral_numbers(
-    builder: Builder, combination: CombineRegion, sources: Sequence[Tensor]
-) -> list[Val] | None:
+def neutral_numbers(reduction: Reduction) -> list[Val] | None:
     """For each operand, a number that changes no other one; None where not all have one known."""
-    numbers = []
-    names = combination.operation_of_each
-    if not names:
-        return None
-    for name, source in zip(names, sources, strict=True):
-        number = _neutral(name, source.element)
-        if number is None:
-            return None
-        numbers.append(number)
-    return numbers
+    names = reduction.combination.operation_of_each
+    pairs = zip(names, reduction.sources, strict=False)
+    numbers = [_neutral(name, source.element) for name, source in pairs]
+    known = [number for number in numbers if number is not None]
+    return known if known and len(known) == len(numbers) else None
 
 
 def _neutral(name: str, element: object) -> Val | None:

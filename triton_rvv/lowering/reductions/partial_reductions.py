@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.register_groups import multiply_add
 from triton_rvv.lowering.llvm.rules import Choices, no, rule
-from triton_rvv.lowering.llvm.values import Val, type_suffix
+from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.llvm.vp_memory import merge_first
-from triton_rvv.lowering.reductions.combine_region import CombineRegion
+from triton_rvv.lowering.loops import index_loops
+from triton_rvv.lowering.reductions.reduction import Reduction
 
-__all__ = ["PartialReductions"]
+__all__ = ["PartialReductions", "RowGroups"]
 
 # Combinations that RVV reduces over a register group in one instruction.
 _VECTOR_REDUCTIONS = {
@@ -47,23 +48,21 @@ class PartialReductions:
 
     def __init__(
         self,
-        context: Context,
-        combination: CombineRegion,
-        sources: Sequence[Tensor],
+        reduction: Reduction,
         points: Sequence[VectorIndex],
         runs: int = 1,
         in_order: bool = False,
     ) -> None:
-        self._context = context
-        self._builder = builder = context.builder
-        self._combination = combination
-        self._sources = sources
+        self._reduction = reduction
+        self._builder = builder = reduction.builder
+        self._combination = combination = reduction.combination
         self._width = points[0].width
         self._runs = runs
         if self.choices.is_watched:
             self.choices.note("walks", f"{len(points)} x {points[0]}")
         # While costly elements are computed, one total of a row has time to wait for its sums.
-        is_costly = combination.operation_of_each and sum(each.cost for each in sources) > EXPENSIVE
+        cost = sum(each.cost for each in reduction.sources)
+        is_costly = combination.operation_of_each and cost > EXPENSIVE
         self._shared_by = runs if is_costly or in_order else 1
         self._first = self._elements(points)
         first = [
@@ -103,7 +102,7 @@ class PartialReductions:
         for place, values in enumerate(zip(*self._first, strict=True)):
             numbers = [self._builder.repeated(value) for value in values]
             is_same = all(numbers) and len(set(numbers)) == 1
-            if is_same and self._sources[place].is_one_number(version):
+            if is_same and self._reduction.sources[place].is_one_number(version):
                 found.append(place)
         return found
 
@@ -158,7 +157,7 @@ class PartialReductions:
             for other in values[first + 1 : first + runs]:
                 total = self._combination.emit(total, other)
             if across_lanes:
-                total = _across_lanes(self._context, self._combination, total)
+                total = _across_lanes(self._reduction, total)
             rows.append(total)
         return rows
 
@@ -168,11 +167,8 @@ class PartialReductions:
 
     def _elements(self, points: Sequence[VectorIndex]) -> list[list[Val]]:
         return self._builder.interleave(
-            [functools.partial(self._elements_at, point) for point in points]
+            [functools.partial(self._reduction.at, point) for point in points]
         )
-
-    def _elements_at(self, point: VectorIndex) -> list[Val]:
-        return [source.at(self._builder, point) for source in self._sources]
 
     def _combine(self, variables: Sequence[Variable], values: Sequence[Val]) -> list[Val]:
         return self._combined(self._read(variables), values)
@@ -189,12 +185,10 @@ class PartialReductions:
         return both or builder.binary("fadd", total, value, "contract ")
 
 
-def _across_lanes(
-    context: Context, combination: CombineRegion, values: Sequence[Val]
-) -> Sequence[Val]:
+def _across_lanes(reduction: Reduction, values: Sequence[Val]) -> Sequence[Val]:
     """One element from all the lanes, in any order: only for combinations that commute."""
-    builder, at_once = context.builder, _REDUCED_AT_ONCE
-    if not context.target.has_float_extremes:
+    builder, at_once, combination = reduction.builder, _REDUCED_AT_ONCE, reduction.combination
+    if not reduction.context.target.has_float_extremes:
         at_once = at_once - _FLOAT_EXTREMES
     width, names = values[0].width, combination.operation_of_each
     if width > 1 and names and all(name in at_once for name in names):
@@ -218,3 +212,46 @@ def _reduce_lanes(builder: Builder, name: str, value: Val) -> Val:
     zero = Val(value.element, "-0.0")
     builder.declarations.add(f"declare {value.element} @{function}({value.element}, {value.type})")
     return builder.emit(value.element, f"call reassoc {value.element} @{function}({zero}, {value})")
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """Rows that are reduced along themselves, a few of them, or runs of one, side by side.
+
+    Args:
+        width: elements of a run.
+        rows, runs: how many rows, and runs of each, are combined side by side.
+    """
+
+    reduction: Reduction
+    width: int
+    rows: int
+    runs: int
+
+    @property
+    def step(self) -> int:
+        """Elements of a row that are combined side by side."""
+        return self.runs * self.width
+
+    def groups(self, is_small: bool) -> Iterator[list[tuple[Val, ...]]]:
+        """Some rows after others; the body of the caller's `for` is the body of the loops."""
+        context, shape = self.reduction.context, self.reduction.shape
+        for index in index_loops.positions(context, shape[:-1], is_small, self.rows):
+            yield index_loops.neighbours(context, index, self.rows)
+
+    def points(
+        self, rows: Sequence[tuple[Val, ...]], runs: int, version: LoopVersion, start: Val
+    ) -> list[VectorIndex]:
+        """Some runs of each row, from `start` on."""
+        add, width = self.reduction.builder.add, self.width
+        starts = [add(start, integer(run * width)) for run in range(runs)]
+        return [VectorIndex(row, at, width, version) for row in rows for at in starts]
+
+    def totals(self, points: Sequence[VectorIndex]) -> PartialReductions:
+        """What the first runs of some rows come to."""
+        return PartialReductions(self.reduction, points, self.runs)
+
+    def write(self, rows: Sequence[tuple[Val, ...]], totals: Sequence[Sequence[Val]]) -> None:
+        """Put what some rows become where the outcome goes."""
+        for row, values in zip(rows, totals, strict=True):
+            self.reduction.write_row(row, values)

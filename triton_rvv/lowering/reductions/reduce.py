@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
@@ -13,7 +14,6 @@ from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
-from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_groups import spanning_points
@@ -22,12 +22,13 @@ from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.counts import count_along_rows, counted
 from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order
 from triton_rvv.lowering.reductions.partial_reductions import PartialReductions
+from triton_rvv.lowering.reductions.reduction import Reduction
 from triton_rvv.lowering.reductions.row_reductions import reduce_along_rows
 
 __all__ = ["HANDLERS"]
 
-# Takes the blocks that are reduced together, and writes the code that reduces them.
-_Reduction = Callable[[Sequence[Tensor]], None]
+# Writes the code of a reduction.
+_Way = Callable[[Reduction], None]
 
 
 def _reduce(context: Context, operation: Operation) -> None:
@@ -41,22 +42,32 @@ def _reduce(context: Context, operation: Operation) -> None:
     truths = counted(context, operation)
     sources = sources if truths is None else [truths]
     combination = CombineRegion(context, operation)
+
+    def write(tensors: Sequence[Tensor]) -> None:
+        way(Reduction(context, combination, tensors, arrays))
+
     with materialise.walking(context, sources):
         if truths is None:
-            results, reduction = _planned(context, operation, sources, combination)
+            arrays, way = _planned(context, operation, sources, combination)
         else:
-            results, reduction = _counting(context, operation)
-        materialise.where_sums_fit(context, sources, reduction)
-    for value, result in zip(operation.results, results, strict=True):
+            type_ = operation.result.type
+            kept = type_ if isinstance(type_, TensorType) else TensorType((1,), type_)
+            arrays, way = [context.buffer(kept)], count_along_rows
+        materialise.where_sums_fit(context, sources, write)
+    for value, array in zip(operation.results, arrays, strict=True):
         scalar = VectorIndex((), integer(0), 1)
-        is_block = isinstance(value.type, TensorType)
-        context.bind(value, result if is_block else result.at(context.builder, scalar))
+        result: Tensor | Val = array
+        if not isinstance(value.type, TensorType):
+            result = array.at(context.builder, scalar)
+        elif value.shape != array.shape:
+            result = Reshaped(value.block, array)
+        context.bind(value, result)
 
 
 def _planned(
     context: Context, operation: Operation, sources: Sequence[Tensor], combination: CombineRegion
-) -> tuple[Sequence[Tensor], _Reduction]:
-    """What the results are, and the way to compute them that suits shape and combination."""
+) -> tuple[Sequence[Buffer], _Way]:
+    """Where the results go, and the way to compute them that suits shape and combination."""
     shape, axis = sources[0].shape, operation.integer("axis")
     outer, inner = math.prod(shape[:axis]), math.prod(shape[axis + 1 :])
     kept = (*shape[:axis], *shape[axis + 1 :])
@@ -65,102 +76,67 @@ def _planned(
         # All dimensions after the reduced one are taken as one, which fills vectors.
         types = [TensorType((outer, inner), source.element) for source in sources]
         arrays = [materialise.row_major_array(context, type_) for type_ in types]
-        views = [
-            Reshaped(TensorType(kept, array.element), array) if kept != array.shape else array
-            for array in arrays
-        ]
-        middle = (outer, shape[axis], inner)
-        return views, lambda tensors: _across_rows(
-            context, [_reshaped(tensor, middle) for tensor in tensors], combination, arrays, 1
-        )
+        return arrays, functools.partial(_across_planes, (outer, shape[axis], inner))
     # A result without dimensions is a block of one element until it is read back.
     results = [context.buffer(TensorType(kept or (1,), source.element)) for source in sources]
-    arguments = (combination, results)
     if axis == len(shape) - 1 and (context.runs_once or not combination.is_commutative):
-        return results, lambda tensors: reduce_rows_in_order(context, tensors, *arguments)
+        return results, reduce_rows_in_order
     if kept and shape[axis] * inner <= longer and combination.is_commutative:
-        sizes = (shape[axis], inner)
-        return results, lambda tensors: _within_runs(context, tensors, *arguments, sizes)
+        return results, functools.partial(_within_runs, (shape[axis], inner))
     if axis == len(shape) - 1:
-        return results, lambda tensors: reduce_along_rows(context, tensors, *arguments)
-    return results, lambda tensors: _across_rows(context, tensors, *arguments, axis)
+        return results, reduce_along_rows
+    return results, functools.partial(_across_rows, axis)
 
 
-def _counting(context: Context, operation: Operation) -> tuple[Sequence[Tensor], _Reduction]:
-    """The same for the sum of truth values along rows."""
-    type_ = operation.result.type
-    kept = type_ if isinstance(type_, TensorType) else TensorType((1,), type_)
-    results = [context.buffer(kept)]
-    return results, lambda tensors: count_along_rows(context, tensors, results)
+def _across_planes(shape: tuple[int, ...], reduction: Reduction) -> None:
+    """Rows are combined, of blocks of another shape."""
+    sources = [Reshaped(TensorType(shape, each.element), each) for each in reduction.sources]
+    _across_rows(1, replace(reduction, sources=sources))
 
 
-def _reshaped(tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return Reshaped(TensorType(shape, tensor.element), tensor)
-
-
-def _within_runs(
-    context: Context,
-    sources: Sequence[Tensor],
-    combination: CombineRegion,
-    results: Sequence[Buffer],
-    sizes: tuple[int, int],
-) -> None:
+def _within_runs(sizes: tuple[int, int], reduction: Reduction) -> None:
     """One run holds all that is combined into several elements.
 
     Args:
         sizes: of the reduced dimension, and of those after it together.
     """
-    builder, kept = context.builder, results[0].shape
-    width = spanning_width(context, sources)
-    size, _ = sizes
-    halved = functools.partial(_halved, builder, sources, combination, sizes)
+    context, builder, sources = reduction.context, reduction.builder, reduction.sources
+    kept, width, (size, _) = reduction.results[0].shape, spanning_width(context, sources), sizes
 
     def walk(version: LoopVersion) -> None:
         for points in spanning_points(context, sources, width, version, unrolled=False):
-            parts = [functools.partial(halved, point) for point in points]
+            parts = [functools.partial(_halved, reduction, sizes, point) for point in points]
             for point, values in zip(points, builder.interleave(parts), strict=True):
                 assert point.number is not None
                 number = builder.shift_right(point.number, size.bit_length() - 1)
                 where = coordinates_of(builder, kept, number)
                 place = VectorIndex(where[:-1], where[-1], width // size, number=number)
-                for result, value in zip(results, values, strict=True):
-                    result.write(builder, place, value)
+                reduction.write(place, values)
 
     loop_versioning.guarded(context, sources, walk)
 
 
-def _halved(
-    builder: Builder,
-    sources: Sequence[Tensor],
-    combination: CombineRegion,
-    sizes: tuple[int, int],
-    point: VectorIndex,
-) -> list[Val]:
+def _halved(reduction: Reduction, sizes: tuple[int, int], point: VectorIndex) -> list[Val]:
     """One run, its halves along the reduced dimension combined until one element is left."""
-    values, (count, inner) = [source.at(builder, point) for source in sources], sizes
+    values, (count, inner), chosen = reduction.at(point), sizes, reduction.builder.chosen
     while count > 1:
         count //= 2
         lanes = range(values[0].width)
         low = [lane for lane in lanes if lane // inner % (2 * count) < count]
         high = [lane + count * inner for lane in low]
-        halves = [[builder.chosen(value, half) for value in values] for half in (low, high)]
-        values = combination.emit(*halves)
+        halves = [[chosen(value, half) for value in values] for half in (low, high)]
+        values = reduction.combination.emit(*halves)
     return values
 
 
-def _across_rows(
-    context: Context,
-    sources: Sequence[Tensor],
-    combination: CombineRegion,
-    results: Sequence[Buffer],
-    axis: int,
-) -> None:
+def _across_rows(axis: int, reduction: Reduction) -> None:
     """Rows are combined with one another, a few runs of columns at a time.
 
     Of narrow blocks, whose runs do not hide each other's latency, several rows are computed side by
     side where they are not loaded, for which registers are short.
     """
-    builder, shape = context.builder, sources[0].shape
+    context, builder, sources = reduction.context, reduction.builder, reduction.sources
+    shape = reduction.shape
     width, together = vector_width(context, sources), runs_together(context, sources)
     runs = min(together, shape[-1] // width)
     step, outer = runs * width, (*shape[:axis], *shape[axis + 1 : -1])
@@ -172,15 +148,14 @@ def _across_rows(
         rows = beside if len(parts) == 1 else 1
         points = functools.partial(_points_of_rows, context, index, axis, starts, width, rows)
         first = points(parts[0][0], integer(0))
-        totals = PartialReductions(context, combination, sources, first, rows, in_order=True)
+        totals = PartialReductions(reduction, first, rows, in_order=True)
         begin = integer(rows)
         for version, end in parts:
             with builder.loop(begin, end, integer(rows)) as along:
                 totals.add(points(version, along))
             begin = end
         for at, values in zip(starts, totals.by_row(rows, across_lanes=False), strict=True):
-            for result, value in zip(results, values, strict=True):
-                result.write(builder, VectorIndex(index, at, width), value)
+            reduction.write(VectorIndex(index, at, width), values)
 
     def walk(version: LoopVersion) -> None:
         plain, size = _plain_rows(context, sources, version), integer(shape[axis])

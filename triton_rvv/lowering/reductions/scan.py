@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
@@ -24,6 +23,7 @@ from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_shape import vector_width, widest_bits
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.moved_lanes import moved, neutral_numbers
+from triton_rvv.lowering.reductions.reduction import Reduction
 
 __all__ = ["HANDLERS"]
 
@@ -43,7 +43,8 @@ def _scan(context: Context, operation: Operation) -> None:
     combination = CombineRegion(context, operation)
 
     def write(tensors: Sequence[Tensor]) -> None:
-        scan = _Scan(context, combination, tensors, results, axis, is_reverse)
+        reduction = Reduction(context, combination, tensors, results)
+        scan = _Scan(reduction, axis, is_reverse)
         loop_versioning.guarded(
             context, tensors, scan.along_rows if scan.is_along_rows else scan.across_rows
         )
@@ -60,36 +61,25 @@ class _Scan:
         is_reverse: whether the last element is the first one.
     """
 
-    def __init__(
-        self,
-        context: Context,
-        combination: CombineRegion,
-        sources: Sequence[Tensor],
-        results: Sequence[Buffer],
-        axis: int,
-        is_reverse: bool,
-    ) -> None:
-        self._context = context
-        self._builder = context.builder
-        self._combination = combination
-        self._sources = sources
-        self._results = results
-        self._axis = axis
+    def __init__(self, reduction: Reduction, axis: int, is_reverse: bool) -> None:
+        self._reduction = reduction
+        self._context, self._builder = reduction.context, reduction.builder
+        self._combination = reduction.combination
+        self._shape, self._axis = reduction.shape, axis
         self._is_reverse = is_reverse
-        self._width = vector_width(context, sources)
-        self._neutral = None
-        if self.is_along_rows:
-            self._neutral = neutral_numbers(context.builder, combination, sources)
-        self._lanes = min(self._width, context.target.lanes(widest_bits(sources)))
+        self._width = vector_width(self._context, reduction.sources)
+        self._neutral = neutral_numbers(reduction) if self.is_along_rows else None
+        bits = widest_bits(reduction.sources)
+        self._lanes = min(self._width, self._context.target.lanes(bits))
 
     @property
     def is_along_rows(self) -> bool:
         """Whether neighbours are combined with one another, and not whole rows."""
-        return self._axis == len(self._sources[0].shape) - 1
+        return self._axis == len(self._shape) - 1
 
     def across_rows(self, version: LoopVersion) -> None:
         """Every column on its own, some runs of columns at a time."""
-        shape, width, axis = self._sources[0].shape, self._width, self._axis
+        shape, width, axis = self._shape, self._width, self._axis
         runs = min(CHAINS, shape[-1] // width)
         outer = (*shape[:axis], *shape[axis + 1 : -1])
         for index in index_loops.positions(self._context, outer, unrolled=False):
@@ -102,9 +92,9 @@ class _Scan:
 
     def along_rows(self, version: LoopVersion) -> None:
         """Every row on its own, some rows or runs of a row at a time."""
-        context, shape, width = self._context, self._sources[0].shape, self._width
+        context, shape, width = self._context, self._shape, self._width
         rows = min(CHAINS, shape[-2]) if len(shape) > 1 else 1
-        registers = rows * len(self._sources) * (width // self._lanes)
+        registers = rows * len(self._reduction.sources) * (width // self._lanes)
         together = 1 if context.runs_once else max(REGISTERS // registers, 1)
         runs = min(together, shape[-1] // width)
         for index in index_loops.positions(context, shape[:-1], False, rows):
@@ -122,7 +112,7 @@ class _Scan:
             rows: how many rows there are.
             runs: how many runs of each are scanned at once.
         """
-        builder, columns, step = self._builder, self._sources[0].shape[-1], runs * self._width
+        builder, columns, step = self._builder, self._shape[-1], runs * self._width
         totals: Sequence[Sequence[Val]]
         if self._neutral is not None and columns > step:
             numbers = [builder.splat(number, self._lanes) for number in self._neutral]
@@ -143,7 +133,7 @@ class _Scan:
         self, rows: Sequence[tuple[Val, ...]], runs: int, version: LoopVersion, place: Val
     ) -> list[VectorIndex]:
         """Runs of some rows in the order of the scan, from `place` elements behind the first."""
-        builder, width, columns = self._builder, self._width, self._sources[0].shape[-1]
+        builder, width, columns = self._builder, self._width, self._shape[-1]
         if self._is_reverse:
             place = builder.binary("sub", integer(columns - width), place)
             width = -width
@@ -195,7 +185,9 @@ class _Scan:
         """
         builder, last = self._builder, integer(size - 1)
         first = points_at(last if self._is_reverse else integer(0))
-        start = builder.interleave([functools.partial(self._elements, point) for point in first])
+        start = builder.interleave(
+            [functools.partial(self._reduction.at, point) for point in first]
+        )
         totals = [[Variable(builder, value) for value in values] for values in start]
         self._write(first, start)
         if size == 1:
@@ -213,15 +205,12 @@ class _Scan:
                     variable.write(value)
 
     def _continue(self, point: VectorIndex, total: Sequence[Variable]) -> list[Val]:
-        values = self._elements(point)
+        values = self._reduction.at(point)
         return self._combination.emit([variable.read() for variable in total], values)
-
-    def _elements(self, point: VectorIndex) -> list[Val]:
-        return [source.at(self._builder, point) for source in self._sources]
 
     def _prefixes(self, point: VectorIndex) -> list[list[Val]]:
         """Each register of a run in the order of the scan, its lanes combined with those before."""
-        values, builder = self._elements(point), self._builder
+        values, builder = self._reduction.at(point), self._builder
         if self._width == 1:
             return [values]
         firsts = range(0, self._width, self._lanes)[:: -1 if self._is_reverse else 1]
@@ -261,8 +250,7 @@ class _Scan:
 
     def _write(self, points: Sequence[VectorIndex], values: Sequence[Sequence[Val]]) -> None:
         for point, elements in zip(points, values, strict=True):
-            for result, element in zip(self._results, elements, strict=True):
-                result.write(self._builder, point, element)
+            self._reduction.write(point, elements)
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.scan": _scan}
