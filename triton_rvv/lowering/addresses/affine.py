@@ -15,7 +15,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
-from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component, Lookup, positions
+from triton_rvv.lowering.addresses.components import (
+    NO_COMPONENT,
+    Component,
+    Lookup,
+    positions,
+    reaches,
+)
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
@@ -91,6 +97,19 @@ class Affine(Tensor):
     def is_uniform(self) -> bool:
         """Whether every element is the base."""
         return self.extra is None and all(part.is_zero for part in self.components)
+
+    def reach(self, builder: Builder) -> tuple[Val, Val]:
+        """How far the dimensions get below and above the base, as i64."""
+        low, high = integer(0), integer(0)
+        for part, size in zip(self.components, self.shape, strict=True):
+            for below, above in reaches(builder, part, size):
+                low, high = builder.add(low, below), builder.add(high, above)
+        return low, high
+
+    def ends(self, builder: Builder) -> tuple[Val, Val]:
+        """What no integer is below or above where sums do not wrap, as i64."""
+        base, (low, high) = builder.resize(self.base, "i64"), self.reach(builder)
+        return builder.add(base, low), builder.add(base, high)
 
     @functools.cached_property
     def _plain(self) -> Affine:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.components import Component, Segmented, reaches
-from triton_rvv.lowering.addresses.div_mod import shortest
+from triton_rvv.lowering.addresses.components import Component, Segmented, Segments
+from triton_rvv.lowering.addresses.line import Line
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
@@ -25,80 +25,62 @@ _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 
 
 @dataclass(frozen=True, eq=False)
-class _Line:
-    """A line of 32-bit integers, and the limit that takes the place of those beyond it.
+class Clamped(Segments):
+    """32-bit integers that rise evenly, but for a limit that takes the place of those beyond it.
 
     Args:
-        affine: one-dimensional; it rises by `step` where its own tables are linear.
-        step: no less than 0.
+        line: without the limit, in 64 bits.
+        rise: from one to the next where its own steps are linear, no less than 0.
         limit: as i64.
         is_lower: whether the limit is below the line.
     """
 
-    affine: Affine
-    step: int
+    line: Line
+    rise: int
     limit: Val
     is_lower: bool
 
-    @property
-    def tables(self) -> Sequence[tuple[Segmented, Val]]:
-        """The parts of which the line is made, each with its scale."""
-        found = self.affine.components[0].tables
-        return [(each, scale) for each, scale in found if isinstance(each, Segmented)]
+    def step(self, builder: Builder) -> int:
+        return self.rise
 
-    def limited(self, builder: Builder, value: Val) -> Val:
-        """A number inside of the limit."""
-        return (builder.smax if self.is_lower else builder.smin)(value, self.limit)
+    def length(self, builder: Builder) -> int | None:
+        return self.line.length(builder)
 
-    def first_of(self, builder: Builder, first: Val, count: Val) -> tuple[Val, Val]:
-        """Whether `count` integers from `first` on rise evenly, and the one there, as i64."""
-        guards, starts = [], []
-        for table, _ in self.tables:
-            assert count.constant is not None
-            linear, start = table.linear_from(builder, first, count.constant)
-            guards.append(linear)
-            starts.append(start)
-        value = self._value(builder, first, starts)
-        reach = builder.mul(integer(self.step), builder.add(count, integer(-1)))
-        guards.append(self._is_inside(builder, value, builder.add(value, reach)))
-        linear = functools.reduce(builder.conjunction, guards)
+    def linear_within(self, builder: Builder, count: Val) -> Val | None:
+        if self.line.steps:
+            return None
+        return self._is_linear(builder, [], self.line.at(builder, integer(0), 1)[1], count)
+
+    def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
+        guards, value = self.line.at(builder, first, count)
+        linear = self._is_linear(builder, guards, value, integer(count))
         return linear, self._result(builder, value)
 
-    def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
-        """How many integers from `first` on rise evenly, and the one there, as i64.
+    def _is_linear(self, builder: Builder, guards: Sequence[Val], value: Val, count: Val) -> Val:
+        """Whether `count` integers from `value` on are, where the line is under its guards."""
+        reach = builder.mul(integer(self.rise), builder.add(count, integer(-1)))
+        is_inside = self._is_inside(builder, value, builder.add(value, reach))
+        return functools.reduce(builder.conjunction, [*guards, is_inside])
 
-        0 where the limit takes their place, or where it is unknown.
-        """
-        count, starts = integer(size), []
-        for table, _ in self.tables:
-            own, start = table.run_from(builder, first, size)
-            count = builder.smin(count, own)
-            starts.append(start)
-        value = self._value(builder, first, starts)
+    def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+        """As of `Segments`; 0 where the limit takes the integers' place, or where it is unknown."""
+        count, value = self.line.run_at(builder, first, size)
         own = self._run_of(builder, value, size)
         return builder.smin(count, own), self._result(builder, value)
 
     def _run_of(self, builder: Builder, value: Val, size: int) -> Val:
         """How many integers rise evenly from one on, as `run_of` gives it."""
-        if self.step == 0 or self.is_lower:
-            last = builder.add(value, integer(self.step * (size - 1)))
+        if self.rise == 0 or self.is_lower:
+            last = builder.add(value, integer(self.rise * (size - 1)))
             return builder.select(self._is_inside(builder, value, last), integer(size), integer(0))
         room = builder.binary("sub", self.limit, value)
         rises = builder.compare("sge", room, integer(0))
-        if self.tables:
+        if self.line.steps:
             is_known = builder.compare("sge", value, integer(_SMALLEST))
             rises = builder.conjunction(rises, is_known)
-        if self.step > 1:
-            room = builder.binary("udiv", room, integer(self.step))
+        if self.rise > 1:
+            room = builder.binary("udiv", room, integer(self.rise))
         return builder.select(rises, builder.add(room, integer(1)), integer(0))
-
-    def _value(self, builder: Builder, first: Val, starts: Sequence[Val]) -> Val:
-        """The integer at `first` without a limit, where those from there on rise evenly."""
-        total = builder.resize(self.affine.base, "i64")
-        total = builder.add(total, builder.mul(first, integer(self.step)))
-        for (_, scale), start in zip(self.tables, starts, strict=True):
-            total = builder.add(total, builder.mul(start, builder.resize(scale, "i64")))
-        return total
 
     def _is_inside(self, builder: Builder, value: Val, last: Val) -> Val:
         """Whether no integer from `value` to `last` wraps, nor is beyond the limit.
@@ -106,53 +88,31 @@ class _Line:
         One number in all lanes may be.
         """
         low, high = integer(_SMALLEST), integer(_LARGEST)
-        if self.step and self.is_lower:
+        if self.rise and self.is_lower:
             low = self.limit
-        elif self.step:
+        elif self.rise:
             high = self.limit
         is_above = builder.compare("sge", value, low)
-        if not self.tables and not self.is_lower:
+        if not self.line.steps and not self.is_lower:
             is_above = TRUE
         return builder.conjunction(is_above, builder.compare("sle", last, high))
 
+    def _limited(self, builder: Builder, value: Val) -> Val:
+        return (builder.smax if self.is_lower else builder.smin)(value, self.limit)
+
     def _result(self, builder: Builder, value: Val) -> Val:
-        return value if self.step else self.limited(builder, value)
+        return value if self.rise else self._limited(builder, value)
 
     def bound(self, builder: Builder) -> Val:
-        """What no integer exceeds, with or without its sign, as i64."""
-        (part,), (size,) = self.affine.components, self.affine.shape
-        low = high = builder.resize(self.affine.base, "i64")
-        for below, above in reaches(builder, part, size):
-            low, high = builder.add(low, below), builder.add(high, above)
+        low, high = self.line.affine.ends(builder)
         wraps = builder.binary(
             "or",
             builder.compare("slt", low, integer(_SMALLEST)),
             builder.compare("sgt", high, integer(_LARGEST)),
         )
-        opposite = builder.binary("sub", integer(0), self.limited(builder, low))
-        farthest = builder.smax(opposite, self.limited(builder, high))
+        opposite = builder.binary("sub", integer(0), self._limited(builder, low))
+        farthest = builder.smax(opposite, self._limited(builder, high))
         return builder.select(wraps, integer(1 << 31), farthest)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Clamped(Segmented):
-    """Numbers along one dimension that rise evenly, or not at all beyond a limit."""
-
-    line: _Line
-
-    def linear_within(self, builder: Builder, count: Val | None) -> Val:
-        if count is None or self.line.tables:
-            return self.linear
-        return self.line.first_of(builder, integer(0), count)[0]
-
-    def length(self, builder: Builder) -> int | None:
-        return shortest([table.length(builder) for table, _ in self.line.tables])
-
-    def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
-        return self.line.first_of(builder, first, integer(count))
-
-    def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
-        return self.line.run_of(builder, first, size)
 
 
 def clamped(
@@ -166,8 +126,8 @@ def clamped(
         is_lower: whether the limit is below the columns, as that of `tl.maximum`.
     """
     *rows, part = block.components
-    are_known = all(isinstance(table, Segmented) for table, _ in part.tables) and not part.digits
-    if block.base.type != "i32" or block.wrapped is not None or part.listed or not are_known:
+    is_known = len(part.segmented) == len(part.looked_up) and not part.digits
+    if block.base.type != "i32" or block.wrapped is not None or not is_known:
         return None
     step, size = part.linear_stride(builder, block.index_type).constant, block.shape[-1]
     varies_elsewhere = part.is_zero or not all(row.is_zero for row in rows)
@@ -176,14 +136,12 @@ def clamped(
     flat = TensorType((size,), block.element)
     columns = Affine(flat, block.base, [part])
     values = Elementwise(flat, emit, [columns, Splat(flat, limit)], cost)
-    line = _Line(columns, step, builder.resize(limit, "i64"), is_lower)
-    linear, start = line.first_of(builder, integer(0), integer(size))
-    bound = line.bound(builder)
-    found = Clamped(values=values, line=line, linear=linear, start=start, step=step, bound=bound)
+    limited = Clamped(Line(columns, "i64"), step, builder.resize(limit, "i64"), is_lower)
+    found = Segmented.of(builder, values, limited)
     one = integer(1, limit.type)
     return Affine(block.type, integer(0, limit.type), [*rows, Component(None, ((found, one),))])
 
 
 def is_limited(addresses: Affine) -> bool:
     """Whether columns have a limit."""
-    return any(isinstance(table, Clamped) for table, _ in addresses.components[-1].tables)
+    return any(isinstance(each.segments, Clamped) for each, _ in addresses.components[-1].segmented)

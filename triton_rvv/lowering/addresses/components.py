@@ -20,6 +20,7 @@ __all__ = [
     "PartlyLinear",
     "Periodic",
     "Segmented",
+    "Segments",
     "Table",
     "positions",
     "reaches",
@@ -55,12 +56,24 @@ class PartlyLinear:
         return self.values.at(builder, VectorIndex((), position, width))
 
 
-class Segmented(PartlyLinear, ABC):
-    """Values that rise evenly in segments, which code finds at run time."""
+class Segments(ABC):
+    """How values rise evenly in segments, which code finds at run time."""
+
+    @abstractmethod
+    def step(self, builder: Builder) -> int:
+        """From one value to the next within a segment."""
 
     @abstractmethod
     def length(self, builder: Builder) -> int | None:
         """The most values that are linear, if known."""
+
+    @abstractmethod
+    def bound(self, builder: Builder) -> Val:
+        """What no value exceeds, with or without its sign, as i64."""
+
+    def granule(self, builder: Builder) -> int:
+        """So many values from a multiple of that number on are linear; 1 if unknown."""
+        return 1
 
     @abstractmethod
     def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
@@ -73,37 +86,61 @@ class Segmented(PartlyLinear, ABC):
         Where none are, or that is not known, it is 0 or less; no more than `size` follow.
         """
 
-    def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
-        """Whether `count` values from `first` on are linear, and `start` that fits them, as i64."""
-        linear, value = self.first_of(builder, first, count)
-        return linear, self._start_of(builder, first, value)
-
-    def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
-        """How many are linear, as `run_of` says, and the `start` that fits them, as i64."""
-        count, value = self.run_of(builder, first, size)
-        return count, self._start_of(builder, first, value)
-
-    def _start_of(self, builder: Builder, first: Val, value: Val) -> Val:
-        before = builder.mul(integer(self.step), first)
-        return builder.binary("sub", builder.resize(value, "i64"), before)
+    def linear_within(self, builder: Builder, count: Val) -> Val | None:
+        """Whether the first `count` values are linear; None where only all are known to be."""
+        return None
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Periodic(Segmented):
-    """Values that rise evenly but for what the place within a period adds.
+class Periodic(Segments):
+    """Values that rise evenly but for what the place within a period adds."""
 
-    Args:
-        period: neighbours of which each has its own place.
-    """
-
+    # Neighbours of which each has its own place.
     period: int
 
     @abstractmethod
     def beyond_start(self, builder: Builder, positions: Val) -> Val:
         """What is added to the start at integers that are no less than 0."""
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Segmented(PartlyLinear):
+    """Values that rise evenly in segments."""
+
+    segments: Segments
+
+    @staticmethod
+    def of(builder: Builder, values: Tensor, segments: Segments) -> Segmented:
+        """Values of which code finds out here whether all of them are linear."""
+        linear, start = segments.first_of(builder, integer(0), values.shape[0])
+        return Segmented(
+            values=values,
+            linear=linear,
+            start=start,
+            step=segments.step(builder),
+            bound=segments.bound(builder),
+            granule=segments.granule(builder),
+            segments=segments,
+        )
+
+    def linear_within(self, builder: Builder, count: Val | None) -> Val:
+        found = None if count is None else self.segments.linear_within(builder, count)
+        return self.linear if found is None else found
+
+    def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
+        """Whether `count` values from `first` on are linear, and `start` that fits them, as i64."""
+        linear, value = self.segments.first_of(builder, first, count)
+        return linear, self._start_of(builder, first, value)
+
+    def run_from(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
+        """How many are linear, as `run_of` says, and the `start` that fits them, as i64."""
+        count, value = self.segments.run_of(builder, first, size)
+        return count, self._start_of(builder, first, value)
+
     def _start_of(self, builder: Builder, first: Val, value: Val) -> Val:
-        return builder.resize(value, "i64")
+        value = builder.resize(value, "i64")
+        if isinstance(self.segments, Periodic):
+            return value
+        return builder.binary("sub", value, builder.mul(integer(self.step), first))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -187,8 +224,14 @@ class Component:
 
     @property
     def digits(self) -> list[tuple[Periodic, Val]]:
-        """The tables that are periodic, each with its scale."""
-        return [(table, scale) for table, scale in self.tables if isinstance(table, Periodic)]
+        """The periods of tables, each with its scale."""
+        found = [(table.segments, scale) for table, scale in self.segmented]
+        return [(each, scale) for each, scale in found if isinstance(each, Periodic)]
+
+    @property
+    def segmented(self) -> list[tuple[Segmented, Val]]:
+        """The tables that are linear in segments, each with its scale."""
+        return [(table, scale) for table, scale in self.tables if isinstance(table, Segmented)]
 
     @property
     def may_be_linear(self) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.clamped import Clamped
 from triton_rvv.lowering.addresses.components import Periodic, Segmented
-from triton_rvv.lowering.addresses.div_mod import shortest
+from triton_rvv.lowering.addresses.line import shortest
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
@@ -56,7 +56,7 @@ class LinearSegments:
         self._boundary_masks = boundary_masks
         self._size = tensors[0].shape[-1]
         self._granule = min((each.granule for each in self.found), default=1)
-        self._longest = shortest([each.length(builder) for each in self.found])
+        self._longest = shortest([each.segments.length(builder) for each in self.found])
         # Most parts are that long.
         rest = self._longest and self._longest % (width * together)
         self._rest_width = tail_width(builder, tensors, width, together, rest)
@@ -87,7 +87,7 @@ class LinearSegments:
     @property
     def _is_rarely_beyond(self) -> bool:
         """Whether what is not linear is a few elements: gathers cost as much as for a whole run."""
-        return any(isinstance(each, Clamped) for each in self.found)
+        return any(isinstance(each.segments, Clamped) for each in self.found)
 
     @property
     def _has_boundary_masks(self) -> bool:
@@ -168,7 +168,9 @@ class LinearSegments:
         """
         is_ahead = builder.compare("slt", count, integer(0))
         periodic = [
-            (each.period, own) for each, own in counts.items() if isinstance(each, Periodic)
+            (each.segments.period, own)
+            for each, own in counts.items()
+            if isinstance(each.segments, Periodic)
         ]
         for (period, own), (next_period, following) in itertools.pairwise(periodic):
             # Minus the elements to the next period; a period has begun where there are more.
@@ -216,7 +218,7 @@ def _partly_linear(context: Context, tensors: Sequence[Tensor]) -> list[Segmente
     tables = dict.fromkeys(
         table for line in lines for part in line.components for table, _ in part.tables
     )
-    known = Segmented if is_line else Clamped
-    steps = [table for table in tables if isinstance(table, known)]
+    steps = [table for table in tables if isinstance(table, Segmented)]
     is_known &= len(steps) == len(tables) and not any(part.tables for part in rows)
+    is_known &= is_line or all(isinstance(each.segments, Clamped) for each in steps)
     return steps if is_known else []

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.addresses.affine import Affine, Wrapped, sum_of_offsets
-from triton_rvv.lowering.addresses.components import reaches
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.tensors import MAX_DEPTH, Tensor
@@ -64,10 +63,7 @@ def fits_32_bits(context: Context, block: Affine) -> Val:
 
 def _sums_fit(builder: Builder, block: Affine) -> Val:
     """The same each time it is asked."""
-    low, high = integer(0), integer(0)
-    for part, size in zip(block.components, block.shape, strict=True):
-        for below, above in reaches(builder, part, size):
-            low, high = builder.add(low, below), builder.add(high, above)
+    low, high = block.reach(builder)
     bounds = [(low, "sge", _SMALLEST), (high, "sle", _LARGEST)]
     conditions = [_is_within(builder, block.base, *bound) for bound in bounds]
     if any(condition.truth is False for condition in conditions):
