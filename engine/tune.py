@@ -238,7 +238,7 @@ def _add_study_arguments(parser: ArgumentParser) -> None:
         "--no-history",
         action="store_false",
         dest="use_history",
-        help="do not warm-start a new study from the nearest earlier one of the kernel",
+        help="do not warm-start a new study from the nearest earlier one of the kernel or a sister",
     )
     add(
         "--no-report",

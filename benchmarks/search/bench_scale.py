@@ -97,7 +97,7 @@ def open_and_ask(path: Path) -> None:
     """Open a study, propose once, and print what that took; in a process of its own."""
     start_s, start_cpu_s = time.perf_counter(), time.process_time()
     stored = open_study(str(path), IDENTITY, SPACE)
-    history_of(stored, IDENTITY)
+    history_of(stored, IDENTITY, SPACE)
     search = Search(SPACE, "auto", 0, stored)
     search.ask()
     wall_s, cpu_s = time.perf_counter() - start_s, time.process_time() - start_cpu_s

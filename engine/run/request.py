@@ -58,7 +58,7 @@ class StudyOptions:
     Args:
         storage: a journal file or an Optuna URL.
         name: the study's name; None for one made from the problem.
-        use_history: whether a new study warm-starts from an earlier one of the kernel.
+        use_history: whether a new study warm-starts from an earlier one.
         objectives: names of the objectives to minimise, the time first.
         robust: on a board that is estimated under a family of models, what is minimised; None for
             what the study minimised before, and the mean in a new one.

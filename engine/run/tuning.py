@@ -195,7 +195,7 @@ def _open(
     stored = open_study(options.storage, identity, space, options.name)
     robust = _robust(stored, options.robust, info)
     store_measured_on(stored, info)
-    past = history_of(stored, identity, may_warm_start=options.use_history)
+    past = history_of(stored, identity, space, may_warm_start=options.use_history)
     known = past.trials if past else ()
     search = Search(space, sampler, request.search.seed, stored, known, robust)
     return _Opened(stored, identity, search, robust, past.name if past else None)

@@ -1,9 +1,9 @@
-"""Warm start: the nearest earlier study of the same kernel, and its trials."""
+"""Warm start: the nearest earlier study of the kernel, or of a sister kernel, and its trials."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from engine.study.imported import KEPT_TRIALS, device_of, suggestions
@@ -15,6 +15,7 @@ from engine.study.trials import StoredTrials
 from foundation.config import Config
 from foundation.shapes import as_shape, distance
 from rvv_runner.usage import cores_in, without_cores
+from search_spaces.space import SearchSpace
 
 __all__ = ["PastStudy", "history_of"]
 
@@ -29,6 +30,12 @@ _ANOTHER_DTYPE = 1.0
 _ANOTHER_DEVICE = 3.0
 _OTHER_CORES = 0.5  # for each doubling of their number: blocks are as good, their number may not be
 _ANOTHER_TOOLCHAIN = 0.25
+
+# The least part of the parameters of two kernels that both have, for one to start from the other,
+# and the fewest correct trials of such a study: fewer make no transfer model. On recorded spaces
+# kernels that share half of their parameters mislead as often as they help.
+_SHARED_PARAMETERS = 0.6
+_FEWEST_SISTER_TRIALS = 20
 
 
 @dataclass(frozen=True)
@@ -53,22 +60,29 @@ class PastStudy:
 
 
 def history_of(
-    stored: StoredTrials, identity: StudyIdentity, *, may_warm_start: bool = True
+    stored: StoredTrials,
+    identity: StudyIdentity,
+    space: SearchSpace,
+    *,
+    may_warm_start: bool = True,
 ) -> PastStudy | None:
     """The study that a study warm-starts from: the nearest in its storage when it began, or None.
 
-    The choice is stored with the study, so that resuming it does not change it.
+    It is one of the same kernel, or if there is none, of a sister: a kernel with the same
+    dimensions and mostly the same parameters, on the same board. The choice is stored with the
+    study, so that resuming it does not change it.
 
     Args:
         stored: the study.
         identity: what it is about.
+        space: its search space.
         may_warm_start: whether a study that begins now may start from another.
     """
     known = stored.attribute(_HISTORY)
     if known is None and not stored.is_empty:
         return None  # It started cold.
     if known is None:
-        nearest = _nearest(stored, identity) if may_warm_start else None
+        nearest = _nearest(stored, identity, space) if may_warm_start else None
         known = {} if nearest is None else nearest.to_json()
         stored.set_attribute(_HISTORY, known)
     match known:
@@ -77,13 +91,18 @@ def history_of(
     return None
 
 
-def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
+def _nearest(stored: StoredTrials, identity: StudyIdentity, space: SearchSpace) -> PastStudy | None:
     """The nearest study with enough correct trials; of equally near ones, the one with most."""
     found: list[tuple[float, int, PastStudy]] = []
+    sisters: list[tuple[float, str]] = []
     for name, attributes in stored.other_studies():
         away = _distance(identity, attributes)
+        if attributes.get("kernel") != identity.kernel:
+            if away is not None and _on_one_board(identity, attributes):
+                sisters.append((away, name))
+            continue
         if away is None:
-            if attributes.get("kernel") == identity.kernel and is_odd(attributes):
+            if is_odd(attributes):
                 note_passed_over(name)
             continue
         suggested = suggestions(attributes)
@@ -94,7 +113,38 @@ def _nearest(stored: StoredTrials, identity: StudyIdentity) -> PastStudy | None:
         correct = sum(trial.time_s is not None for trial in trials)
         if correct >= _FEWEST_TRIALS:
             found.append((away, -correct, PastStudy(name, _kept(trials))))
+    if not found:
+        return _nearest_sister(stored, sisters, space)
+    return min(found, key=lambda entry: entry[:2])[2]
+
+
+def _nearest_sister(
+    stored: StoredTrials, sisters: Iterable[tuple[float, str]], space: SearchSpace
+) -> PastStudy | None:
+    """The study that shares most parameters; of equal ones, the nearest.
+
+    Args:
+        stored: the study that begins.
+        sisters: studies of other kernels: how far away each is, and its name.
+        space: of the study that begins.
+    """
+    own = {parameter.name for parameter in space.parameters if len(parameter.values) > 1}
+    found: list[tuple[float, float, PastStudy]] = []
+    for away, name in sisters:
+        trials = stored.trials_of(name)
+        if sum(trial.time_s is not None for trial in trials) < _FEWEST_SISTER_TRIALS:
+            continue
+        shared = _shared(own, [trial.config for trial in trials])
+        if shared >= _SHARED_PARAMETERS:
+            found.append((-shared, away, PastStudy(name, _kept(trials))))
     return min(found, key=lambda entry: entry[:2])[2] if found else None
+
+
+def _shared(own: Set[str], configs: Sequence[Config]) -> float:
+    """The part of all parameters with several values that are among both."""
+    names = configs[0].keys()
+    other = {name for name in names if len({config.get(name) for config in configs}) > 1}
+    return len(own & other) / len(own | other) if own | other else 0.0
 
 
 def _kept(trials: Iterable[StoredTrial]) -> tuple[tuple[Config, float | None], ...]:
@@ -107,11 +157,10 @@ def _kept(trials: Iterable[StoredTrial]) -> tuple[tuple[Config, float | None], .
 
 
 def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> float | None:
-    """The distance of a study with these attributes, or None if it is about something else."""
+    """The distance of a study with these attributes, or None if its dimensions are others."""
     shape = as_shape(attributes.get("shape"))
     if (
         attributes.get("format_version") != FORMAT_VERSION
-        or attributes.get("kernel") != identity.kernel
         or shape is None
         or set(shape) != set(identity.shape)
     ):
@@ -123,6 +172,11 @@ def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> floa
         + _device_distance(identity.device, device_of(attributes))
         + _ANOTHER_TOOLCHAIN * (attributes.get("made_with") != dict(identity.made_with))
     )
+
+
+def _on_one_board(identity: StudyIdentity, attributes: Mapping[str, object]) -> bool:
+    """Whether both are of one board, on whatever number of its cores."""
+    return without_cores(identity.device) == without_cores(device_of(attributes))
 
 
 def _device_distance(device: str, other: str | None) -> float:

@@ -104,7 +104,7 @@ def test_another_study_is_warm_started_from_it(storage: str, space: SearchSpace)
     today = replace(IDENTITY, made_with={**IDENTITY.made_with, "compiler": "another"})
     assert today.has_other_toolchain(NAME)
     stored = open_study(storage, today, space)
-    past = history_of(stored, today)
+    past = history_of(stored, today, space)
     assert past is not None
     assert past.name == NAME
     search = Search(space, "auto", 0, stored, past.trials)

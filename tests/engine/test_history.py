@@ -188,18 +188,26 @@ def test_values_that_do_not_exist_here_become_the_nearest() -> None:
 
 
 def study(
-    storage: Path, *, trials: int, shape: Mapping[str, int] | None = None, **changes: Any
+    storage: Path,
+    *,
+    trials: int,
+    shape: Mapping[str, int] | None = None,
+    space: SearchSpace = SPACE,
+    **changes: Any,
 ) -> tuple[StudyIdentity, Search]:
-    """A study of this problem with so many trials."""
+    """A study of this problem, or of one on another space, with so many trials."""
     identity = replace(IDENTITY, shape=shape or IDENTITY.shape, **changes)
-    search = Search(SPACE, "random", 1, open_study(str(storage), identity, SPACE))
-    tell(search, trials)
+    search = Search(space, "random", 1, open_study(str(storage), identity, space))
+    for number in range(trials):
+        config = search.ask()
+        assert config is not None
+        search.tell(config, time_of(config) if space is SPACE else 1.0 + number)
     return identity, search
 
 
 def nearest_of(storage: Path, **changes: Any) -> str | None:
     identity = replace(IDENTITY, **changes)
-    past = history_of(open_study(str(storage), identity, SPACE), identity)
+    past = history_of(open_study(str(storage), identity, SPACE), identity, SPACE)
     return None if past is None else past.name
 
 
@@ -211,13 +219,58 @@ def test_the_nearest_study_of_the_kernel_is_the_history(tmp_path: Path) -> None:
     study(storage, kernel="softmax", trials=30)
     study(storage, shape={"M": 64}, trials=30)
     opened = open_study(str(storage), IDENTITY, SPACE)
-    past = history_of(opened, IDENTITY)
+    past = history_of(opened, IDENTITY, SPACE)
     assert past is not None
     assert past.name == near.name
     best = search.best()
     assert best is not None
     assert past.trials[0] == best
     assert set(past.trials) == {(trial.config, trial.time_s) for trial in search.trials()}
+
+
+@pytest.mark.parametrize(
+    "sister",
+    [
+        {"trials": 19},
+        {"shape": {"M": 64, "K": 64}},
+        {"device": "emulated:c908"},
+        {"space": SearchSpace((Parameter("ROWS", tuple(range(1, 31))),))},
+    ],
+    ids=["short", "of-other-dimensions", "of-another-board", "of-other-parameters"],
+)
+def test_a_study_of_a_kernel_that_is_no_sister_is_no_history(
+    tmp_path: Path, sister: dict[str, Any]
+) -> None:
+    storage = tmp_path / "j.journal"
+    study(storage, **{"kernel": "another", "trials": 30, **sister})
+    assert nearest_of(storage) is None
+
+
+def test_without_a_study_of_the_kernel_it_is_the_sisters_that_shares_most(tmp_path: Path) -> None:
+    storage = tmp_path / "j.journal"
+    (first, *others), fewer = SPACE.parameters, replace(SPACE, default=None)
+    most = replace(fewer, parameters=(first, *others, Parameter("STAGES", (1, 2))))
+    shared = replace(fewer, parameters=(first, *others[:-1]), rules=())
+    study(storage, kernel="some", trials=30, space=shared)
+    near, _ = study(storage, kernel="most", shape={"M": 9, "N": 9}, trials=20, space=most)
+    assert nearest_of(storage) == near.name
+    own, _ = study(storage, shape={"M": 4096, "N": 4096}, device="emulated:c908", trials=5)
+    assert nearest_of(storage, dtype="fp16") == own.name
+
+
+def test_of_parameters_that_a_history_does_not_name_nothing_is_expected() -> None:
+    sizes = [Parameter(name, (1, 2, 4, 8, 16)) for name in ("M", "N")]
+    # Not even a condition that reads them matters.
+    spread = replace(sizes[1], only_if=lambda config: config["STAGES"] != 3)
+    candidates = Candidates(SearchSpace((sizes[0], Parameter("STAGES", (1, 2, 3)), spread)))
+    rows = [(c, float(c["M"] + 3 / c["N"])) for c in SearchSpace(tuple(sizes)).combinations()]
+    transfer = transfer_model(candidates, rows)
+    assert transfer is not None
+    expected = {candidates.config(n): transfer.expected[n] for n in range(len(candidates))}
+    assert all(
+        value == expected[Config({**config, "STAGES": 1})] for config, value in expected.items()
+    )
+    assert min(expected, key=expected.__getitem__) == {"M": 1, "STAGES": 1, "N": 16}
 
 
 def test_of_a_long_study_the_fastest_and_the_latest_are_kept(tmp_path: Path) -> None:
@@ -228,7 +281,7 @@ def test_of_a_long_study_the_fastest_and_the_latest_are_kept(tmp_path: Path) -> 
     search = Search(space, "random", 1, open_study(storage, identity, space))
     while (config := search.ask()) is not None:
         search.tell(config, None if config["COLUMNS"] == 7 else float(config["COLUMNS"]))
-    past = history_of(open_study(storage, IDENTITY, SPACE), IDENTITY)
+    past = history_of(open_study(storage, IDENTITY, SPACE), IDENTITY, SPACE)
     assert past is not None
     assert len(past.trials) == 200
     kept = [time_s for _, time_s in past.trials]
@@ -241,11 +294,11 @@ def test_a_flag_for_no_history_counts_where_a_study_begins(tmp_path: Path) -> No
     storage = tmp_path / "j.journal"
     first, _ = study(storage, shape={"M": 256, "N": 32}, trials=20)
     cold = open_study(str(storage), IDENTITY, SPACE, "cold")
-    assert history_of(cold, IDENTITY, may_warm_start=False) is None
-    assert history_of(cold, IDENTITY) is None
+    assert history_of(cold, IDENTITY, SPACE, may_warm_start=False) is None
+    assert history_of(cold, IDENTITY, SPACE) is None
     warm = open_study(str(storage), IDENTITY, SPACE, "warm")
-    assert history_of(warm, IDENTITY).name == first.name
-    assert history_of(warm, IDENTITY, may_warm_start=False).name == first.name
+    assert history_of(warm, IDENTITY, SPACE).name == first.name
+    assert history_of(warm, IDENTITY, SPACE, may_warm_start=False).name == first.name
 
 
 def test_what_is_near_to_several_shapes_is_so_on_average(tmp_path: Path) -> None:

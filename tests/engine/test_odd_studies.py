@@ -43,7 +43,7 @@ def test_a_shape_that_is_none_is_passed_over(
     assert [message.startswith(sentence) for message in caplog.messages] == [True]
     caplog.clear()
     fresh = open_study(str(storage), IDENTITY, SPACE, "new")
-    past = history_of(fresh, IDENTITY)
+    past = history_of(fresh, IDENTITY, SPACE)
     assert past is not None
     assert past.name == "good"
     assert [message.startswith(sentence) for message in caplog.messages] == [True]

@@ -157,7 +157,7 @@ def test_a_study_starts_from_another_number_of_cores_before_another_board(storag
     for name in ("emulated:c908", "emulated", "emulated@8cores"):
         stored(storage, identity_of(problem, board_info(name), "auto"), times_s)
     four = identity_of(problem, info(4), "auto")
-    past = history_of(open_study(str(storage), four, SPACE), four)
+    past = history_of(open_study(str(storage), four, SPACE), four, SPACE)
     assert past is not None
     assert "emulated-x60@8cores" in past.name
 

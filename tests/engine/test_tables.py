@@ -263,7 +263,7 @@ def test_a_search_starts_from_a_cache_and_no_lookup_sees_it(tmp_path, capsys):
     assert "already there" in capsys.readouterr().out
     (imported,) = read_studies(storage)
     space = SearchSpace.from_configs([{**MATMUL, "BLOCK_SIZE_M": m} for m in (16, 32, 64)])
-    past = history_of(open_study(storage, matmul(), space), matmul())
+    past = history_of(open_study(storage, matmul(), space), matmul(), space)
     assert past is not None
     assert past.name == imported.study_name
     fastest, time_s = past.trials[0]
@@ -288,7 +288,7 @@ def test_a_cache_of_this_gpu_is_nearer_than_another_boards_study(tmp_path):
         ("nvidia-h100-warm", "nvidia-h100"),
     ):
         identity = matmul(device)
-        past = history_of(open_study(storage, identity, space, device), identity)
+        past = history_of(open_study(storage, identity, space, device), identity, space)
         assert past is not None
         assert f"-{nearest}-" in past.name
 
@@ -310,7 +310,7 @@ def test_a_table_without_times_suggests_the_nearest_rows_first(tmp_path):
     default = Config({**GOOD, **implied, "num_warps": 8})
     blocks = [{**GOOD, **implied, "BLOCK_SIZE_M": m} for m in (16, 32, 64, 128)]
     space = SearchSpace.from_configs([default, *blocks])
-    past = history_of(open_study(storage, identity, space), identity)
+    past = history_of(open_study(storage, identity, space), identity, space)
     assert past is not None
     assert "-M64-" in past.name
     assert [config["BLOCK_SIZE_M"] for config, _ in past.trials] == [64, 32, 128, 16]

@@ -151,7 +151,7 @@ def test_no_reader_takes_the_study_for_one_of_a_single_shape(tmp_path: Path) -> 
     storage = str(tmp_path / "j.journal")
     tune(storage)
     assert stored_studies(storage) == []
-    assert history_of(open_study(storage, IDENTITY, SPACE), IDENTITY) is None
+    assert history_of(open_study(storage, IDENTITY, SPACE), IDENTITY, SPACE) is None
     with pytest.raises(UserError, match="is about shape M=64,N=32 and M=128,N=32, not M=64,N=32"):
         open_study(storage, IDENTITY, SPACE, JOINT.name)
     with pytest.raises(UserError, match="is about shape M=64,N=32, not M=64,N=32 and M=128,N=32"):
@@ -164,7 +164,7 @@ def test_it_begins_with_the_study_that_is_near_all_its_shapes(tmp_path: Path) ->
     for shape in (near_one, near_all):
         tune(storage, replace(IDENTITY, shape=shape))
     wide = replace(IDENTITY, more_shapes=({"M": 1024, "N": 32},))
-    past = history_of(open_study(storage, wide, SPACE), wide)
+    past = history_of(open_study(storage, wide, SPACE), wide, SPACE)
     assert past is not None
     assert past.name == replace(IDENTITY, shape=near_all).name
     assert past.trials[0][1] == min(map(time_of, [config for config, _ in past.trials]))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +14,12 @@ from engine.search.model.fit import MAX_FITTED_ROWS, fit
 from engine.search.model.gaussian_process import MAX_ROWS, GaussianProcess, Inputs
 from engine.search.model.targets import Scale, scaled
 from engine.search.model.warm_start import History
+from search_spaces.space import SearchSpace
 
 __all__ = ["TransferModel", "transfer_model"]
 
 Floats = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
 
 # The fewest times in a history that make a transfer model; with fewer, only the fastest are tried.
 _FEWEST_TIMES = 20
@@ -40,11 +43,15 @@ class TransferModel:
 def transfer_model(candidates: Candidates, history: History) -> TransferModel | None:
     """A Gaussian process over a history, or None if the history is too short.
 
-    A configuration trains the candidate that corresponds to it; its shortest time counts.
+    A configuration trains the candidate that corresponds to it; its shortest time counts. Of
+    parameters that the history does not name, as of another kernel's, nothing is known: candidates
+    that differ in these alone are expected to be equally fast.
     """
+    history = list(history)
+    part, places = _part_named(candidates, {name for config, _ in history for name in config})
     known: dict[int, float | None] = {}
     for config, time_s in history:
-        number = candidates.counterpart(config)
+        number = part.counterpart(config)
         if number is not None:
             times_s = [t for t in (known.get(number), time_s) if t is not None]
             known[number] = min(times_s, default=None)
@@ -54,7 +61,24 @@ def transfer_model(candidates: Candidates, history: History) -> TransferModel | 
         return None
     kept = _kept(values)
     numbers = np.array(list(known))[kept]
-    return TransferModel(_expected(candidates, numbers, values[kept]), scale)
+    return TransferModel(_expected(part, numbers, values[kept])[places], scale)
+
+
+def _part_named(candidates: Candidates, names: Collection[str]) -> tuple[Candidates, Numbers]:
+    """The candidates without the parameters of other names, and the place of each among these.
+
+    A parameter with a single value stays.
+    """
+    parameters = candidates.space.parameters
+    kept = [p.name in names or len(p.values) == 1 for p in parameters]
+    if all(kept):
+        return candidates, np.arange(len(candidates))
+    rows, places = np.unique(candidates.ranks[:, kept], axis=0, return_inverse=True)
+    # What may be combined is listed, so no condition on another parameter has to hold.
+    left = tuple(replace(p, only_if=None) for p, keep in zip(parameters, kept, strict=True) if keep)
+    listed = SearchSpace(left)
+    members = frozenset(map(listed.config_of, rows.tolist()))
+    return Candidates(replace(listed, members=members)), places
 
 
 def _kept(values: Floats) -> npt.NDArray[np.int64]:
