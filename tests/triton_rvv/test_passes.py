@@ -255,12 +255,25 @@ LOOP = f"""{LOAD}
 """
 
 
+# One walk cannot write the store's block and the smaller one.
+SMALLER = f"""{LOAD}
+%few = "arith.constant"() {{value = dense<0.0> : tensor<64xf32>}} : () -> tensor<64xf32>
+%sum = "scf.for"(%n, %n, %n, %few) ({{
+^bb0(%i: i32, %total: tensor<64xf32>):
+  %new = "arith.addf"(%total, %few) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  "tt.store"(%p, %v) : (tensor<512x!tt.ptr<f32>>, {ROW}) -> ()
+  "scf.yield"(%new) : (tensor<64xf32>) -> ()
+}}) : (i32, i32, i32, tensor<64xf32>) -> tensor<64xf32>
+"""
+
+
 def test_sink_stores():
     count, module = after("sink-stores", LOOP.replace("BEHIND", ""))
     assert count == 1
     assert MAY_WAIT in only(module, "tt.store").attributes
     assert after("sink-stores", LOOP.replace("BEHIND", '"gpu.barrier"() : () -> ()'))[0] == 0
     assert after("sink-stores", LOOP.replace("BEHIND", ""), disjoint=False)[0] == 0
+    assert after("sink-stores", SMALLER)[0] == 0
 
 
 # -- quotients -------------------------------------------------------------------------------------

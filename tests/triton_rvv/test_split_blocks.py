@@ -125,6 +125,49 @@ def test_distances(run, sizes, m, n, d):
     )
 
 
+@triton.jit
+def pairs_kernel(
+    x_ptr, y_ptr, out_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr, KIND: tl.constexpr
+):
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    x = tl.load(x_ptr + rows, mask=rows < M, other=0)
+    least = tl.full((BM,), 9999, tl.int32)
+    total = tl.zeros((BM,), tl.int32)
+    for start in range(0, N, BN):
+        at = start + tl.arange(0, BN)
+        if KIND == "loaded":
+            y = tl.load(y_ptr + at[:, None] * M + rows[None, :])
+        else:
+            y = tl.load(y_ptr + at, mask=at < N, other=9999)[:, None]
+        apart = tl.abs(x[None, :] - y)
+        least = tl.minimum(least, tl.min(apart, axis=0))
+        total += tl.sum(tl.minimum(apart, 5), axis=0)
+    if KIND == "whole":
+        total -= tl.max(total, axis=0)
+    tl.store(out_ptr + rows, least + total, mask=rows < M)
+
+
+@pytest.mark.parametrize(
+    ("rows", "kind", "part"),
+    [(64, "", 32), (128, "", 32), (32, "", 32), (64, "whole", 64), (64, "loaded", 64)],
+)
+def test_lines_of_pairs_are_split(rows, kind, part):
+    kernel = kernel_of(pairs_kernel, {"BM": rows, "BN": 8, "KIND": kind}, INTEGERS)
+    assert split_blocks(kernel) == int(part < rows)
+    verify(kernel.module)
+    assert carried(kernel.module) == [(part,), (part,)]
+
+
+def test_pairs(run):
+    random = np.random.default_rng(0)
+    x, y = (random.integers(-99, 100, size).astype(np.int32) for size in (70, 21))
+    apart = np.abs(x[:, None] - y)
+    beyond = 5 * (-21 % 8)
+    expected = apart.min(1) + np.minimum(apart, 5).sum(1, dtype=np.int32) + np.int32(beyond)
+    blocks = {"BM": 64, "BN": 8, "KIND": ""}
+    run(pairs_kernel, grid=(2,), x_ptr=x, y_ptr=y, out_ptr=Expected(expected), M=70, N=21, **blocks)
+
+
 # -- sums added up late ----------------------------------------------------------------------------
 
 

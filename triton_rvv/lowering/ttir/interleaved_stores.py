@@ -5,6 +5,7 @@ Either may be written in one walk then: with one another, or with the blocks tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -122,6 +123,8 @@ _NO_EFFECT = (*WITHOUT_MEMORY, "tt.reduce", "tt.reshape")
 def sink_stores(kernel: Kernel) -> int:
     """Finds stores that may wait until the blocks that their loop carries change.
 
+    They do where a carried block has as many elements, so that one walk writes both: with a smaller
+    one, to which parts of what is stored are added, all of it would be computed again or kept.
     A store that waits comes after loads of what a loop carries, so arguments have to be disjoint.
     """
     if not kernel.aliases.arguments_are_disjoint:
@@ -132,10 +135,14 @@ def sink_stores(kernel: Kernel) -> int:
             for operation in reversed(loop.regions[0].block.operations[:-1]):
                 if operation.name.startswith(_NO_EFFECT):
                     continue
-                if operation.name == "tt.store" and isinstance(
-                    operation.operands[1].type, TensorType
-                ):
+                if operation.name == "tt.store" and _is_carried_size(operation, loop):
                     operation.attributes[MAY_WAIT] = None
                     fired += 1
                 break
     return fired
+
+
+def _is_carried_size(store: Operation, loop: Operation) -> bool:
+    """Whether a loop carries a block of as many elements as it stores."""
+    sizes = [math.prod(value.shape) for value in loop.results if value.shape]
+    return math.prod(store.operands[1].shape) in sizes

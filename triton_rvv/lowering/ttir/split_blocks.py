@@ -8,13 +8,14 @@
                                                 store(p + rows, total)
 
 The whole block would be read from memory and written again in every turn. What its rows share,
-such as a row of y, is loaded once for each part.
+such as a row of y, is loaded once for each part. So are lines split whose elements meet others in
+each turn, as points do that look for the nearest.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
@@ -72,6 +73,8 @@ def _shape_left(loop: Operation, target: Target, rewriter: Rewriter) -> list[tup
     None where all of it fits, or no two rows would, or it gets smaller as it is only added up
     behind the loop (`accumulators.py`).
     """
+    if lines := _lines_of_pairs(loop, rewriter.makers):
+        return _part_of_lines(lines, target)
     reductions = [each for each in rewriter.makers.values() if each.name == "tt.reduce"]
     if any([result] == each.operands for each in reductions for result in loop.results):
         return []
@@ -95,11 +98,51 @@ def _shape_left(loop: Operation, target: Target, rewriter: Rewriter) -> list[tup
     return [(axis, size) for axis, size in enumerate(sizes) if size < types[0].shape[axis]]
 
 
+def _lines_of_pairs(loop: Operation, makers: Mapping[Value, Operation]) -> set[Value]:
+    """The lines that meet others in each turn, of which a loop reduces pairs, and what comes of it.
+
+    Empty where a loop carries something else, or loads blocks, of which rows are best read whole.
+    """
+    reductions = [each for each in loop.walk() if each.name == "tt.reduce"]
+    loads = [each for each in loop.walk() if each.name == "tt.load"]
+    if any(len(each.result.shape) > 1 for each in loads):
+        return set()
+    pairs = [each.operands[0].shape for each in reductions if each.integer("axis") == 0]
+    if len(pairs) < len(reductions) or len({shape[1:] for shape in pairs}) != 1:
+        return set()
+    line = pairs[0][1:]
+    if len(line) != 1 or any(each.shape != line for each in loop.results):
+        return set()
+    inside = {result for each in loop.walk() for result in each.results}
+    read = {value for each in loop.walk() for value in each.operands} - inside
+    sources = {_source_of(value, makers) for value in read if value.shape[-1:] == line}
+    kept = {value for value in sources if value.shape == line and value in makers}
+    return {*loop.results, *(value for value in kept if makers[value].name not in _FREE)}
+
+
+def _source_of(value: Value, makers: Mapping[Value, Operation]) -> Value:
+    """What a block repeats."""
+    while value in makers and makers[value].name in ("tt.expand_dims", "tt.broadcast"):
+        (value,) = makers[value].operands
+    return value
+
+
+def _part_of_lines(lines: Collection[Value], target: Target) -> list[tuple[int, int]]:
+    """The size of parts of lines that half of the registers hold, along their last dimension."""
+    (size,) = next(iter(lines)).shape
+    bits = sum(each.block.element.bits for each in lines)
+    most = target.vector_registers // 2 * target.vector_bits // bits
+    part = max(1 << most.bit_length() - 1, 2 * target.lanes(32))
+    return [(-1, part)] if part < size else []
+
+
 def _split_axis(loop: Operation, axis: int, size: int, kernel: Kernel, rewriter: Rewriter) -> bool:
     """Split a dimension of what a loop carries, where that may be."""
     late = [each.reduction.operands[0] for each in late_sums_of(loop, rewriter.makers)]
     dimensions = dimensions_of(kernel.function)
-    of_blocks = [dimensions[each, axis] for each in (*loop.results, *late) if len(each.shape) == 2]
+    rank = 1 if axis == -1 else 2
+    blocks = [each for each in (*loop.results, *late) if len(each.shape) == rank]
+    of_blocks = [dimensions[each, axis % rank] for each in blocks]
     for dimension in dict.fromkeys(of_blocks):
         if _may_split(dimension, loop, kernel):
             _split(dimension, size, kernel, rewriter)
