@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import torch
@@ -38,6 +38,10 @@ _NARROW_CHANGES = (
     Change(zeros=True, extremes=True, full_rows=True),
     Change(zeros=True, extremes=True),
 )
+# Places and lengths, which stay within what the program has. In other steps, a segment may be
+# longer than a block that covers each.
+_WIDE_KINDS = (torch.int32, torch.int64)
+_WIDE_CHANGES = (Change(backwards=True),)
 # Fewer elements may be lengths, positions or scales.
 _FEWEST_ELEMENTS = 16
 # Nothing more is tried after so much processor time, and nothing at all with so much memory.
@@ -81,8 +85,14 @@ def telling_changes(
     found: dict[str, Change] = {}
     best = plain
     floats = [name for name in names if given.views[name].dtype in _KINDS]
-    narrow = [name for name in names if name not in floats]
-    for tried in itertools.chain(_tries(floats, found), _narrow_tries(narrow, found)):
+    narrow = [name for name in names if given.views[name].dtype in _NARROW_KINDS]
+    wide = [name for name in names if given.views[name].dtype in _WIDE_KINDS]
+    tries = (
+        _tries(floats, found),
+        _integer_tries(narrow, _NARROW_CHANGES, found),
+        _integer_tries(wide, _WIDE_CHANGES, found),
+    )
+    for tried in itertools.chain(*tries):
         if time.process_time() > end_s:
             break
         outputs = _defined(deployed, changed_memory(given, tried), plain)
@@ -109,10 +119,12 @@ def _tries(names: list[str], found: dict[str, Change]) -> Iterator[dict[str, Cha
         yield {**found, name: zeros[name]}
 
 
-def _narrow_tries(names: list[str], found: dict[str, Change]) -> Iterator[dict[str, Change]]:
-    """Changes to try of tensors of narrow integers, one after another, until `found` has them."""
+def _integer_tries(
+    names: list[str], changes: Iterable[Change], found: dict[str, Change]
+) -> Iterator[dict[str, Change]]:
+    """Changes to try of tensors of integers, one after another, until `found` has them."""
     for name in names:
-        for change in _NARROW_CHANGES:
+        for change in changes:
             if name not in found:
                 yield {**found, name: change}
 
@@ -120,8 +132,9 @@ def _narrow_tries(names: list[str], found: dict[str, Change]) -> Iterator[dict[s
 def _changeable(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> list[str]:
     """Tensors of ordinary numbers that the kernel reads, and writes nothing to.
 
-    Whole numbers stay as they are unless all are the same: they may be positions, counts or masks.
-    Narrow integers do if they have two values at most, as flags have.
+    Floats that are whole numbers stay as they are unless all are the same: they may be positions,
+    counts or masks. Integers do if they have two values at most, as flags have, and wide ones if
+    they ascend, as offsets do.
     """
     reached = deployed.reached(given)
     size_bytes = sum(storage.nbytes for storage in given.storages.values())
@@ -130,7 +143,7 @@ def _changeable(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> lis
     return [
         name
         for name, view in given.views.items()
-        if view.dtype in (*_KINDS, *_NARROW_KINDS)
+        if view.dtype in (*_KINDS, *_NARROW_KINDS, *_WIDE_KINDS)
         and name in reached.loaded - reached.stored
         and name not in plain.outputs
         and view.span >= _FEWEST_ELEMENTS
@@ -140,7 +153,9 @@ def _changeable(deployed: Deployed, given: Memory, plain: CheckedOutputs) -> lis
 
 def _is_ordinary(span: torch.Tensor) -> bool:
     if not span.is_floating_point():
-        return bool(((span != span.min()) & (span != span.max())).any())  # flags have two values
+        has_two = not bool(((span != span.min()) & (span != span.max())).any())  # as flags have
+        ascends = bool((span[1:] >= span[:-1]).all())
+        return not has_two and not (ascends and span.dtype in _WIDE_KINDS)
     if not bool(span.isfinite().all()):
         return False
     return bool((span == span[0]).all()) or not bool((span == span.round()).all())

@@ -18,7 +18,7 @@ from triton_rvv.pipeline import compile_kernel
 from triton_rvv.targets.target_names import named_target
 
 
-def test_a_block_that_leaves_out_a_bias_of_zeros_or_a_weight_of_ones_is_wrong() -> None:
+def test_a_block_that_leaves_out_a_bias_of_zeros_a_weight_of_ones_or_an_order_is_wrong() -> None:
     n = 500
     deployed = launch(kernels.affine_kernel, 4, {"BLOCK": 128}, n=n)
     memory = memory_of(
@@ -30,12 +30,13 @@ def test_a_block_that_leaves_out_a_bias_of_zeros_or_a_weight_of_ones_is_wrong() 
     )
     found = probe(deployed, memory)
     assert freedom(found, "BLOCK").values == (128, 256)
-    assert found.changes.keys() == {"x", "weight", "bias"}
+    assert found.changes.keys() == {"x", "weight", "bias", "at"}
     assert not found.changes["x"].signs
     assert found.changes["bias"].signs
     zeros = [name for name, change in found.changes.items() if change.zero_rows]
     assert zeros == ["weight", "bias"]
     told = changed_memory(memory, found.changes)
+    assert torch.equal(told.tensor("at"), torch.arange(n))
     assert told.tensor("bias").count_nonzero() >= n - 1
     assert bool((told.tensor("x") > 0).all())
     spec = spec_of(deployed, memory, found)
