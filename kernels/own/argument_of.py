@@ -7,15 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.errors import UserError
 from kernels.own.expected import ExpectedOutput
 from kernels.own.strides import has_shared_elements, memory_of, view_of
 from kernels.own.tolerance import tolerance
 from kernels.values import input_array, output_array
-from launchers.arguments import Argument
+from launchers.arguments import Argument, Described
 
-__all__ = ["argument_of"]
+__all__ = ["argument_of", "described_as"]
 
 _SMALLEST_I64 = 2**31
 
@@ -67,3 +68,9 @@ def _placed(
     placed = memory.clone()
     view_of(placed, like).copy_(elements)
     return placed
+
+
+def described_as(descriptor: TensorDescriptor) -> Described:
+    """What a launch passes of a descriptor besides its tensor."""
+    shape, strides = map(int, descriptor.shape), map(int, descriptor.strides)
+    return Described(tuple(shape), tuple(strides), descriptor.padding)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -12,7 +13,6 @@ from typing import Any
 
 import torch
 import triton
-from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config
 from foundation.errors import UserError
@@ -20,7 +20,7 @@ from foundation.scratch import scratch_folder
 from gpu_runner.device_arrays import DeviceArguments
 from gpu_runner.loaded_kernel import allocate
 from kernels.own.accesses import accesses_of
-from kernels.own.argument_of import argument_of
+from kernels.own.argument_of import argument_of, described_as
 from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes
 from kernels.own.device_run import DeviceRun
@@ -35,11 +35,12 @@ from kernels.own.other_sizes import on_other_sizes
 from kernels.own.own_launches import OwnLaunches
 from kernels.own.relied_on import on_relied, relied_on
 from kernels.own.restored import restored
+from kernels.own.reversed_programs import reversed_programs
 from kernels.own.telling import Telling, Tried, makes_difference, telling_changes
 from kernels.own.unreferenced import without_reference
 from kernels.spec import Problem
 from kernels.values import current_data_set, want_types_alone
-from launchers.arguments import Argument, Described
+from launchers.arguments import Argument
 
 __all__ = ["OwnKernel"]
 
@@ -67,7 +68,7 @@ class OwnKernel(OwnLaunches):
         self, problem: Problem, launch: Launch, expected: Mapping[str, ExpectedOutput]
     ) -> tuple[Argument, ...]:
         given = launch.given()
-        described = {name: _described(d) for name, d in descriptors_of(given).items()}
+        described = {name: described_as(d) for name, d in descriptors_of(given).items()}
         unchanged = self._unchanged(problem)
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
         return tuple(
@@ -190,9 +191,24 @@ class OwnKernel(OwnLaunches):
         notes = (
             *self.check(problem),
             winner and self._on_other_sizes(problem, winner, journal),
+            self._on_order(problem, winner or self.default_config(problem), journal),
             next(filter(None, said), ""),
         )
         return [note for note in notes if note]
+
+    def _on_order(self, problem: Problem, config: Config, journal: Journal) -> str:
+        """One sentence if a configuration is wrong on a GPU that starts its last programs first."""
+        if self._file.is_ordered or math.prod(self.grid(problem, config)) == 1:
+            return ""
+        with reversed_programs():
+            run = self._on_gpu(problem, config, triton.jit(self._file.function.fn))
+            arguments = self.arguments(problem, config)
+            outcome = journal.outcome(lambda: outcome_of(run, arguments))
+        wrong = "it does not end" if outcome.is_endless else outcome.mismatch
+        return wrong and (
+            f"{config} is wrong where the last programs start first, and no GPU promises an order: "
+            f"{wrong}"
+        )
 
     @contextlib.contextmanager
     def _run(self, problem: Problem, config: Config) -> Iterator[HostRun | DeviceRun]:
@@ -201,19 +217,20 @@ class OwnKernel(OwnLaunches):
             yield self._run_in(folder, problem, config)
 
     def _run_in(self, folder: Path, problem: Problem, config: Config) -> HostRun | DeviceRun:
-        on_gpu = torch.get_default_device().type == "cuda"
-        return (self._on_gpu if on_gpu else self._on_host)(problem, config, folder)
+        if torch.get_default_device().type == "cuda":
+            return self._on_gpu(problem, config, self._file.function)
+        return self._on_host(problem, config, folder)
 
     def _on_host(self, problem: Problem, config: Config, folder: Path) -> HostRun:
         constants, grid = problem.constants(config), self.grid(problem, config)
         blocks = self.blocks(problem, config)
         return HostRun(folder, self._file.function, constants, blocks, grid)
 
-    def _on_gpu(self, problem: Problem, config: Config, _folder: Path) -> DeviceRun:
+    def _on_gpu(self, problem: Problem, config: Config, function: Any) -> DeviceRun:
         constants, blocks = problem.constants(config), self.blocks(problem, config)
-        kernel = self._file.function[self.grid(problem, config)]
+        kernel = function[self.grid(problem, config)]
         options = problem.launch_options(config)
-        names = [name for name in self._file.function.arg_names if name not in constants]
+        names = [name for name in function.arg_names if name not in constants]
 
         def launcher(memory: DeviceArguments) -> Callable[[], object]:
             passed = {
@@ -329,8 +346,3 @@ def _expected_key(launch: Launch) -> object:
     changes = frozenset(launch.changes.items())
     device = torch.get_default_device()
     return (*launch.shape.items(), launch.dtype, changes, current_data_set(), device)
-
-
-def _described(descriptor: TensorDescriptor) -> Described:
-    shape, strides = map(int, descriptor.shape), map(int, descriptor.strides)
-    return Described(tuple(shape), tuple(strides), descriptor.padding)

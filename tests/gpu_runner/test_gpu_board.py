@@ -95,8 +95,8 @@ def test_a_right_kernel_is_timed(board, build):
 @pytest.mark.parametrize(
     ("way", "status", "reason"),
     [
-        ("wrong", "wrong", r"y_ptr\[1\] is 3 and should be 2"),
-        ("unfinished", "wrong", r"y_ptr\[50000\] is (nan|inf) and should be 100000"),
+        ("wrong", "wrong", r"y_ptr\[\d+\] is .* and should be"),
+        ("unfinished", "wrong", r"y_ptr\[50000\] is (nan|inf) and should be"),
         ("far", "runtime", "illegal memory access"),
         ("beside", "wrong", "it writes after the array y_ptr"),
     ],
