@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.context import Context
@@ -23,6 +23,10 @@ __all__ = [
     "row_ends",
     "under_masks",
 ]
+
+
+_FITTING = LoopVersion(fits=True)
+_LINEAR = replace(_FITTING, linear=True)
 
 
 def guarded(
@@ -55,16 +59,40 @@ def guarded(
     builder = context.builder
     fits = TRUE if otherwise is None else all_fit(context, tensors)
     if not is_plain:
-        builder.branches(fits, lambda: walk(LoopVersion(fits=True)), otherwise, likely=True)
+        builder.branches(fits, lambda: walk(_FITTING), otherwise, likely=True)
         return
     linear = all_of(context, (guard for tensor in tensors for guard in tensor.linear_guards()))
     unmasked = all_of(
         context, (guard for tensor in tensors for guard in tensor.mask_guards(builder))
     )
     plain = builder.conjunction(linear, unmasked)
-    branches = _Branches(builder, walk, otherwise, fits, linear, unmasked, plain, by_part)
+
+    def first(holds: Val, version: LoopVersion, others: Callable[[], None]) -> None:
+        builder.branches(
+            builder.conjunction(fits, holds),
+            lambda: walk(version),
+            otherwise
+            if holds.truth is True
+            else lambda: builder.branches(fits, others, otherwise, likely=True),
+            likely=fits.truth is not True,
+        )
+
+    def not_plain() -> None:
+        if unmasked.truth is True:
+            not_linear()
+        else:
+            builder.branches(linear, lambda: walk(_LINEAR), not_linear)
+
+    def not_linear() -> None:
+        if linear.truth is not True and by_part:
+            in_parts = replace(_FITTING, unmasked=True)
+            builder.branches(unmasked, lambda: walk(in_parts), lambda: walk(_FITTING))
+        elif linear.truth is not True:
+            walk(_FITTING)
+
     if context.runs_once:
-        branches.plain_or_any()
+        any_version = otherwise or (lambda: walk(_FITTING))
+        builder.branches(builder.conjunction(fits, plain), lambda: walk(PLAIN_VERSION), any_version)
         return
     # With two loops, a block that needs no masks takes longer.
     two_loops = context.target.masks_are_slow or unmasked.truth is False
@@ -72,81 +100,9 @@ def guarded(
     if step and two_loops and unmasked.truth is not True:
         columns = plain_columns(context, tensors, step)
     if columns is None:
-        branches.plain_first()
+        first(plain, PLAIN_VERSION, not_plain)
     else:
-        branches.linear_first(columns)
-
-
-@dataclass(frozen=True)
-class _Branches:
-    """Branches between the versions of a loop; the arguments are those of `guarded`.
-
-    Args:
-        walk, otherwise: the loop, and what is done where sums do not fit.
-        fits: whether no sum wraps.
-        linear, unmasked, plain: whether tables are linear, masks hold, and both.
-        by_part: whether blocks that are not linear count with and without masks.
-    """
-
-    builder: Builder
-    walk: Callable[[LoopVersion], None]
-    otherwise: Callable[[], None] | None
-    fits: Val
-    linear: Val
-    unmasked: Val
-    plain: Val
-    by_part: bool
-
-    def plain_or_any(self) -> None:
-        """Two versions only, for code that runs once."""
-        self.builder.branches(
-            self.builder.conjunction(self.fits, self.plain),
-            lambda: self.walk(PLAIN_VERSION),
-            self.otherwise or (lambda: self.walk(LoopVersion(fits=True))),
-        )
-
-    def plain_first(self) -> None:
-        """All versions, with the plain one behind a single branch."""
-        self._first(self.plain, PLAIN_VERSION, self._not_plain)
-
-    def linear_first(self, columns: Val) -> None:
-        """One linear version, whose leading columns are plain."""
-        version = LoopVersion(linear=True, fits=True, plain_columns=columns)
-        self._first(self.linear, version, self._tabulated)
-
-    def _first(self, holds: Val, version: LoopVersion, others: Callable[[], None]) -> None:
-        def not_first() -> None:
-            self.builder.branches(self.fits, others, self.otherwise, likely=True)
-
-        self.builder.branches(
-            self.builder.conjunction(self.fits, holds),
-            lambda: self.walk(version),
-            self.otherwise if holds.truth is True else not_first,
-            likely=self.fits.truth is not True,
-        )
-
-    def _not_plain(self) -> None:
-        if self.unmasked.truth is True or self.linear.truth is True:
-            self._masked()
-            self._tabulated()
-        else:
-            self.builder.branches(self.linear, self._masked, self._tabulated)
-
-    def _masked(self) -> None:
-        if self.unmasked.truth is not True:
-            self.walk(LoopVersion(linear=True, fits=True))
-
-    def _tabulated(self) -> None:
-        if self.linear.truth is True:
-            return
-        if self.by_part:
-            self.builder.branches(
-                self.unmasked,
-                lambda: self.walk(LoopVersion(unmasked=True, fits=True)),
-                lambda: self.walk(LoopVersion(fits=True)),
-            )
-        else:
-            self.walk(LoopVersion(fits=True))
+        first(linear, replace(_LINEAR, plain_columns=columns), not_linear)
 
 
 def guarded_within(
@@ -170,7 +126,7 @@ def guarded_within(
     def not_linear() -> None:
         masks = [guard for tensor in tensors for guard in _masks_within(builder, tensor, extents)]
         fits = all_fit(context, tensors)
-        version = LoopVersion(unmasked=True, fits=True)
+        version = replace(_FITTING, unmasked=True)
         builder.branches(
             all_of(context, [fits, *masks]), lambda: walk(version, extents), otherwise, likely=True
         )
@@ -185,12 +141,7 @@ def under_masks(
 ) -> None:
     """Write `walk` for blocks that are not plain; sums are known to fit."""
     linear = all_of(context, (guard for tensor in tensors for guard in tensor.linear_guards()))
-    context.builder.branches(
-        linear,
-        lambda: walk(LoopVersion(linear=True, fits=True)),
-        lambda: walk(LoopVersion(fits=True)),
-        likely=True,
-    )
+    context.builder.branches(linear, lambda: walk(_LINEAR), lambda: walk(_FITTING), likely=True)
 
 
 def _masks_within(builder: Builder, tensor: Tensor, extents: Extents) -> list[Val]:
