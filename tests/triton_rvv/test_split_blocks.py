@@ -126,6 +126,39 @@ def test_distances(run, sizes, m, n, d):
 
 
 @triton.jit
+def moved_kernel(x_ptr, out_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr):
+    rows, columns = tl.arange(0, BM)[:, None], tl.arange(0, BN)[None, :]
+    at = x_ptr + rows * N + columns
+    total = tl.full((BM, BN), 1, tl.int8)
+    for _ in range(M):
+        total += tl.load(at)
+        at += 1
+    tl.store(out_ptr + rows * (BN + 1) + columns, total)
+
+
+BYTES = {"x_ptr": "*i8", "out_ptr": "*i8"}
+
+
+@pytest.mark.parametrize(("sizes", "parts"), [((16, 16), (4, 4)), ((32, 4), (4, 4))])
+def test_parts_are_whole_beside_addresses(sizes, parts):
+    """Addresses take eight times the bits of bytes: with both, powers of two fit nothing."""
+    kernel = kernel_of(moved_kernel, dict(zip(("BM", "BN"), sizes, strict=True)), BYTES)
+    assert split_blocks(kernel) > 0
+    verify(kernel.module)
+    assert carried(kernel.module) == [parts, parts]
+
+
+def test_nothing_between_rows_is_stored(run):
+    x = np.arange(16 * 20, dtype=np.int8).reshape(16, 20)
+    total = sum((x[:, start : start + 16] for start in range(3)), np.ones((16, 16), np.int8))
+    start = np.full((16, 17), 77, np.int8)
+    expected = start.copy()
+    expected[:, :16] = total
+    sizes = {"M": 3, "N": 20, "BM": 16, "BN": 16}
+    run(moved_kernel, x_ptr=x, out_ptr=Expected(expected, start), **sizes)
+
+
+@triton.jit
 def pairs_kernel(
     x_ptr, y_ptr, out_ptr, M, N, BM: tl.constexpr, BN: tl.constexpr, KIND: tl.constexpr
 ):

@@ -88,14 +88,19 @@ def _shape_left(loop: Operation, target: Target, rewriter: Rewriter) -> list[tup
     room = bits_for_sums(loop, target, bool(late))
     if bits <= room or rows == 1:
         return []
-    together = room * rows // bits
+    together = _size_within(room * rows // bits)
     if together > 1:
         return [(0, together)]
     if late or len({type_.shape for type_ in types}) != 1:
         return []
     together = min(rows, _ROWS_OF_LONG)
-    sizes = (together, room * rows * columns // bits // together)
+    sizes = (together, max(1, _size_within(room * rows * columns // bits // together)))
     return [(axis, size) for axis, size in enumerate(sizes) if size < types[0].shape[axis]]
+
+
+def _size_within(most: int) -> int:
+    """The largest size of a block up to a number: such are powers of two, and parts of it whole."""
+    return 1 << most.bit_length() >> 1
 
 
 def _lines_of_pairs(loop: Operation, makers: Mapping[Value, Operation]) -> set[Value]:
@@ -132,7 +137,7 @@ def _part_of_lines(lines: Collection[Value], target: Target) -> list[tuple[int, 
     (size,) = next(iter(lines)).shape
     bits = sum(each.block.element.bits for each in lines)
     most = target.vector_registers // 2 * target.vector_bits // bits
-    part = max(1 << most.bit_length() - 1, 2 * target.lanes(32))
+    part = max(_size_within(most), 2 * target.lanes(32))
     return [(-1, part)] if part < size else []
 
 
