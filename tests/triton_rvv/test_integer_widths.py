@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+import pytest
 from integer_blocks import stored
 from ir_text import function
 
@@ -16,6 +17,7 @@ from triton_rvv.lowering.ttir.block_ranges import ranges_of_blocks
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
+from triton_rvv.lowering.ttir.narrow_thresholds import narrow_thresholds
 from triton_rvv.targets.target import RVVTarget
 
 _ARGUMENTS = {
@@ -129,7 +131,8 @@ def _fired_with_same_results(lines: Iterable[str], seed: int) -> int:
     module = parse_module(text)
     kernel, inputs = Kernel(module, RVVTarget(), True), _inputs(np.random.default_rng(seed))
     expected = stored(kernel.function, inputs)
-    fired = narrow_comparisons(kernel) + narrow_integers(kernel)
+    fired = narrow_thresholds(kernel)
+    fired += narrow_comparisons(kernel) + narrow_integers(kernel)
     verify(module)
     for one, other in zip(expected, stored(kernel.function, inputs), strict=True):
         assert (one == other).all(), f"seed {seed}:\n{text}"
@@ -212,3 +215,58 @@ def test_no_result_is_beyond_its_range():
             is_inside = (low <= result) & (result <= high)
             assert is_inside.all(), f"{value.name} {left} {right}"
     assert known > 300
+
+
+_THRESHOLDS = (("addi", "%y, %n"), ("addi", "%n, %y"), ("subi", "%y, %n"), ("subi", "%n, %y"))
+
+
+def test_bytes_compare_the_same_with_sums_that_wrap():
+    both, bytes_ = f"({_WIDE}, {_WIDE}) -> {_WIDE}", "tensor<64xi8>"
+    lines = [f'%n = "tt.splat"(%number) : (i32) -> {_WIDE}']
+    lines += [f'%{x} = "arith.extui"(%{x}8) : ({bytes_}) -> {_WIDE}' for x in "xy"]
+    stores = []
+    for i, (name, operands) in enumerate(_THRESHOLDS):
+        lines.append(f'%t{i} = "arith.{name}"({operands}) : {both}')
+        for predicate, sides in itertools.product(range(6), (f"%x, %t{i}", f"%t{i}, %x")):
+            truth = f"%m{len(stores)}"
+            properties = f"{{predicate = {predicate}}} : ({_WIDE}, {_WIDE}) -> tensor<64xi1>"
+            lines.append(f'{truth} = "arith.cmpi"({sides}) {properties}')
+            types = "(tensor<64x!tt.ptr<i1>>, tensor<64xi1>)"
+            stores.append(f'"tt.store"(%p, {truth}) : {types} -> ()')
+    arguments = f"%x8: {bytes_}, %y8: {bytes_}, %number: i32, %p: tensor<64x!tt.ptr<i1>>"
+    module = parse_module(function("\n".join([*lines, *stores]), arguments))
+    kernel = Kernel(module, RVVTarget(), True)
+    near = [*range(3), *range(253, 260), *range(508, 514)]
+    numbers = [*near, *(-each for each in near)]
+    numbers += [2**31 - 1 - each for each in near] + [each - 2**31 for each in near]
+    ends = [0, 1, 2, 127, 128, 254, 255]
+    x, y, n = (each.ravel() for each in np.meshgrid(ends, ends, numbers))
+    inputs = [*((each + 128) % 256 - 128 for each in (x, y)), n, np.zeros(1, np.int64)]
+    expected = stored(kernel.function, inputs)
+    assert narrow_thresholds(kernel) == len(stores)
+    assert narrow_integers(kernel) > len(stores)
+    verify(module)
+    np.testing.assert_array_equal(stored(kernel.function, inputs), expected)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("predicate = 4", "predicate = 8"),  # of unsigned numbers
+        ("extui", "extsi"),  # bytes below 0
+        ("xi8>", "xi16>"),  # nothing is saved
+        ('"arith.extui"(%x8) : (tensor<64xi8>)', '"tt.make_range"() {end = 64, start = 0} : ()'),
+        ('"tt.splat"(%number) : (i32)', f'"arith.constant"() {{value = dense<7> : {_WIDE}}} : ()'),
+    ],
+)
+def test_thresholds_that_stay(old, new):
+    lines = [
+        f'%x = "arith.extui"(%x8) : (tensor<64xi8>) -> {_WIDE}',
+        f'%n = "tt.splat"(%number) : (i32) -> {_WIDE}',
+        f'%t = "arith.addi"(%x, %n) : ({_WIDE}, {_WIDE}) -> {_WIDE}',
+        f'%m = "arith.cmpi"(%x, %t) {{predicate = 4}} : ({_WIDE}, {_WIDE}) -> tensor<64xi1>',
+    ]
+    text = function("\n".join(lines), "%x8: tensor<64xi8>, %number: i32")
+    texts = (text, text.replace(old, new))
+    kernels = [Kernel(parse_module(each), RVVTarget(), True) for each in texts]
+    assert [narrow_thresholds(each) for each in kernels] == [1, 0]

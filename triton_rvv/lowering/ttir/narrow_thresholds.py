@@ -1,0 +1,169 @@
+"""Brings sums of a block and a number near what they are compared with.
+
+    pixel > centre + limit                  pixel > where(centre > last, -1, centre + limit')
+
+A number that only run time knows has 32 bits, and would keep bytes as wide that are added to it and
+compared. `limit'` is the number between -256 and 256, beyond which all bytes compare in the same
+way. Sums that wrap are seen by the block: behind `last`, which is 255 but for numbers near 2^31.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, integer_bits, ranges_of_blocks
+from triton_rvv.lowering.ttir.index_values import index_values
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
+
+__all__ = ["narrow_thresholds"]
+
+_GREATER = CMPI_PREDICATES.index("sgt")
+_FIRST_UNSIGNED = CMPI_PREDICATES.index("ult")
+
+
+@dataclass(frozen=True)
+class _Threshold:
+    """A sum, or a difference, of a block and a number that is the same for all of its elements.
+
+    Args:
+        maker: the operation.
+        place: which of its operands is the number, as a block.
+        number: it.
+        found: between what the block's elements lie, none of which is below 0.
+        others: between what those elements lie that it is compared with.
+    """
+
+    maker: Operation
+    place: int
+    number: Value
+    found: Range
+    others: Range
+
+    @property
+    def limits(self) -> Range:
+        """Beyond which the number does not change what a comparison says."""
+        low, high = self.others[0] - 1, self.others[1] + 1
+        first, last = self.found
+        if self.maker.name == "arith.addi":
+            return low - last, high - first
+        return (first - high, last - low) if self.place == 1 else (low + first, high + last)
+
+    @property
+    def fits(self) -> bool:
+        """Whether fewer bits hold it then."""
+        low, high = self.limits
+        largest = max(abs(low), abs(high)) + self.found[1]
+        has = integer_bits(self.maker.result) or 0
+        return any(bits_of((-largest, largest)) <= bits < has for bits in (8, 16, 32))
+
+
+def narrow_thresholds(kernel: Kernel) -> int:
+    """Brings sums of blocks and numbers near the blocks that they are compared with."""
+    fired = 0
+    for function in kernel.functions.values():
+        operations, rewriter = [*function.walk()], Rewriter(kernel.module)
+        comparisons = [each for each in operations if each.name == "arith.cmpi"]
+        candidates = [each for each in comparisons if _sums_number(each, rewriter.makers)]
+        ranges = ranges_of_blocks(function) if candidates else {}
+        # Masks of positions are followed as they are written.
+        indices = index_values(operations, rewriter.makers) if candidates else set[Value]()
+        made: dict[_Threshold, Value] = {}
+        for each in candidates:
+            if not indices.isdisjoint([*each.operands, each.result]):
+                continue
+            for place in (0, 1):
+                threshold = _threshold(each, place, ranges, rewriter.makers)
+                if threshold is not None and threshold.fits:
+                    if threshold not in made:
+                        made[threshold] = _limited(threshold, function, rewriter)
+                    operands = [*each.operands]
+                    operands[place] = made[threshold]
+                    rewriter.set_operands(each, operands)
+                    fired += 1
+                    break
+    return fired
+
+
+def _sums_number(comparison: Operation, makers: Mapping[Value, Operation]) -> bool:
+    parts = [makers[each] for each in comparison.operands if each in makers]
+    sums = [each for each in parts if each.name in ("arith.addi", "arith.subi")]
+    return any(_is_repeated(value, makers) for each in sums for value in each.operands)
+
+
+def _is_repeated(value: Value, makers: Mapping[Value, Operation]) -> bool:
+    return value in makers and makers[value].name == "tt.splat"
+
+
+def _threshold(
+    comparison: Operation,
+    place: int,
+    ranges: Mapping[Value, Range],
+    makers: Mapping[Value, Operation],
+) -> _Threshold | None:
+    """What an operand of a comparison is, if its bits are more than those of the other one."""
+    value, other = comparison.operands[place], comparison.operands[1 - place]
+    maker = makers.get(value)
+    is_signed = comparison.integer("predicate") < _FIRST_UNSIGNED
+    if maker is None or maker.name not in ("arith.addi", "arith.subi") or not is_signed:
+        return None
+    for number in (0, 1):
+        found = ranges.get(maker.operands[1 - number], (-1, 0))
+        is_number = _is_repeated(maker.operands[number], makers)
+        if is_number and found[0] >= 0 and value not in ranges and other in ranges:
+            (scalar,) = makers[maker.operands[number]].operands
+            return _Threshold(maker, number, scalar, found, ranges[other])
+    return None
+
+
+def _limited(threshold: _Threshold, function: Operation, rewriter: Rewriter) -> Value:
+    """A sum that compares as a threshold does, put behind it."""
+    maker, place = threshold.maker, threshold.place
+    type_, scalar = maker.result.type, threshold.number.type
+    assert isinstance(type_, TensorType)
+    made = Written(rewriter, maker.result, maker.line)
+    low, high = (made.number(scalar, each) for each in threshold.limits)
+    number = made.write("arith.maxsi", scalar, threshold.number, low)
+    number = made.write("arith.minsi", scalar, number, high)
+    operands = [*maker.operands]
+    operands[place] = made.write("tt.splat", type_, number)
+    total = made.write(maker.name, type_, *operands)
+    wraps = made.write(
+        "arith.cmpi",
+        TensorType(type_.shape, ScalarType("i1")),
+        maker.operands[1 - place],
+        made.write("tt.splat", type_, _last_before_wrap(threshold, made)),
+        predicate=_GREATER,
+    )
+    is_taken_from = maker.name == "arith.subi" and place == 0
+    beyond = threshold.others[1] + 1 if is_taken_from else threshold.others[0] - 1
+    limited = made.write("arith.select", type_, wraps, made.number(type_, beyond), total)
+    _put_behind(maker, made.operations, function)
+    return limited
+
+
+def _last_before_wrap(threshold: _Threshold, made: Written) -> Value:
+    """The largest element whose sum does not wrap, as far as there are elements."""
+    number, type_ = threshold.number, threshold.number.type
+    half = 1 << (integer_bits(number) or 0) - 1
+    write, zero = made.write, made.number(type_, 0)
+    if threshold.maker.name == "arith.addi":
+        above = write("arith.maxsi", type_, number, zero)
+        last = write("arith.subi", type_, made.number(type_, half - 1), above)
+    elif threshold.place == 1:
+        below = write("arith.minsi", type_, number, zero)
+        last = write("arith.addi", type_, made.number(type_, half - 1), below)
+    else:
+        below = write("arith.minsi", type_, number, made.number(type_, -1))
+        last = write("arith.subi", type_, below, made.number(type_, -half))
+    return write("arith.minsi", type_, last, made.number(type_, threshold.found[1]))
+
+
+def _put_behind(place: Operation, made: Sequence[Operation], function: Operation) -> None:
+    (block,) = (each for each in blocks_inside(function) if place in each.operations)
+    at = block.operations.index(place) + 1
+    block.operations[at:at] = made
