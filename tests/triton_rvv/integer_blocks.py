@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from triton_rvv.frontend.attributes import DenseAttribute
-from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 
@@ -22,18 +22,30 @@ def stored(function: Operation, arguments: Sequence[Integers]) -> list[Integers]
     """What each store of a function writes, in order.
 
     Args:
-        function: of one block of operations, on integers of up to 32 bits.
+        function: of one block of operations and loops, on integers of up to 32 bits.
         arguments: what it is called with, one array of the signed integers for each argument.
     """
     (block,) = function.regions[0].blocks
-    values = dict(zip(block.arguments, arguments, strict=True))
-    found = []
+    found = list[Integers]()
+    _run(block, dict(zip(block.arguments, arguments, strict=True)), found)
+    return found
+
+
+def _run(block: Block, values: dict[Value, Integers], found: list[Integers]) -> list[Integers]:
+    """What the last operation of a block takes; adds what is stored on the way."""
     for each in block.operations:
         if each.name == "tt.store":
             found.append(values[each.operands[1]])
+        elif each.name == "scf.for":
+            start, end, step, *carried = (values[value] for value in each.operands)
+            body = each.regions[0].block
+            for number in range(int(start), int(end), int(step)):
+                values.update(zip(body.arguments, [np.array(number), *carried], strict=True))
+                carried = _run(body, values, found)
+            values.update(zip(each.results, carried, strict=True))
         elif each.results:
             values[each.result] = _wrapped(_result(each, values), _bits(each.result))
-    return found
+    return [values[value] for value in block.operations[-1].operands]
 
 
 def _bits(value: Value) -> int:

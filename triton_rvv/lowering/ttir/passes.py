@@ -28,6 +28,7 @@ from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import add_late
 from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.multiplied_shifts import multiply_shifts
+from triton_rvv.lowering.ttir.narrow_carried import narrow_carried
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
@@ -96,6 +97,7 @@ PASSES: Sequence[Pass] = tuple(
         add_late,
         narrow_accumulators,
         unroll_passed_on,
+        narrow_carried,
         narrow_thresholds,
         narrow_comparisons,
         narrow_integers,
