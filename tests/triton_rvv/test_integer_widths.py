@@ -224,7 +224,7 @@ def test_bytes_compare_the_same_with_sums_that_wrap():
     both, bytes_ = f"({_WIDE}, {_WIDE}) -> {_WIDE}", "tensor<64xi8>"
     lines = [f'%n = "tt.splat"(%number) : (i32) -> {_WIDE}']
     lines += [f'%{x} = "arith.extui"(%{x}8) : ({bytes_}) -> {_WIDE}' for x in "xy"]
-    stores = []
+    stores: list[str] = []
     for i, (name, operands) in enumerate(_THRESHOLDS):
         lines.append(f'%t{i} = "arith.{name}"({operands}) : {both}')
         for predicate, sides in itertools.product(range(6), (f"%x, %t{i}", f"%t{i}, %x")):
