@@ -249,6 +249,23 @@ def test_a_counter_moves_a_block(turns, moves_by):
 
 
 @pytest.mark.parametrize(
+    ("done", "streams"),
+    [("", True), ("store", True), ("load", True), ("load store", False)],
+)
+def test_a_loop_that_copies_streams_in_and_one_that_stores_and_loads_more_does_not(done, streams):
+    more = {
+        "load": f'%w = "tt.load"(%p) : ({POINTERS}) -> {FLOATS}',
+        "store": f'"tt.store"(%p, %v) : ({POINTERS}, {FLOATS}) -> ()',
+    }
+    offset = f"""%id = "tt.get_program_id"() {{axis = 0 : i32}} : () -> i32
+    %far = "arith.addi"(%id, %i) : (i32, i32) -> i32
+    %step = "tt.splat"(%far) : (i32) -> {INTEGERS}"""
+    body = LOOP.replace("OFFSET", offset).replace("FROM", "%s").replace("TURNS", "16")
+    body = body.replace('"scf.yield"', "\n".join([*map(more.get, done.split()), '"scf.yield"']))
+    assert accesses(body.replace("(%r, %step)", "(%p, %step)"))[0].streams_in == streams
+
+
+@pytest.mark.parametrize(
     ("axis", "operation", "distance"),
     [(0, "arith.muli", "%n"), (1, "arith.muli", "0"), (0, "arith.divsi", None)],
 )

@@ -60,7 +60,8 @@ class Access:
             this one among them.
         place: where this one begins among these.
         rows: the loads with which it shares rows.
-        streams_in: whether a loop moves it that stores nothing, and other programs read elsewhere.
+        streams_in: whether a loop moves it that waits for loads alone, and other programs read
+            elsewhere.
     """
 
     address: Polynomial
