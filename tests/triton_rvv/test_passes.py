@@ -255,12 +255,15 @@ LOOP = f"""{LOAD}
 """
 
 
-# One walk cannot write the store's block and the smaller one.
+# One walk cannot write the store's block and the smaller one, to which parts of it are added.
 SMALLER = f"""{LOAD}
 %few = "arith.constant"() {{value = dense<0.0> : tensor<64xf32>}} : () -> tensor<64xf32>
 %sum = "scf.for"(%n, %n, %n, %few) ({{
 ^bb0(%i: i32, %total: tensor<64xf32>):
-  %new = "arith.addf"(%total, %few) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
+  %parts = "tt.reshape"(%v) : ({ROW}) -> tensor<8x64xf32>
+  %all = "tt.reduce"(%parts) {region("arith.addf")} {{axis = 0}}
+    : (tensor<8x64xf32>) -> tensor<64xf32>
+  %new = "arith.addf"(%total, %all) : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   "tt.store"(%p, %v) : (tensor<512x!tt.ptr<f32>>, {ROW}) -> ()
   "scf.yield"(%new) : (tensor<64xf32>) -> ()
 }}) : (i32, i32, i32, tensor<64xf32>) -> tensor<64xf32>

@@ -123,8 +123,8 @@ _NO_EFFECT = (*WITHOUT_MEMORY, "tt.reduce", "tt.reshape")
 def sink_stores(kernel: Kernel) -> int:
     """Finds stores that may wait until the blocks that their loop carries change.
 
-    They do where a carried block has as many elements, so that one walk writes both: with a smaller
-    one, to which parts of what is stored are added, all of it would be computed again or kept.
+    They do not where the loop adds up parts of such blocks (`accumulators.py`): no walk writes
+    both, so what is stored would be computed again or kept.
     A store that waits comes after loads of what a loop carries, so arguments have to be disjoint.
     """
     if not kernel.aliases.arguments_are_disjoint:
@@ -135,14 +135,15 @@ def sink_stores(kernel: Kernel) -> int:
             for operation in reversed(loop.regions[0].block.operations[:-1]):
                 if operation.name.startswith(_NO_EFFECT):
                     continue
-                if operation.name == "tt.store" and _is_carried_size(operation, loop):
+                if operation.name == "tt.store" and _may_share_walk(operation, loop):
                     operation.attributes[MAY_WAIT] = None
                     fired += 1
                 break
     return fired
 
 
-def _is_carried_size(store: Operation, loop: Operation) -> bool:
-    """Whether a loop carries a block of as many elements as it stores."""
-    sizes = [math.prod(value.shape) for value in loop.results if value.shape]
-    return math.prod(store.operands[1].shape) in sizes
+def _may_share_walk(store: Operation, loop: Operation) -> bool:
+    """Whether a store is of a block, and its loop takes none of that size apart."""
+    elements, operations = math.prod(store.operands[1].shape), loop.regions[0].block.operations
+    taken_apart = [each.result.shape for each in operations if each.name == "tt.reshape"]
+    return bool(store.operands[1].shape) and elements not in map(math.prod, taken_apart)
