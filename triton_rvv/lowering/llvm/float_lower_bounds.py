@@ -44,7 +44,7 @@ def floor_of(builder: Builder, value: Val, depth: int = _DEPTH) -> float:
     floors = [floor_of(builder, operand, depth - 1) for operand in operands]
     if name == "llvm.maxnum":
         return max(floors)
-    if min(floors) < 0.0:
+    if min(floors) < 0.0 or (name == "fdiv" and floors[1] <= 0.0):  # by -0.0, -inf
         return known
     if name == "fadd":  # rounded, but never below a summand
         return max(floors)
