@@ -185,3 +185,21 @@ def test_blocks_that_loops_inside_carry_count_too() -> None:
     start, end = text.index("%c0 = "), text.index('"scf.yield"')
     text = text[:start] + inner + text[end:]
     assert _narrowed(text.replace(", %any: i32", "").replace("(%n, %any)", "(%n, %n)")) == 1
+
+
+def test_loops_in_one_of_which_nothing_is_known_keep_their_bits() -> None:
+    """The next turn of the outermost begins with a byte, but each of the middle one with more."""
+    inner = f"""%d = "scf.for"(%zero, %n, %one, %c) ({{
+^bb0(%j: i32, %e: {_WIDE}):
+  %f = "scf.for"(%zero, %n, %one, %e) ({{
+  ^bb0(%l: i32, %h: {_WIDE}):
+    %q = "arith.addi"(%h, %x) : {_BOTH}
+    "scf.yield"(%q) : ({_WIDE}) -> ()
+  }}) : (i32, i32, i32, {_WIDE}) -> {_WIDE}
+  %g = "arith.muli"(%f, %far) : {_BOTH}
+  "scf.yield"(%g) : ({_WIDE}) -> ()
+}}) : (i32, i32, i32, {_WIDE}) -> {_WIDE}
+{_store("%d")}
+"scf.yield"(%x)"""
+    text = _loop("addi %x").replace("257", "2").replace('"scf.yield"(%c0)', inner)
+    assert _narrowed(text.replace(", %any: i32", "").replace("(%n, %any)", "(%n, %n)")) == 1

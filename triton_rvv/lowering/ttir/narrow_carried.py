@@ -126,13 +126,15 @@ class _Turns:
 
     def _after(self, carried: Carried) -> _Change | None:
         """What becomes of a block in all turns of its loop."""
-        changes = {carried.argument: _Change(_NOTHING, None)}
+        changes, known = {carried.argument: _Change(_NOTHING, None)}, len(self.carried)
         for each in carried.loop.regions[0].block.operations:
             if not changes.keys().isdisjoint(each.operands):
                 changes.update(self._changes(each, changes))
         change = self._of(carried.yielded, changes)
         turns = change and change.in_turns(self.integers.turns(carried.loop))
-        if turns is not None:
+        if turns is None:  # nor is anything known of what loops in there begin with
+            del self.carried[known:], self._inside[known:]
+        else:
             self.carried.append(carried)
         return turns
 
