@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 
+import numpy as np
 import pytest
 import torch
 import triton
@@ -130,6 +131,27 @@ def test_loops_tuples_and_descriptors():
 def shift_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
     at = tl.arange(0, BLOCK)
     tl.store(out_ptr + at, tl.load(x_ptr + at))
+
+
+@triton.jit
+def product_kernel(a_ptr, c_ptr, K, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    c_ptr += tl.program_id(0) * BLOCK * BLOCK
+    total = tl.zeros((BLOCK, BLOCK), tl.float32)
+    for first in range(0, K, BLOCK):
+        a = tl.load(a_ptr + at[:, None] * K + (first + at)[None, :])
+        b = tl.load(a_ptr + (first + at)[:, None] * BLOCK + at[None, :])
+        total += tl.dot(a, b)
+    tl.store(c_ptr + at[:, None] * BLOCK + at[None, :], total)
+
+
+def test_products_that_are_stored_as_they_are_made():
+    a, behind = torch.ones(64, 128), np.full(2 * 64 * 64, 7.0, np.float32)
+    c = torch.from_numpy(behind[: 64 * 64])
+    with pytest.raises(OutOfBoundsError, match=r"a store at byte 16384 of c_ptr, which has 16384"):
+        product_kernel[(2,)](a, c, 128, BLOCK=64, checks_bounds=True)
+    assert (c == 128).all()
+    assert (behind[64 * 64 :] == 7).all()
 
 
 def test_arguments_that_overlap():

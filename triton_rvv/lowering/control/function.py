@@ -32,7 +32,7 @@ from triton_rvv.lowering.llvm.rules import Choices
 from triton_rvv.lowering.llvm.value_ranges import exactly, program_places
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory import atomics, loads, permute, stores, watched
-from triton_rvv.lowering.memory.bounds import Access, accesses, with_bounds_checked
+from triton_rvv.lowering.memory.bounds import UNCHECKED, Access, accesses, with_bounds_checked
 from triton_rvv.lowering.products import dot, dot_scaled
 from triton_rvv.lowering.reductions import maps, reduce, scan
 from triton_rvv.lowering.ttir.aliasing import Apart
@@ -148,8 +148,11 @@ def lower_module(
         CompileError: where the kernel uses what is not supported.
     """
     kernel = Kernel(module, target, disjoint_arguments, values)
-    every_pass = [each.name for each in PASSES]
-    passes = run_passes(kernel, watch, every_pass if watches_accesses else skipped_passes)
+    if watches_accesses:
+        skipped_passes = [each.name for each in PASSES]
+    elif checks_bounds:
+        skipped_passes = [*skipped_passes, *UNCHECKED]
+    passes = run_passes(kernel, watch, skipped_passes)
     choices = Choices(skipped_passes, is_watched=watch is not None)
     if checks_bounds:  # to be made soon rather than to be fast: nobody estimates which code is
         kernel.function.attributes[SCHEDULE] = "topdown"

@@ -21,7 +21,10 @@ from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.ttir.aliasing import Aliases
 
-__all__ = ["FIRST_RANGE", "Access", "accesses", "with_bounds_checked"]
+__all__ = ["FIRST_RANGE", "UNCHECKED", "Access", "accesses", "with_bounds_checked"]
+
+# Passes by which products access memory themselves, where no handler does that checks first.
+UNCHECKED = ("start-in-product", "store-in-last-turn")
 
 # Where the mask stands among the operands, if there is one.
 _ACCESSES = {"tt.load": 1, "tt.store": 2, "tt.atomic_rmw": 2, "tt.atomic_cas": 3}
