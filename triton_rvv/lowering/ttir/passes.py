@@ -32,6 +32,7 @@ from triton_rvv.lowering.ttir.narrow_carried import narrow_carried
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
+from triton_rvv.lowering.ttir.narrow_thresholds import narrow_thresholds
 from triton_rvv.lowering.ttir.row_ends import mark_row_ends
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_reshaped
@@ -97,6 +98,7 @@ PASSES: Sequence[Pass] = tuple(
         narrow_accumulators,
         unroll_passed_on,
         narrow_carried,
+        narrow_thresholds,
         narrow_comparisons,
         narrow_integers,
         narrow_products,
