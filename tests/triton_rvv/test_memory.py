@@ -218,3 +218,20 @@ def test_addresses_chosen_element_by_element(run):
     for swap, values in ((0, chosen), (1, y[places + 1])):
         expected = np.where(places < 15, values, 0).astype(np.int32)
         run(chosen_kernel, x_ptr=x, y_ptr=y, output_ptr=Expected(expected), swap=swap, BLOCK=16)
+
+
+@triton.jit
+def moving_kernel(x_ptr, y_ptr, output_ptr, turns, step, BLOCK: tl.constexpr):
+    offsets = tl.arange(0, BLOCK)
+    pointers = tl.where(offsets % 3 == 0, x_ptr + offsets, y_ptr + offsets)
+    total = tl.zeros((BLOCK,), tl.int32)
+    for _ in range(turns):
+        total += tl.load(pointers)
+        pointers += step
+    tl.store(output_ptr + offsets, total)
+
+
+def test_a_loop_moves_chosen_addresses(run):
+    x, y = numbers(3, 20), numbers(3, 20, seed=1)
+    expected = Expected(np.where(np.arange(16) % 3 == 0, x[:, :16], y[:, :16]).sum(0, np.int32))
+    run(moving_kernel, x_ptr=x, y_ptr=y, output_ptr=expected, turns=3, step=20, BLOCK=16)

@@ -294,6 +294,9 @@ class ChosenAddresses(Affine):
         unknown = Val("ptr", "poison")
         super().__init__(tensor.type, unknown, [NO_COMPONENT] * len(tensor.shape), tensor)
 
+    def moving(self, advance: Val) -> Affine:
+        return self  # they have no base that a line further on could be reckoned from
+
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         return self.operands[0].at(builder, point)
 
