@@ -119,6 +119,8 @@ def special_kernel(x_ptr, out_ptr, sign_ptr, N: tl.constexpr):
     store_signed(tl.log(1 + tl.abs(x)), out_ptr, sign_ptr, offsets + 8 * N)
     # The root of -0.0 is -0.0, and 1 by that no number above 0.
     store_signed(tl.log(1 + 1 / tl.sqrt(x)), out_ptr, sign_ptr, offsets + 9 * N)
+    # Never negative, and no normal number either.
+    store_signed(tl.log(tl.abs(x)), out_ptr, sign_ptr, offsets + 10 * N)
 
 
 def _log_of_normal(x):
@@ -132,7 +134,7 @@ def _log_of_quotient(x):
 @pytest.mark.parametrize("vlen_bits", in_turn([256, 128], turns=1))
 def test_special_values(run, vlen_bits):
     references = [FUNCTIONS[name][0] for name in list(FUNCTIONS)[:8]]
-    references += [_log_of_normal, _log_of_quotient]
+    references += [_log_of_normal, _log_of_quotient, lambda x: np.log(np.abs(x))]
     with np.errstate(all="ignore"):
         exact = np.stack([f(SPECIAL.astype(np.float64)) for f in references]).astype(np.float32)
     run(

@@ -93,7 +93,7 @@ def test_how_long_rows_may_be_follows_from_the_core(core: str, columns: int, fir
     assert turn_short_rows(Kernel(module, RVVTarget.named(core), True)) == fires
 
 
-def _pairs(rows: int, columns: int, each: str = "", also: str = "") -> str:
+def _pairs(rows: int, columns: int, each: str = "", also: str = "", row: str = "%row") -> str:
     """IR of the sums of all distances from each number of a line to those of another."""
     block, down, along = (f"tensor<{size}xf32>" for size in (f"{rows}x{columns}", rows, columns))
     return function(
@@ -102,7 +102,7 @@ def _pairs(rows: int, columns: int, each: str = "", also: str = "") -> str:
     %row = "tt.expand_dims"(%q) <{{axis = 0 : i32}}> : ({along}) -> tensor<1x{columns}xf32>
     {each}
     %left = "tt.broadcast"(%one) : (tensor<{rows}x1xf32>) -> {block}
-    %right = "tt.broadcast"(%row) : (tensor<1x{columns}xf32>) -> {block}
+    %right = "tt.broadcast"({row}) : (tensor<1x{columns}xf32>) -> {block}
     %apart = "arith.subf"(%left, %right) : ({block}, {block}) -> {block}
     {also}
     %total = "tt.reduce"(%apart) <{{axis = 1 : i32}}> ({{
@@ -124,7 +124,7 @@ _ALSO = '"tt.store"(%to, %apart) : (tensor<64x16x!tt.ptr<f32>>, tensor<64x16xf32
         (_pairs(64, 16), 1),
         (_pairs(16, 128), 1),
         (_pairs(8, 128), 0),  # one register of rows: no chain beside it
-        (_pairs(64, 16, each=_EACH), 0),  # one exponential after another, for each column
+        (_pairs(64, 16, each=_EACH, row="%wide"), 0),  # one after another, for each column
         (_pairs(64, 16, also=_ALSO), 0),
     ],
 )
