@@ -79,7 +79,7 @@ def compile_kernel(
     grid: Sequence[int] | None = None,
     watch: Watch | None = None,
     skipped_passes: Collection[str] = (),
-    counted_clock: bool = False,
+    for_launcher: bool = False,
     watches_accesses: bool = False,
     parsed: Operation | None = None,
     leads: Mapping[str, int] | None = None,
@@ -107,9 +107,10 @@ def compile_kernel(
         watch: told of each pass over the kernel's IR.
         skipped_passes: names of passes that do not run, and of rules that are not followed, as
             where one is looked for that makes code wrong or slow.
-        counted_clock: whether the kernel is for the launcher, and reads its clock and core, which
-            are the same on every machine, in place of the machine's (`launchers/clock.h`), and
-            whether one thread runs all programs (`launchers/cores.h`).
+        for_launcher: whether the kernel is for the launcher. It reads the launcher's clock and
+            core, which are the same on every machine, in place of the machine's
+            (`launchers/clock.h`), and asks whether one thread runs all programs
+            (`launchers/cores.h`).
         watches_accesses: whether accesses to arrays through which programs may race go through
             functions of the program around the kernel (`launchers/history.h`). Such code runs once,
             so it is made soon rather than fast.
@@ -147,7 +148,7 @@ def compile_kernel(
         )
     with _timed(stages_s, "LLVM"):
         llir = embedded(lowered.llir, entry) if entry else lowered.llir
-        llir = with_threads_told(with_counted_clock(llir)) if counted_clock else llir
+        llir = with_threads_told(with_counted_clock(llir)) if for_launcher else llir
         code = generate_unoptimised(llir, target) if watches_accesses else generate(llir, target)
     return CompiledKernel(
         function.__name__,

@@ -232,7 +232,7 @@ class KernelBuilder:
             source_lines=self._with_lines,
             disjoint_arguments=True,  # the launcher gives each an array of its own
             grid=job.grid,
-            counted_clock=True,
+            for_launcher=True,
             watches_accesses=watched is not None,
             parsed=watched,
             leads=job.leads,

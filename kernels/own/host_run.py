@@ -105,7 +105,7 @@ class HostRun:
             known={a.name: a.value for a in taken_apart(arguments) if isinstance(a.value, int)},
             disjoint_arguments=True,
             grid=self._grid,
-            counted_clock=True,
+            for_launcher=True,
         )
         made, program = self._folder / "kernel.o", self._folder / "kernel.elf"
         made.write_bytes(compiled.object)

@@ -90,7 +90,7 @@ def clock_kernel(x_ptr):
 @pytest.mark.parametrize("target", [RVVTarget(), host_target()], ids=["rvv", "host"])
 def test_a_kernel_that_is_measured_asks_the_launcher_for_the_time(target: Target) -> None:
     kernel, types = clock_kernel, {"x_ptr": "*i64"}
-    measured = compile_kernel(kernel, types, {}, target, counted_clock=True).object
+    measured = compile_kernel(kernel, types, {}, target, for_launcher=True).object
     assert set(undefined_symbols(measured)) == {"triton_rvv_clock", "triton_rvv_core"}
     run_by_programs = compile_kernel(kernel, types, {}, target).object
     assert set(undefined_symbols(run_by_programs)) == {"clock_gettime", "sched_getcpu"}

@@ -202,7 +202,7 @@ class KernelRunner:
             known,
             # As for the boards; on this machine the same kernels run without this promise.
             disjoint_arguments=target.backend == "rvv",
-            counted_clock=one_thread,
+            for_launcher=one_thread,
             parsed=None if ttir is None else parse_module(ttir),
         )
         self._ttir[key] = ttir or compiled.ttir
