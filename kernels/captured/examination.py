@@ -246,8 +246,8 @@ def _how_it_ended(status: int) -> str:
 def _note_end(capture: Path, key: str, how: str) -> None:
     """Note that the process did not survive a task."""
     task = load_task(capture, key)
-    reason = f"{task.task.kernel.name} {how} when it was run on its captured arguments"
-    _keep_unexamined(capture, task, reason)
+    when = "when it was run on its captured arguments, with the deployed constants or others"
+    _keep_unexamined(capture, task, f"{task.task.kernel.name} {how} {when}")
 
 
 def _keep_unexamined(capture: Path, task: RecordedTask, why: str) -> None:
