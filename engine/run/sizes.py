@@ -1,13 +1,24 @@
-"""What is said of a winner that is wrong at other sizes than a study's, or makes no use of them."""
+"""What is said of sizes: of those left out, and of a winner that is wrong at other ones."""
 
 from __future__ import annotations
 
+from engine.run.request import TuningRequest
 from engine.run.summary import Summary
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.shapes import shape_text
 from kernels.spec import Problem
 
-__all__ = ["notes_on_sizes"]
+__all__ = ["notes_on_sizes", "on_sizes_left_out"]
+
+
+def on_sizes_left_out(request: TuningRequest, problem: Problem) -> tuple[str, ...]:
+    """A sentence on defaults where some sizes were given: the others may have been forgotten."""
+    given = set().union(*request.shapes)
+    left_out = {name: size for name, size in problem.shape.items() if name not in given}
+    if not given or not left_out:
+        return ()
+    return (f"sizes that were not given are the kernel's defaults: {shape_text(left_out)}",)
 
 
 def notes_on_sizes(problem: Problem, summary: Summary, *, on_gpu: bool = False) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from engine.run.loop import TuningLoop
 from engine.run.measured_on import store_measured_on
 from engine.run.on_inputs import on_inputs
 from engine.run.request import SearchOptions, TuningRequest
-from engine.run.sizes import notes_on_sizes
+from engine.run.sizes import notes_on_sizes, on_sizes_left_out
 from engine.run.stop_signals import stopped_by_signals
 from engine.run.summary import Summary, summarise
 from engine.run.wrong_everywhere import note_on_reference
@@ -139,7 +139,7 @@ def tune(
     search, stored = opened.search, opened.stored
     _tell(listeners, StudyOpened(stored.study_name, search.tried, opened.warm_started_from))
     budget = _budget(request.search, search.size, begun_s)
-    notes = _on_sizes_left_out(request, problem) + space.notes
+    notes = on_sizes_left_out(request, problem) + space.notes
     notes += (_ORDERED,) if problem.spec.ordered else ()
     if _is_complete(search, budget, info):
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
@@ -205,15 +205,6 @@ _ORDERED = (
     "the kernel's file says ordered = True: its programs ran in order alone, one after another, so "
     "the winner is right on this board, and elsewhere only if they run so there"
 )
-
-
-def _on_sizes_left_out(request: TuningRequest, problem: Problem) -> tuple[str, ...]:
-    """A sentence on defaults where some sizes were given: the others may have been forgotten."""
-    given = set().union(*request.shapes)
-    left_out = {name: size for name, size in problem.shape.items() if name not in given}
-    if not given or not left_out:
-        return ()
-    return (f"sizes that were not given are the kernel's defaults: {shape_text(left_out)}",)
 
 
 def _on_reference(problem: Problem, search: Search) -> tuple[str, ...]:
