@@ -348,7 +348,8 @@ def test_a_torn_line_is_passed_over(tmp_path):
     assert again.tasks == held.tasks
 
 
-def test_tasks_are_listed(plain, tmp_path):
+def test_tasks_are_listed(plain, tmp_path, monkeypatch):
+    monkeypatch.setattr("engine.programs.spaces._EXAMINED_SHARE", 1.0)  # short ones, too
     listed = run_here(tmp_path, "tasks", str(plain)).stdout
     assert "add_kernel" in listed
     assert "BLOCK=64" in listed
