@@ -7,7 +7,6 @@ import functools
 import os
 import pickle
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from triton.runtime.errors import OutOfResources
 
 from foundation.config import Config
 from foundation.errors import FileMistake, UserError
+from foundation.parent import end_with_parent
 from foundation.values_read import ByValuesRead
 from gpu_runner.artifact import ArgumentsSource, GpuArtifact
 from gpu_runner.conditions import GpuWatch
@@ -30,8 +30,6 @@ from gpu_runner.protocol import Expected, Opened, Prepared, Report, Request
 from gpu_runner.timing import Timer
 
 __all__ = ["main"]
-
-_WATCH_PAUSE_S = 0.5
 
 _MOST_PROBLEMS = 16  # whose arguments are kept
 
@@ -90,7 +88,7 @@ def main(descriptor: int, number: int, timing: Timing) -> None:
         number: of the GPU among those that this process sees.
         timing: how kernels are timed.
     """
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    end_with_parent()
     connection = Connection(descriptor)
     watch = GpuWatch(number)  # before this process is among those that use the GPU
     torch.cuda.set_device(number)
@@ -112,13 +110,6 @@ def main(descriptor: int, number: int, timing: Timing) -> None:
         if report.ends:
             # Whatever is still in the GPU's queue, the context is beyond an orderly end.
             os._exit(0)
-
-
-def _end_with_parent(parent: int) -> None:
-    """End this process once the board's has ended, even while a kernel runs."""
-    while os.getppid() == parent:
-        time.sleep(_WATCH_PAUSE_S)
-    os._exit(1)
 
 
 def _expect(context: _Context, expected: Expected) -> None:

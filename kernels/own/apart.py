@@ -14,12 +14,12 @@ import select
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+from foundation.parent import end_with_parent
 from kernels.own.journal import Journal, Outcome
 
 __all__ = ["found_apart", "tell_of"]
@@ -30,15 +30,19 @@ _MOST_PROCESSES = 10
 # By the clock. A process imports torch, opens its GPU and computes the reference before its first
 # run; a run takes as long as a reference five times over, and a compilation.
 _START_LIMIT_S, _RUN_LIMIT_S, _TOTAL_S = 120.0, 30.0, 150.0
-_WATCH_PAUSE_S = 0.5
 
 _BEGINS = "begins"
 
 
 def tell_of(find: Callable[[Journal], Any], known: list[Any], out: TextIO) -> None:
-    """Answer in this process, and write a line of JSON for each step; it ends with whoever started
-    it."""
-    threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
+    """Answer in this process, which ends with the one that started it.
+
+    Args:
+        find: as for `found_apart`.
+        known: outcomes of runs in earlier processes, as JSON has them.
+        out: gets a line of JSON for each step.
+    """
+    end_with_parent()
 
     def write(step: object) -> None:
         print(json.dumps(step), file=out, flush=True)
@@ -49,12 +53,6 @@ def tell_of(find: Callable[[Journal], Any], known: list[Any], out: TextIO) -> No
         lambda outcome: write(dataclasses.asdict(outcome)),
     )
     write({"found": find(journal)})
-
-
-def _end_with_parent(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_WATCH_PAUSE_S)
-    os._exit(1)
 
 
 def found_apart(find: Callable[[Journal], Any], job: Mapping[str, Any]) -> Any:
