@@ -27,7 +27,7 @@ __all__ = ["found_apart", "tell_of"]
 _SEARCHER = "kernels.own.searcher"
 # Processes that runs may end.
 _MOST_PROCESSES = 10
-# By the clock. A process imports torch, opens its GPU and computes the reference before its first
+# By the clock. Each process imports torch, opens its GPU and computes references before its first
 # run; a run takes as long as a reference five times over, and a compilation.
 _START_LIMIT_S, _RUN_LIMIT_S, _TOTAL_S = 120.0, 30.0, 150.0
 
@@ -121,13 +121,13 @@ def _followed(
     searcher: _Searcher, outcomes: list[Outcome], end_s: float
 ) -> tuple[Any, Outcome | None]:
     """What it has found, or else the outcome of the run that ended it; None without one."""
-    is_running = False
+    is_running, step_limit_s = False, _START_LIMIT_S
 
     def limit_s() -> float:
-        limit = _RUN_LIMIT_S if outcomes or is_running else _START_LIMIT_S
-        return max(0.0, min(limit, end_s - time.monotonic()))
+        return max(0.0, min(step_limit_s, end_s - time.monotonic()))
 
     for step in searcher.steps(limit_s):
+        step_limit_s = _RUN_LIMIT_S
         if step is None:
             return None, Outcome(is_right=False, is_endless=True) if is_running else None
         if step == _BEGINS:

@@ -32,9 +32,14 @@ def test_runs_behind_one_that_ends_its_process_are_made():
     assert found == [[True, False], [False, False], [True, False]]
 
 
-def test_a_run_without_end_is_ended(monkeypatch):
+def test_a_run_without_end_is_ended_and_each_process_may_take_longer_to_start(monkeypatch):
     monkeypatch.setattr(apart, "_RUN_LIMIT_S", 0.2)
-    assert found_apart(finding(right, lambda: time.sleep(200)), JOB)[1] == [False, True]
+
+    def find(journal):
+        time.sleep(0.3)  # imports, and a reference
+        return finding(right, lambda: time.sleep(200))(journal)
+
+    assert found_apart(find, JOB)[1] == [False, True]
 
 
 @pytest.mark.parametrize("runs", [[lambda: os._exit(1)] * 9, []])
