@@ -32,7 +32,7 @@ from kernels.values import TORCH_TYPES, current_data_set, input_array, output_ar
 from launchers.arguments import Argument
 from search_spaces.space import SearchSpace
 
-__all__ = ["CallableFile", "is_callable_file", "load_callable", "placed"]
+__all__ = ["CallableFile", "callable_spec", "is_callable_file", "placed"]
 
 
 def is_callable_file(path: Path) -> bool:
@@ -42,14 +42,12 @@ def is_callable_file(path: Path) -> bool:
     )
 
 
-def load_callable(path: Path) -> KernelSpec:
+def callable_spec(file: CallableFile) -> KernelSpec:
     """The callable of a user's file; docs/guides/callables.md says what the file must contain.
 
     Raises:
-        UserError: if the file cannot be imported or lacks something; later also if one of its
-            functions fails.
+        UserError: if the file lacks something; later also if one of its functions fails.
     """
-    file = CallableFile(path.resolve())
     configs = file.configurations()
     space = replace(SearchSpace.from_configs(configs), default=configs[0])
     functions = (file.optional(name) for name in ("arguments", "reference", "compiled_key"))

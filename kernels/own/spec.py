@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from foundation.config import Config
-from kernels.own.callable_file import CallableFile, is_callable_file, load_callable
+from kernels.own.callable_file import CallableFile, callable_spec, is_callable_file
 from kernels.own.journal import Journal
-from kernels.own.kernel_file import read_kernel_file
+from kernels.own.kernel_file import KernelFile, read_kernel_file
 from kernels.own.own_kernel import OwnKernel
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
 from kernels.spec import KernelSpec, Problem
@@ -31,12 +31,15 @@ def load_own_kernel(path: Path, kernel: str | None = None) -> KernelSpec:
             functions fails.
     """
     if is_callable_file(path):
-        return load_callable(path)
+        return callable_spec(CallableFile(path.resolve()))
     file = read_kernel_file(path, kernel)
     spec = getattr(file.module, "SPEC", None)
     if isinstance(spec, KernelSpec):
         return replace(spec, file=file.load_name, space=spec.space or file.optional("space"))
-    own = OwnKernel(file)
+    return _spec_of(file, OwnKernel(file))
+
+
+def _spec_of(file: KernelFile, own: OwnKernel) -> KernelSpec:
     return KernelSpec(
         name=file.name,
         kernel=file.function,
@@ -76,7 +79,12 @@ def answers_of(
     Raises:
         UserError: like `load_own_kernel`.
     """
-    problem = Problem(load_own_kernel(path, kernel), shape, dtype)
-    is_callable = is_callable_file(path)
-    own = CallableFile(path) if is_callable else OwnKernel(read_kernel_file(path, kernel))
-    return functools.partial(own.answer, problem)
+    own: CallableFile | OwnKernel
+    if is_callable_file(path):
+        own = CallableFile(path.resolve())
+        spec = callable_spec(own)
+    else:
+        file = read_kernel_file(path, kernel)
+        own = OwnKernel(file)
+        spec = _spec_of(file, own)
+    return functools.partial(own.answer, Problem(spec, shape, dtype))
