@@ -23,6 +23,7 @@ from kernels.own.accesses import accesses_of
 from kernels.own.argument_of import argument_of, described_as
 from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes
+from kernels.own.defined_inputs import makes_difference
 from kernels.own.device_run import DeviceRun
 from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.host_run import HostRun
@@ -36,7 +37,7 @@ from kernels.own.own_launches import OwnLaunches
 from kernels.own.relied_on import on_relied, relied_on
 from kernels.own.restored import restored
 from kernels.own.reversed_programs import reversed_programs
-from kernels.own.telling import Telling, Tried, makes_difference, telling_changes
+from kernels.own.telling import Telling, Tried, telling_changes
 from kernels.own.unreferenced import without_reference
 from kernels.spec import Problem
 from kernels.values import current_data_set, want_types_alone
@@ -201,7 +202,7 @@ class OwnKernel(OwnLaunches):
         if self._file.is_ordered or math.prod(self.grid(problem, config)) == 1:
             return ""
         with reversed_programs():
-            run = self._on_gpu(problem, config, triton.jit(self._file.function.fn))
+            run = self._device_run(problem, config, triton.jit(self._file.function.fn))
             arguments = self.arguments(problem, config)
             outcome = journal.outcome(lambda: outcome_of(run, arguments))
         wrong = "it does not end" if outcome.is_endless else outcome.mismatch
@@ -218,15 +219,15 @@ class OwnKernel(OwnLaunches):
 
     def _run_in(self, folder: Path, problem: Problem, config: Config) -> HostRun | DeviceRun:
         if torch.get_default_device().type == "cuda":
-            return self._on_gpu(problem, config, self._file.function)
-        return self._on_host(problem, config, folder)
+            return self._device_run(problem, config, self._file.function)
+        return self._host_run(problem, config, folder)
 
-    def _on_host(self, problem: Problem, config: Config, folder: Path) -> HostRun:
+    def _host_run(self, problem: Problem, config: Config, folder: Path) -> HostRun:
         constants, grid = problem.constants(config), self.grid(problem, config)
         blocks = self.blocks(problem, config)
         return HostRun(folder, self._file.function, constants, blocks, grid)
 
-    def _on_gpu(self, problem: Problem, config: Config, function: Any) -> DeviceRun:
+    def _device_run(self, problem: Problem, config: Config, function: Any) -> DeviceRun:
         constants, blocks = problem.constants(config), self.blocks(problem, config)
         kernel = function[self.grid(problem, config)]
         options = problem.launch_options(config)

@@ -30,22 +30,19 @@ from kernels.own.changeable import (
     same_launch,
 )
 from kernels.own.changed_inputs import Change, changed
+from kernels.own.defined_inputs import is_defined, makes_difference, runs_on_processor
 from kernels.own.integer_changes import INTEGERS, FirstRight, with_integers
 from kernels.own.journal import Journal, Outcome, Run, outcome_of
 from kernels.own.refused_changes import on_endless, on_refused
 from kernels.own.row_dimensions import row_dimensions
-from kernels.own.time_limit import time_limit
 from launchers.arguments import Argument
 
-__all__ = ["FLOATS", "MOST_BYTES", "Telling", "Tried", "makes_difference", "telling_changes"]
+__all__ = ["FLOATS", "MOST_BYTES", "Telling", "Tried", "telling_changes"]
 
 # Processor time, which other programs do not change. A reference that takes longer is not run again
 # for this; nothing more is tried after so long, with so much memory, or when a run took so long.
 _PATIENCE_S = 1.0
 _TOTAL_S = 10.0
-# By the clock: what it takes a reference on the file's own inputs at a load of 30, twice over. On
-# others it may never end.
-_REFERENCE_LIMIT_S = 60.0
 MOST_BYTES = 64 << 20
 # Each run has some ten times as much in the GPU's memory.
 _MOST_BYTES_ON_GPU = 512 << 20
@@ -69,7 +66,7 @@ FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
 
 @dataclass(frozen=True)
 class Tried:
-    """What other inputs are looked for.
+    """A kernel or a callable for which other inputs are looked for.
 
     Args:
         launch: gives that of the default configuration, with its inputs changed.
@@ -214,7 +211,7 @@ class _Trials:
         # What the processor refuses soon is not tried on a GPU.
         tensors = [v for v in self._values.values() if isinstance(v, torch.Tensor) and v.is_cuda]
         is_small = sum(int(tensor.nbytes) for tensor in tensors) <= _SOON_BYTES
-        is_told = bool(tensors) and is_small and _runs_on_processor(self._plain, self._values)
+        is_told = bool(tensors) and is_small and runs_on_processor(self._plain, self._values)
         self._tells_soon = is_told
         self._start_s = time.process_time()
         self.refused: list[tuple[dict[str, Change], str]] = []
@@ -242,10 +239,10 @@ class _Trials:
 
     def _tried_with(self, changes: dict[str, Change]) -> Outcome:
         others = changed(self._values, changes)
-        if self._tells_soon and not _runs_on_processor(self._plain, others):
+        if self._tells_soon and not runs_on_processor(self._plain, others):
             return Outcome(is_right=False)
         nans = _MOST_NANS if any(change.nan for change in changes.values()) else 0.0
-        if _is_defined(self._plain, self._values, others, nans):
+        if is_defined(self._plain, self._values, others, nans):
             with contextlib.suppress(UserError):
                 return outcome_of(self._run, self._tried.arguments(changes))
         return Outcome(is_right=False)
@@ -302,54 +299,3 @@ def _with_more(
     for name, change in more.items() if len(more) > 1 else ():
         found = first_right([{**found, name: change}]) or found
     return found
-
-
-def makes_difference(
-    launch: Launched, values: Mapping[str, Any], changes: Mapping[str, Change]
-) -> bool:
-    """Whether the reference takes what changes from the launch, and has no copy of its own."""
-    others = changed(values, changes)
-    if not _is_defined(launch, values, others):
-        return False
-    outputs, other = launch.reference(values) or {}, launch.reference(others) or {}
-    pairs = ((tensor, other.get(name)) for name, tensor in outputs.items())
-    return any(t is not None and o is not None and not torch.equal(t, o) for t, o in pairs)
-
-
-def _runs_on_processor(launch: Launched, values: Mapping[str, Any]) -> bool:
-    """Whether a reference takes values on the processor, where an index that does not exist is an
-    exception and no end of the process."""
-    on_cpu = {n: v.cpu() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
-    try:
-        with torch.device("cpu"), time_limit(_REFERENCE_LIMIT_S):
-            launch.reference(on_cpu)
-    except (UserError, TimeoutError):
-        return False
-    return True
-
-
-def _is_defined(
-    launch: Launched, values: Mapping[str, Any], others: Mapping[str, Any], nans: float = 0.0
-) -> bool:
-    """Whether the reference gives finite numbers for other values, and the code stays as it is.
-
-    Args:
-        launch: of both.
-        values, others: of its arguments.
-        nans: the share of each output that may be NaN.
-    """
-    if launch.constants(others) != launch.constants(values):
-        return False
-    try:
-        with time_limit(_REFERENCE_LIMIT_S):
-            said = launch.reference(others) or {}
-    except (UserError, TimeoutError):
-        return False
-    outputs = [t.to(values[name].dtype) for name, t in said.items() if t is not None]
-    return all(_is_finite(tensor, nans) for tensor in outputs)
-
-
-def _is_finite(tensor: torch.Tensor, nans: float) -> bool:
-    is_nan = tensor.isnan()
-    allowed = bool((tensor.isfinite() | is_nan).all()) and float(is_nan.double().mean()) <= nans
-    return allowed or not tensor.numel()
