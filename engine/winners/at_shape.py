@@ -37,7 +37,7 @@ class AtShape:
 
 
 def limits_of_device(device: str) -> Limits | None:
-    """What bounds the times on an emulated board; None for others, of which it is not known.
+    """What bounds the times on an emulated board; None for others, whose limits are not known.
 
     Raises:
         UserError, BoardError: for a device that there is not or that cannot be opened.

@@ -28,7 +28,7 @@ def on_other_numbers(
     config: Config,
     run: Callable[[dict[str, Change], Config], Outcome],
 ) -> str:
-    """One sentence on the first number with another value of which the default configuration is
+    """One sentence on the first number with another value for which the default configuration is
     right and another one is wrong; "" if there is none.
 
     Args:

@@ -15,7 +15,7 @@ _INTEGER_BITS = 16  # products of 8-bit integers have 16
 
 @dataclass(frozen=True)
 class Limits:
-    """Bounds of a board for kernels whose sums have so many bits, or more.
+    """Bounds of a board for kernels whose sums have as many bits as below, or more.
 
     Args:
         bytes_per_s: from DRAM.
