@@ -57,7 +57,8 @@ def code_of(module: Operation, name: str) -> dict[str, str]:
 def test_every_rule_is_named_once_and_says_what_it_does():
     names = [*(each.name for each in PASSES), *(each.name for each in RULES)]
     assert len(set(names)) == len(names)
-    assert all(each.says.endswith(".") for each in RULES)
+    says = [*(each.says for each in PASSES), *(each.says for each in RULES)]
+    assert all(each.endswith(".") for each in says)
 
 
 def test_a_rule_is_counted_and_can_be_left_out():
@@ -69,6 +70,13 @@ def test_a_rule_is_counted_and_can_be_left_out():
     assert without != llir
     assert "one by one" not in code_of(module, "tt.store")["loads"]
     assert "gathered" in code_of(module, "tt.store")["loads"]
+
+
+def test_a_rule_can_be_left_out_of_code_that_watches_accesses():
+    for skipped, count in (([], 2), (["follow-quotients"], 0)):
+        module = parse_module(function(LINE))
+        lowered = lower_module(module, RVVTarget(), watches_accesses=True, skipped_passes=skipped)
+        assert {each.name: each.count for each in lowered.passes}["follow-quotients"] == count
 
 
 def test_how_code_is_written_is_noted_beside_operations():

@@ -149,7 +149,7 @@ def lower_module(
     """
     kernel = Kernel(module, target, disjoint_arguments, values)
     if watches_accesses:
-        skipped_passes = [each.name for each in PASSES]
+        skipped_passes = [*skipped_passes, *(each.name for each in PASSES)]
     elif checks_bounds:
         skipped_passes = [*skipped_passes, *UNCHECKED]
     passes = run_passes(kernel, watch, skipped_passes)
