@@ -56,6 +56,11 @@ class Block:
         at = self.operations.index(place)
         self.operations[at:at] = made
 
+    def put_behind(self, place: Operation, made: Sequence[Operation]) -> None:
+        """Put operations behind one of the block's."""
+        at = self.operations.index(place) + 1
+        self.operations[at:at] = made
+
 
 @dataclass(eq=False, slots=True)
 class Region:

@@ -70,9 +70,7 @@ class Carried:
 
     def start_with(self, start: Value, rewriter: Rewriter) -> None:
         """Have the loop start with another value."""
-        operands = [*self.loop.operands]
-        operands[3 + self.number] = start
-        rewriter.set_operands(self.loop, operands)
+        rewriter.set_operand(self.loop, 3 + self.number, start)
 
     def set_type(self, type_: Type, update: Operation) -> None:
         """Have turns carry another type, to which `update` adds."""

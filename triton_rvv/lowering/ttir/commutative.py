@@ -37,7 +37,7 @@ _SYMMETRIC = frozenset(
 )
 _EQUAL = ("eq", "oeq", "ueq")
 _STRICT = ("slt", "ult", "olt")
-_MIRRORED = {**{f"{sign}g{kind}": f"{sign}l{kind}" for sign in "suo" for kind in "te"}}
+_MIRRORED = {f"{sign}g{kind}": f"{sign}l{kind}" for sign in "suo" for kind in "te"}
 
 
 def mark_commutative(kernel: Kernel) -> int:

@@ -67,7 +67,7 @@ class _Joiner:
             if not given.isdisjoint(self._used(second)):
                 needing.add(second_place)
                 given.update(second.results)
-            elif self._may_join(second) and _read_the_same(first, second, self._made):
+            elif self._may_join(second) and _share_elements(first, second, self._made):
                 between = range(place + 1, second_place)
                 before = [operations[n] for n in between if n not in needing]
                 after = [operations[n] for n in between if n in needing]
@@ -81,19 +81,17 @@ def _may_join(operation: Operation) -> bool:
     return operation.name == "tt.reduce" and bool(operation_of_each(operation))
 
 
-def _read_the_same(
-    first: Operation, second: Operation, found: Callable[[Operation], set[Value]]
+def _share_elements(
+    first: Operation, second: Operation, made: Callable[[Operation], set[Value]]
 ) -> bool:
     """Whether two reductions are along one dimension, and of what is made once for both.
 
     Args:
-        found: what `_made` gives for a reduction.
+        made: what `_made` gives for a reduction.
     """
-    if first.operands[0].shape != second.operands[0].shape or first.integer(
-        "axis"
-    ) != second.integer("axis"):
-        return False
-    return bool(found(first) & found(second))
+    shapes = {each.operands[0].shape for each in (first, second)}
+    is_along_one = first.integer("axis") == second.integer("axis") and len(shapes) == 1
+    return is_along_one and bool(made(first) & made(second))
 
 
 def _made(reduction: Operation, makers: Mapping[Value, Operation]) -> set[Value]:

@@ -147,8 +147,7 @@ def _add_late(block: Block, loop: Operation, late: LateSum, rewriter: Rewriter) 
     block.put_before(loop, begin.operations)
     both, attributes = [start, reduction.result], dict(update.attributes)
     ends = rewriter.operation(update.name, both, [total], attributes, update.line)
-    place = block.operations.index(loop) + 1
-    block.operations[place:place] = [reduction, ends]
+    block.put_behind(loop, [reduction, ends])
 
 
 def _scaled(body: Block, late: LateSum, rewriter: Rewriter) -> Value:

@@ -23,7 +23,7 @@ from triton_rvv.lowering.ttir.demanded_bits import WIDENED
 from triton_rvv.lowering.ttir.index_values import block_bits, index_values
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, block_of
 
 __all__ = ["narrow_carried"]
 
@@ -174,28 +174,26 @@ def _narrow(
     carried: Carried, bits: int, is_signed: bool, function: Operation, rewriter: Rewriter
 ) -> None:
     """Have a loop carry fewer bits; what it begins with is cut, and what it gives is widened."""
-    loop, wide = carried.loop, carried.argument.type
-    assert isinstance(wide, TensorType)
-    narrow, widened = TensorType(wide.shape, ScalarType(f"i{bits}")), WIDENED[not is_signed]
-    body = loop.regions[0].block
-    (block,) = (each for each in blocks_inside(function) if loop in each.operations)
+    loop, widened = carried.loop, WIDENED[not is_signed]
+    narrow = TensorType(carried.argument.shape, ScalarType(f"i{bits}"))
+    body, block = loop.regions[0].block, block_of(loop, function)
     for value, place in ((carried.argument, body), (carried.result, block)):
         copy = rewriter.value(value)
         rewriter.replace({value: copy})
         value.type = narrow
-        made = rewriter.operation(widened, [value], [copy], {}, loop.line)
-        place.operations.insert(0 if place is body else block.operations.index(loop) + 1, made)
+        widening = rewriter.operation(widened, [value], [copy], {}, loop.line)
+        if place is body:
+            body.operations.insert(0, widening)
+        else:
+            block.put_behind(loop, [widening])
     for operation, at, place in (
         (loop, 3 + carried.number, block),
         (body.operations[-1], carried.number, body),
     ):
-        operands = [*operation.operands]
-        cut = rewriter.value(operands[at], narrow)
-        place.put_before(
-            operation, [rewriter.operation("arith.trunci", [operands[at]], [cut], {}, loop.line)]
-        )
-        operands[at] = cut
-        rewriter.set_operands(operation, operands)
+        whole = operation.operands[at]
+        made = Written(rewriter, whole, loop.line)
+        rewriter.set_operand(operation, at, made.write("arith.trunci", narrow, whole))
+        place.put_before(operation, made.operations)
 
 
 def _sum(one: Range, other: Range) -> Range:

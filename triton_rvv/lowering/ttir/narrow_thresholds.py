@@ -9,7 +9,7 @@ way. Sums that wrap are seen by the block: behind `last`, which is 255 but for n
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation, Value
@@ -18,7 +18,7 @@ from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, integer_bits, ranges_of_blocks
 from triton_rvv.lowering.ttir.index_values import index_values
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, block_of
 
 __all__ = ["narrow_thresholds"]
 
@@ -34,7 +34,7 @@ class _Threshold:
         maker: the operation.
         place: which of its operands is the number, as a block.
         number: it.
-        found: between what the block's elements lie, none of which is below 0.
+        found: between what the block's elements lie, which are no less than 0.
         others: between what those elements lie that it is compared with.
     """
 
@@ -81,9 +81,7 @@ def narrow_thresholds(kernel: Kernel) -> int:
                 if threshold is not None and threshold.fits:
                     if threshold not in made:
                         made[threshold] = _limited(threshold, function, rewriter)
-                    operands = [*each.operands]
-                    operands[place] = made[threshold]
-                    rewriter.set_operands(each, operands)
+                    rewriter.set_operand(each, place, made[threshold])
                     fired += 1
                     break
     return fired
@@ -123,8 +121,7 @@ def _threshold(
 def _limited(threshold: _Threshold, function: Operation, rewriter: Rewriter) -> Value:
     """A sum that compares as a threshold does, put behind it."""
     maker, place = threshold.maker, threshold.place
-    type_, scalar = maker.result.type, threshold.number.type
-    assert isinstance(type_, TensorType)
+    type_, scalar = maker.result.block, threshold.number.type
     made = Written(rewriter, maker.result, maker.line)
     low, high = (made.number(scalar, each) for each in threshold.limits)
     number = made.write("arith.maxsi", scalar, threshold.number, low)
@@ -142,7 +139,7 @@ def _limited(threshold: _Threshold, function: Operation, rewriter: Rewriter) -> 
     is_taken_from = maker.name == "arith.subi" and place == 0
     beyond = threshold.others[1] + 1 if is_taken_from else threshold.others[0] - 1
     limited = made.write("arith.select", type_, wraps, made.number(type_, beyond), total)
-    _put_behind(maker, made.operations, function)
+    block_of(maker, function).put_behind(maker, made.operations)
     return limited
 
 
@@ -150,20 +147,14 @@ def _last_before_wrap(threshold: _Threshold, made: Written) -> Value:
     """The largest element whose sum does not wrap, as far as there are elements."""
     number, type_ = threshold.number, threshold.number.type
     half = 1 << (integer_bits(number) or 0) - 1
-    write, zero = made.write, made.number(type_, 0)
+    write = made.write
     if threshold.maker.name == "arith.addi":
-        above = write("arith.maxsi", type_, number, zero)
+        above = write("arith.maxsi", type_, number, made.number(type_, 0))
         last = write("arith.subi", type_, made.number(type_, half - 1), above)
     elif threshold.place == 1:
-        below = write("arith.minsi", type_, number, zero)
+        below = write("arith.minsi", type_, number, made.number(type_, 0))
         last = write("arith.addi", type_, made.number(type_, half - 1), below)
     else:
         below = write("arith.minsi", type_, number, made.number(type_, -1))
         last = write("arith.subi", type_, below, made.number(type_, -half))
     return write("arith.minsi", type_, last, made.number(type_, threshold.found[1]))
-
-
-def _put_behind(place: Operation, made: Sequence[Operation], function: Operation) -> None:
-    (block,) = (each for each in blocks_inside(function) if place in each.operations)
-    at = block.operations.index(place) + 1
-    block.operations[at:at] = made

@@ -11,7 +11,7 @@ from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import TensorType, Type
 
-__all__ = ["Rewriter", "Written", "blocks_inside", "placed"]
+__all__ = ["Rewriter", "Written", "block_of", "blocks_inside", "placed"]
 
 
 def blocks_inside(operation: Operation) -> list[Block]:
@@ -23,6 +23,11 @@ def blocks_inside(operation: Operation) -> list[Block]:
         found += blocks
         waiting += reversed([each for block in blocks for each in block.operations if each.regions])
     return found
+
+
+def block_of(operation: Operation, around: Operation) -> Block:
+    """The block inside another operation in which an operation stands."""
+    return next(each for each in blocks_inside(around) if operation in each.operations)
 
 
 def placed(operation: Operation, name: str) -> Iterator[tuple[Block, Operation]]:
@@ -81,6 +86,12 @@ class Rewriter:
         for operand in operation.operands:
             operand.uses -= 1
         operation.operands = [*operands]
+
+    def set_operand(self, operation: Operation, place: int, operand: Value) -> None:
+        """Have an operation take another operand in one place."""
+        operands = [*operation.operands]
+        operands[place] = operand
+        self.set_operands(operation, operands)
 
     def erase(self, block: Block, operation: Operation) -> None:
         """Take an operation without regions, whose results are unused, out of a block."""

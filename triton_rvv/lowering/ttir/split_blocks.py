@@ -104,12 +104,13 @@ def _size_within(most: int) -> int:
 
 
 def _lines_of_pairs(loop: Operation, makers: Mapping[Value, Operation]) -> set[Value]:
-    """The lines that meet others in each turn, of which a loop reduces pairs, and what comes of it.
+    """The lines whose pairs with others a loop reduces in each turn, and what comes of it.
 
-    Empty where a loop carries something else, or loads blocks, of which rows are best read whole.
+    Empty where a loop carries something else, or loads blocks, whose rows are best read whole.
     """
-    reductions = [each for each in loop.walk() if each.name == "tt.reduce"]
-    loads = [each for each in loop.walk() if each.name == "tt.load"]
+    operations = [*loop.walk()]
+    reductions = [each for each in operations if each.name == "tt.reduce"]
+    loads = [each for each in operations if each.name == "tt.load"]
     if any(len(each.result.shape) > 1 for each in loads):
         return set()
     pairs = [each.operands[0].shape for each in reductions if each.integer("axis") == 0]
@@ -118,8 +119,8 @@ def _lines_of_pairs(loop: Operation, makers: Mapping[Value, Operation]) -> set[V
     line = pairs[0][1:]
     if len(line) != 1 or any(each.shape != line for each in loop.results):
         return set()
-    inside = {result for each in loop.walk() for result in each.results}
-    read = {value for each in loop.walk() for value in each.operands} - inside
+    inside = {result for each in operations for result in each.results}
+    read = {value for each in operations for value in each.operands} - inside
     sources = {_source_of(value, makers) for value in read if value.shape[-1:] == line}
     kept = {value for value in sources if value.shape == line and value in makers}
     return {*loop.results, *(value for value in kept if makers[value].name not in _FREE)}
@@ -178,10 +179,8 @@ def _copy_for_each_use(
         made = rewriter.operation(
             operation.name, operation.operands, [result], attributes, operation.line
         )
-        block.operations.insert(block.operations.index(operation), made)
-        operands = [*user.operands]
-        operands[number] = result
-        rewriter.set_operands(user, operands)
+        block.put_before(operation, [made])
+        rewriter.set_operand(user, number, result)
 
 
 def _may_split(dimension: Dimension, loop: Operation, kernel: Kernel) -> bool:

@@ -19,7 +19,7 @@ from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
-from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, block_of, blocks_inside
 
 __all__ = ["Turn", "turn_products"]
 
@@ -51,7 +51,7 @@ def _may_gain(
     outside, inside = (makers.get(operand) for operand in (left, right))
     if outside is None or inside is None or right.uses > 1 or len(right.shape) != 2:
         return False
-    if not _is_float(product.result) or outside in block.operations or _rows(left) == 1:
+    if not _is_float(product.result) or outside in block.operations or left.shape[0] == 1:
         return False
     return _is_transpose(inside) or (inside.name == "tt.load" and _lies_by_column(inside, kernel))
 
@@ -71,10 +71,6 @@ def _is_float(value: Value) -> bool:
     type_ = value.type
     element = type_.element if isinstance(type_, TensorType) else None
     return isinstance(element, ScalarType) and element.is_float
-
-
-def _rows(value: Value) -> int:
-    return value.shape[0]
 
 
 class Turn:
@@ -197,8 +193,7 @@ class Turn:
         """The result of a new operation, behind another one."""
         result = self._rewriter.value(maker.result, type_)
         made = self._rewriter.operation(name, operands, [result], dict(attributes), maker.line)
-        block = next(b for b in blocks_inside(self._rewriter.module) if maker in b.operations)
-        block.operations.insert(block.operations.index(maker) + 1, made)
+        block_of(maker, self._rewriter.module).put_behind(maker, [made])
         return result
 
     def erase_unused(self) -> None:

@@ -80,17 +80,13 @@ def _is_faster_turned(group: _Group, turn: Turn, kernel: Kernel) -> bool:
     if any(each.name.startswith(_COSTLY) and each.result.shape[0] == 1 for each in makers):
         return False  # of what each column has, vectors hold many
     machine = kernel.target.machine
-    loaded_cycles = machine.strided_element_cycles * sum(_columns(each.result) for each in loads)
+    loaded_cycles = machine.strided_element_cycles * sum(each.result.shape[1] for each in loads)
     is_quick = loaded_cycles <= machine.row_sum_cycles * len(group.reductions)
     return is_quick and _lie_in_turn(loads, kernel)
 
 
 def _is_along_rows(reduction: Operation) -> bool:
     return len(reduction.operands[0].shape) == 2 and reduction.integer("axis") == 1
-
-
-def _columns(value: Value) -> int:
-    return value.shape[1]
 
 
 def _fill_lanes(blocks: Collection[Value], are_loaded: bool, kernel: Kernel) -> bool:
@@ -109,7 +105,7 @@ def _lie_in_turn(loads: Iterable[Operation], kernel: Kernel) -> bool:
     for load in loads:
         stride = sums.of(load.operands[0]).stride(0)
         distance = None if stride is None else sums.number(stride)
-        row_bytes = _columns(load.result) * load.result.block.element.size_bytes
+        row_bytes = load.result.shape[1] * load.result.block.element.size_bytes
         if distance is None or not 0 < distance <= row_bytes:
             return False
     return True
