@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
 from triton_rvv.frontend.ttir import Operation
@@ -100,7 +101,7 @@ def _compare_and_swap(
 
 
 def _add_small(builder: Builder, address: Val, value: Val, element: ScalarType, order: str) -> Val:
-    """A sum of floats that no instruction adds: computed anew until nobody came in between."""
+    """A sum of floats that no instruction adds: computed anew until no other came in between."""
     small = SMALL_FLOATS[element.name]
     addend = widen(builder, value, small)
     text = f"load atomic {value.type}, {address} monotonic, align {element.size_bytes}"
@@ -119,6 +120,63 @@ def _add_small(builder: Builder, address: Val, value: Val, element: ScalarType, 
     return found
 
 
+@dataclass(frozen=True)
+class _Elements:
+    """Elements in memory that an operation updates.
+
+    Args:
+        others: `count` values and perhaps a mask.
+        count: how many operands an update takes.
+        result: takes what was there before, if anything asks for that.
+    """
+
+    context: Context
+    operation: Operation
+    addresses: Affine
+    others: Sequence[Tensor]
+    count: int
+    result: Buffer | None
+
+    def update_one_by_one(self, update: Update) -> None:
+        """Update elements in their order."""
+        context = self.context
+        if (offsets := self.addresses.on(ANY_VERSION).extra) is not None:
+            materialise.quick_to_read(context, offsets)  # vectors are faster at costly ones
+        others = (materialise.quick_to_read(context, each) for each in self.others)
+        parts = [self.addresses, *others]
+        for index in index_loops.positions(context, self.addresses.shape, unrolled=False):
+            point = VectorIndex(index[:-1], index[-1], 1)
+            elements = [part.at(context.builder, point) for part in parts]
+            before = _where(context, self.operation, elements, self.count, update)
+            if self.result is not None:
+                self.result.write(context.builder, point, before)
+
+    def update_for_threads(self, is_alone: Val, combine: Combine, update: Update) -> None:
+        """Update elements plainly if there is one thread, and else one by one."""
+
+        def plainly() -> None:
+            with self.context.region():
+                self.update_plainly(combine)
+
+        def atomically() -> None:
+            with self.context.region():
+                self.update_one_by_one(update)
+
+        self.context.builder.branches(is_alone, plainly, atomically)
+
+    def update_plainly(self, combine: Combine) -> None:
+        """Update elements by loads and stores, as vectors where no two of a row are one."""
+        context, addresses, others = self.context, self.addresses, self.others
+        if lanes_are_distinct(addresses):
+            source = self.operation.operands[0]
+            update_runs(context, source, addresses, others, combine, self.result)
+        elif self.result is None:
+            update_elements(context, addresses, others, combine)
+        else:
+            element = _element(self.operation)
+            self.update_one_by_one(updated_plainly(context.builder, combine, element))
+
+
 def _each(
     context: Context,
     operation: Operation,
@@ -126,7 +184,7 @@ def _each(
     update: Update,
     combine: Combine | None = None,
 ) -> None:
-    """Carry out an update of each element, where the mask says so.
+    """Carry out an update of each element that the mask lets through.
 
     Args:
         operation: its operands are addresses, `count` values and perhaps a mask.
@@ -143,53 +201,14 @@ def _each(
     addresses, others = as_addresses(tensors[0]), tensors[1:]
     materialise.prepare(context, [addresses, *others], changes_memory=True)
     result = context.buffer(operation.result.block) if operation.result.uses else None
-    one_by_one = functools.partial(
-        _one_by_one, context, operation, addresses, others, count, result
-    )
+    elements = _Elements(context, operation, addresses, others, count, result)
     is_alone = None if combine is None else has_one_thread(context)
-
-    def plainly() -> None:
-        assert combine is not None
-        source = operation.operands[0]
-        with context.region():
-            if lanes_are_distinct(addresses):
-                update_runs(context, source, addresses, others, combine, result)
-            elif result is None:
-                update_elements(context, addresses, others, combine)
-            else:
-                one_by_one(updated_plainly(context.builder, combine, _element(operation)))
-
-    def atomically() -> None:
-        with context.region():
-            one_by_one(update)
-
-    if is_alone is None:
-        one_by_one(update)
+    if combine is None or is_alone is None:
+        elements.update_one_by_one(update)
     else:
-        context.builder.branches(is_alone, plainly, atomically)
+        elements.update_for_threads(is_alone, combine, update)
     if result is not None:
         context.bind(operation.result, result)
-
-
-def _one_by_one(
-    context: Context,
-    operation: Operation,
-    addresses: Affine,
-    others: Sequence[Tensor],
-    count: int,
-    result: Buffer | None,
-    update: Update,
-) -> None:
-    """Update elements in their order; the result takes what was there before."""
-    if (offsets := addresses.on(ANY_VERSION).extra) is not None:
-        materialise.quick_to_read(context, offsets)  # vectors are faster at costly ones
-    parts = [addresses, *(materialise.quick_to_read(context, each) for each in others)]
-    for index in index_loops.positions(context, addresses.shape, unrolled=False):
-        point = VectorIndex(index[:-1], index[-1], 1)
-        elements = [part.at(context.builder, point) for part in parts]
-        before = _where(context, operation, elements, count, update)
-        if result is not None:
-            result.write(context.builder, point, before)
 
 
 def _where(

@@ -132,9 +132,6 @@ def _turns_ahead(context: Context, load: Load, advance: Val, access: Access) -> 
     return turns if is_apart and turns > 1 else 0
 
 
-HANDLERS: Mapping[str, Handler] = {"tt.load": _load}
-
-
 def moving(context: Context, addresses: Affine, access: Access | None) -> Affine:
     """Addresses that know how far the loop around them moves them in a turn."""
     advance = None if access is None else written(context, access.moves_by)
@@ -161,3 +158,6 @@ def _sum(context: Context, distance: Polynomial) -> Val:
             term = builder.mul(number, term)
         total = builder.add(total, term)
     return total
+
+
+HANDLERS: Mapping[str, Handler] = {"tt.load": _load}

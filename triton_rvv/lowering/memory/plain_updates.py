@@ -1,7 +1,7 @@
 """Updates of memory without atomic instructions, for programs that all run in one thread.
 
 A load, an operation and a store do the same there as an atomic operation, and neighbours in memory
-are updated as vectors. Whether there is one thread, the program around a kernel says.
+are updated as vectors. The program around a kernel knows whether there is one thread.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _ONE_THREAD = "triton_rvv_one_thread"
 _MANY_THREADS = "%one.thread = add i32 0, 0"
 _TOLD = f"%one.thread = call i32 @{_ONE_THREAD}()"
 _EXTREMES = {"max": "smax", "min": "smin", "umax": "umax", "umin": "umin"}
-# Offsets of 32 bits that wrap are as far from one another as others up to here.
+# Offsets that are less apart than this stay apart where 32 bits wrap.
 _FARTHEST = 1 << 31
 
 # Elements whose addresses are read before the first of them is updated.
@@ -106,8 +106,9 @@ def updated_plainly(
 def lanes_are_distinct(addresses: Affine) -> bool:
     """Whether no two elements of a row of a block have the same address."""
     last, size = addresses.components[-1], addresses.shape[-1]
-    stride = last.stride.constant if last.stride is not None and last.has_rule else None
-    return addresses.extra is None and bool(stride) and abs(stride or 0) * size < _FARTHEST
+    if addresses.extra is not None or last.stride is None or not last.has_rule:
+        return False
+    return 0 < abs(last.stride.constant or 0) * size < _FARTHEST
 
 
 def update_runs(
@@ -122,7 +123,7 @@ def update_runs(
 
     Args:
         source: the addresses, as the kernel has them.
-        addresses: of which `lanes_are_distinct`.
+        addresses: those for which `lanes_are_distinct` holds.
         others: the values, and the mask where there is one; memory that an update changes is read
             for none of them.
         combine: what memory then holds.
