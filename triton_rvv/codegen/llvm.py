@@ -79,7 +79,7 @@ def commented_assembly(llir: str, target: Target) -> str:
     machine = target_machine(target)
     optimised = _faster_order(_optimised(llir, machine), machine).llir
     module = llvm.parse_assembly(optimised)
-    with _scheduling(optimised):
+    with _options_of(optimised):
         machine.set_asm_verbosity(True)
         try:
             return str(machine.emit_assembly(module)) + tile_functions(optimised)
@@ -110,7 +110,7 @@ def _verified(llir: str) -> Any:
 
 def _translated(optimised: str, machine: Any) -> MachineCode:
     module = llvm.parse_assembly(optimised)
-    with _scheduling(optimised):
+    with _options_of(optimised):
         tiles = tile_functions(optimised)
         if not tiles:
             return MachineCode(optimised, machine.emit_object(module))
@@ -166,7 +166,7 @@ def assemble(llir: str) -> str:
     found = [re.search(pattern, llir) for pattern in (cpu, features)]
     chosen = [match[1] if match else "" for match in found]
     machine = _machine(str(module.triple), *chosen)
-    with _scheduling(llir):
+    with _options_of(llir):
         return str(machine.emit_assembly(module)) + tile_functions(llir)
 
 
@@ -207,10 +207,11 @@ def _machine(triple: str, cpu: str, features: str, level: int = 3) -> Any:
 
 
 @contextmanager
-def _scheduling(llir: str) -> Iterator[None]:
-    """Code emitted inside the `with` is put in order by LLVM if its module asks for that.
+def _options_of(llir: str) -> Iterator[None]:
+    """Code inside the `with` is emitted with the options that suit its module.
 
-    LLVM has such options for the whole process, as it has the one for long blocks.
+    LLVM puts it in order if the module asks for that, and prepares it unless a block is too long.
+    It has such options for the whole process.
     """
     direction = _DIRECTION.search(llir)
     options = [f"--enable-misched={'true' if direction else 'false'}"]
@@ -220,13 +221,13 @@ def _scheduling(llir: str) -> Iterator[None]:
         pressure = "false" if direction[1] == "topdown" else "true"
         options.append(f"--misched-prera-direction={direction[1]}")
         options.append(f"--misched-regpressure={pressure}")
-    with _SCHEDULER:
+    with _OPTIONS_LOCK:
         for option in options:
             llvm.set_option("triton_rvv", option)
         yield
 
 
-_SCHEDULER = threading.Lock()
+_OPTIONS_LOCK = threading.Lock()
 _DIRECTION = re.compile(f'"{SCHEDULED_BY_LLVM}"="([^"]*)"')
 
 _KNOWN_CPUS = (

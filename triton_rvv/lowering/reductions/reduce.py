@@ -193,11 +193,10 @@ def _points_of_rows(
 ) -> list[VectorIndex]:
     """Runs of an array, each of some rows from position `along` of a dimension of them on."""
     places = [context.builder.add(along, integer(row)) for row in range(rows)]
-    return [
-        VectorIndex((*index[:axis], place, *index[axis:]), start, width, version)
-        for start in starts
-        for place in places
+    by_row = [
+        index_loops.points_across(index, axis, starts, width, version, place) for place in places
     ]
+    return [point for of_run in zip(*by_row, strict=True) for point in of_run]
 
 
 def _plain_rows(context: Context, sources: Sequence[Tensor], version: LoopVersion) -> Val:
