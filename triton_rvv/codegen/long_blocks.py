@@ -3,8 +3,8 @@
 For each operand that it tries to move, `tryToSinkFreeOperands` of LLVM's CodeGenPrepare.cpp numbers
 all instructions of the block, so its time grows with the square of a block's length: 18,000
 instructions, 200 rounds over bytes that are written out, took 21 seconds, and without it 0.8. What
-it moves comes from other blocks, of which such code has little. To cut blocks is no help, since it
-joins them.
+it moves comes from other blocks, and such code has few. To cut blocks is no help, since it joins
+them.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class Segments(ABC):
 class Periodic(Segments):
     """Values that rise evenly but for what the place within a period adds."""
 
-    # Neighbours of which each has its own place.
+    # Neighbours, each with its own place.
     period: int
 
     @abstractmethod
@@ -110,7 +110,7 @@ class Segmented(PartlyLinear):
 
     @staticmethod
     def of(builder: Builder, values: Tensor, segments: Segments) -> Segmented:
-        """Values of which code finds out here whether all of them are linear."""
+        """Values, with code here that finds out whether all of them are linear."""
         linear, start = segments.first_of(builder, integer(0), values.shape[0])
         return Segmented(
             values=values,

@@ -72,7 +72,7 @@ class DivMod(Segments):
 
     def bound(self, builder: Builder) -> Val:
         divisor = self.divisor
-        if divisor.type == "i64":  # nothing is wider, so that nobody asks
+        if divisor.type == "i64":  # nothing is wider, so no bound is needed
             return integer((1 << 63) - 1)
         divisor = builder.resize(divisor, "i64")
         if not self.is_quotient:
@@ -137,7 +137,7 @@ def is_in_range(builder: Builder, dividend: Val, reach: int) -> Val:
 
 
 def dividend_of(block: Affine) -> Line | None:
-    """A line of integers that may be taken apart, of which all that is looked up is divisions."""
+    """A line of integers that may be taken apart: it looks nothing up but divisions."""
     part = block.components[0]
     are_divisions = all(isinstance(each.segments, DivMod) for each, _ in part.segmented)
     is_known = are_divisions and len(part.segmented) == len(part.looked_up)

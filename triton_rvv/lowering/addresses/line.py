@@ -1,4 +1,4 @@
-"""Lines of integers of which others are made: dividends, and what has a limit."""
+"""Lines of integers that others are made from: dividends, and what has a limit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Line", "shortest"]
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Integers of one dimension that rise evenly where the steps of which they are made do.
+    """Integers of one dimension that rise evenly where the steps that they are made from do.
 
     Args:
         affine: looks nothing up but steps.
@@ -32,7 +32,7 @@ class Line:
 
     @property
     def steps(self) -> Sequence[Segmented]:
-        """Of which the line is made."""
+        """The tables that the line is made from."""
         return [steps for steps, _ in self.part.segmented]
 
     def stride(self, builder: Builder) -> int | None:

@@ -145,7 +145,7 @@ def tail_width(
 ) -> int:
     """How many elements a run takes that is the last one of a row, and has as many lanes as count.
 
-    One long run takes less than some short ones, each of which is told its number of lanes, where
+    One long run takes less than some short ones that are each told their number of lanes, where
     neighbours are read from neighbours: by strides, lanes that do not count take as long.
 
     Args:

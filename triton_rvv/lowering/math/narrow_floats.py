@@ -191,7 +191,7 @@ def _rounded_halves(builder: Builder, value: Val) -> Val:
 
 
 def _floats_of_halves(builder: Builder, value: Val) -> Val:
-    """The float32 of which each i16 of a vector is the upper half, and the lower half is 0.
+    """The float32 with each i16 of a vector as its upper half, and 0 as its lower half.
 
     A widening product with 2^15 and a sum take half the time of a widening and a shift.
     """

@@ -33,7 +33,7 @@ _TAKEN_APART = ("i32", "i64")
 
 
 def carry_bases(kernel: Kernel) -> int:
-    """Finds blocks of which a loop changes only the base, so that it carries one number."""
+    """Finds blocks whose base alone a loop changes, so that it carries one number."""
     roots = _Roots(kernel.makers)
     loops = [operation for operation in kernel.operations if operation.name == "scf.for"]
     fired = 0

@@ -36,7 +36,7 @@ def operation_of_each(reduction: Operation) -> tuple[str, ...]:
 
 
 def widened_truths(operation: Operation | None) -> Value | None:
-    """The truth values of which an operation makes integers, 0 and 1."""
+    """The truth values that an operation makes integers, 0 and 1."""
     if operation is None or operation.name != "arith.extui":
         return None
     (value,) = operation.operands

@@ -24,7 +24,7 @@ _PURE = frozenset(["tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast"
 
 
 def hoist_masks(kernel: Kernel) -> int:
-    """Computes the masks of stores before the products of which they let a part through."""
+    """Computes the masks of stores before the products that they let through in part."""
     if not kernel.has_product:
         return 0
     moved = 0

@@ -38,7 +38,7 @@ class _Member:
 
 
 def share_rows(kernel: Kernel) -> int:
-    """Finds loads of which a row is also a row of another one, as those of a stencil."""
+    """Finds loads that share rows with one another, as those of a stencil."""
     fired = 0
     for function in kernel.functions.values():
         groups = [
