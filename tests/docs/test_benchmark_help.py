@@ -18,9 +18,10 @@ SCRIPTS = sorted(
 
 
 @pytest.fixture(autouse=True)
-def signals(monkeypatch):
-    """A script handles signals for the whole process, which goes on here."""
+def own_process(monkeypatch):
+    """A script handles signals and chooses processors for its whole process, which goes on here."""
     monkeypatch.setattr("signal.signal", lambda *_: None)
+    monkeypatch.setattr("os.sched_setaffinity", lambda *_: None)
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=str)
