@@ -28,8 +28,9 @@ from triton_rvv.lowering.elementwise import (
     special_registers,
 )
 from triton_rvv.lowering.elementwise.unsupported import REFUSALS
+from triton_rvv.lowering.llvm.intervals import exactly
 from triton_rvv.lowering.llvm.rules import Choices
-from triton_rvv.lowering.llvm.value_ranges import exactly, program_places
+from triton_rvv.lowering.llvm.value_ranges import program_places
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory import atomics, loads, permute, stores, watched
 from triton_rvv.lowering.memory.bounds import UNCHECKED, Access, accesses, with_bounds_checked

@@ -12,19 +12,17 @@ import math
 from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import ScalarType, element_type
-from triton_rvv.lowering.ttir.known_integers import one_integer
+from triton_rvv.lowering.llvm.intervals import Interval
+from triton_rvv.lowering.ttir.known_integers import integer_bits, one_integer, result_interval
 from triton_rvv.lowering.ttir.polynomials import Atom, Polynomial
 
-__all__ = ["Range", "bits_of", "integer_bits", "ranges_of_blocks"]
+__all__ = ["Range", "bits_of", "ranges_of_blocks"]
 
 # The least and the largest element, both as signed integers.
 Range = tuple[int, int]
 
 # Of sums in more blocks, the ends of all are not tried together.
 _MAX_ATOMS = 6
-
-_SAME = ("tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape", "tt.trans")
 
 
 def ranges_of_blocks(function: Operation) -> dict[Value, Range]:
@@ -82,14 +80,6 @@ _OF_SUMS: Mapping[str, Callable[[Polynomial, Polynomial], Polynomial]] = {
 }
 
 
-def integer_bits(value: Value) -> int | None:
-    """The bits of an integer, or of a block's elements; None for anything else."""
-    element = element_type(value.type)
-    if not isinstance(element, ScalarType) or element.is_float:
-        return None
-    return element.bits
-
-
 def bits_of(found: Range) -> int:
     """The bits that hold all integers of a range, signed ones where any is below 0."""
     low, high = found
@@ -108,94 +98,12 @@ def _fits(value: Value, found: Range) -> bool:
 
 
 def _range(operation: Operation, known: Mapping[Value, Range]) -> Range | None:
-    number = one_integer(operation)
-    if number is not None:
-        return number, number
     if operation.name == "tt.make_range":
         return operation.integer("start"), operation.integer("end") - 1
-    is_choice = operation.name == "arith.select"
-    operands = operation.operands[1:] if is_choice else operation.operands
-    wholes = [_whole(each) for each in operands]
-    ranges = [known.get(each, whole) for each, whole in zip(operands, wholes, strict=True) if whole]
-    if not ranges or len(ranges) < len(operands):
-        return None
-    name = operation.name
-    if name.endswith("ui"):
-        name = name.replace("ui", "si")
-        ranges = [_read_as_unsigned(*each) for each in zip(operands, ranges, strict=True)]
-    computed = _COMPUTED.get(name)
-    return computed(*ranges) if computed is not None else None
 
+    def of(value: Value) -> Interval | None:
+        found = known.get(value) or _whole(value)
+        return None if found is None else Interval(*found)
 
-def _read_as_unsigned(value: Value, found: Range) -> Range:
-    bits = integer_bits(value)
-    return found if found[0] >= 0 or bits is None else (0, (1 << bits) - 1)
-
-
-def _corners(combine: Callable[[int, int], int], left: Range, right: Range) -> Range:
-    corners = [combine(one, other) for one in left for other in right]
-    return min(corners), max(corners)
-
-
-def _quotient(left: Range, right: Range) -> Range | None:
-    def divided(one: int, other: int) -> int:
-        return abs(one) // other * (1 if one >= 0 else -1)
-
-    return _corners(divided, left, right) if right[0] > 0 else None
-
-
-def _remainder(left: Range, right: Range) -> Range | None:
-    if right[0] <= 0:
-        return None
-    most = right[1] - 1
-    return max(-most, min(left[0], 0)), min(most, max(left[1], 0))
-
-
-def _shifted(combine: Callable[[int, int], int]) -> Callable[[Range, Range], Range | None]:
-    def shifted(left: Range, right: Range) -> Range | None:
-        return _corners(combine, left, right) if right[0] >= 0 and right[1] < 32 else None
-
-    return shifted
-
-
-def _masked(left: Range, right: Range) -> Range:
-    tops = [high for low, high in (left, right) if low >= 0]
-    return (0, min(tops)) if tops else _bits_of_both(left, right)
-
-
-def _bits_of_both(left: Range, right: Range) -> Range:
-    """What bits as many as the longer of two integers has can be."""
-    limit = 1 << max(max(high, ~low).bit_length() for low, high in (left, right))
-    return (0 if left[0] >= 0 and right[0] >= 0 else -limit, limit - 1)
-
-
-def _either(left: Range, right: Range) -> Range:
-    return min(left[0], right[0]), max(left[1], right[1])
-
-
-def _extreme(combine: Callable[[int, int], int]) -> Callable[[Range, Range], Range]:
-    return lambda left, right: (combine(left[0], right[0]), combine(left[1], right[1]))
-
-
-def _absolute(value: Range) -> Range:
-    return max(value[0], -value[1], 0), max(abs(value[0]), abs(value[1]))
-
-
-# By an operation that reads its operands as signed integers, or as their bits.
-_COMPUTED: Mapping[str, Callable[..., Range | None]] = {
-    "arith.addi": lambda left, right: (left[0] + right[0], left[1] + right[1]),
-    "arith.subi": lambda left, right: (left[0] - right[1], left[1] - right[0]),
-    "arith.muli": lambda left, right: _corners(lambda one, other: one * other, left, right),
-    "arith.divsi": _quotient,
-    "arith.remsi": _remainder,
-    "arith.minsi": _extreme(min),
-    "arith.maxsi": _extreme(max),
-    "arith.shli": _shifted(lambda one, other: one << other),
-    "arith.shrsi": _shifted(lambda one, other: one >> other),
-    "arith.andi": _masked,
-    "arith.ori": _bits_of_both,
-    "arith.xori": _bits_of_both,
-    "arith.select": _either,
-    "math.absi": _absolute,
-    **dict.fromkeys((*_SAME, "arith.trunci", "arith.extsi"), lambda value: value),
-}
+    found = result_interval(operation, of)
+    return None if found is None else (found.least, found.most)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.lowering.ttir.block_ranges import Range, integer_bits
+from triton_rvv.lowering.ttir.block_ranges import Range
+from triton_rvv.lowering.ttir.known_integers import integer_bits
 
 __all__ = ["FROM_LOWER_BITS", "MOVES", "WIDENED", "demanded_bits"]
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.ttir.block_ranges import integer_bits
-from triton_rvv.lowering.ttir.known_integers import one_integer
+from triton_rvv.lowering.ttir.known_integers import integer_bits, one_integer
 
 __all__ = ["block_bits", "index_values", "is_one_number"]
 

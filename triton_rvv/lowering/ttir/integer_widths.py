@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
-from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, integer_bits, ranges_of_blocks
+from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, ranges_of_blocks
 from triton_rvv.lowering.ttir.demanded_bits import FROM_LOWER_BITS, MOVES, WIDENED, demanded_bits
 from triton_rvv.lowering.ttir.index_values import block_bits, index_values, is_one_number
+from triton_rvv.lowering.ttir.known_integers import integer_bits
 
 __all__ = ["UNSIGNED", "IntegerWidths"]
 

@@ -6,34 +6,55 @@ from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import ScalarType
+from triton_rvv.frontend.types import ScalarType, element_type
+from triton_rvv.lowering.llvm.intervals import RULES, UNSIGNED, Interval, exactly
 
-__all__ = ["KnownIntegers", "one_integer", "one_number"]
+__all__ = ["KnownIntegers", "integer_bits", "one_integer", "one_number", "result_interval"]
 
-
-def _quotient(left: int, right: int) -> int | None:
-    """Rounded towards zero, as `arith.divsi` does."""
-    if right == 0:
-        return None
-    return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-
-
-def _remainder(left: int, right: int) -> int | None:
-    quotient = _quotient(left, right)
-    return None if quotient is None else left - quotient * right
-
-
-_COMPUTED: Mapping[str, Callable[..., int | None]] = {
-    "arith.addi": lambda left, right: left + right,
-    "arith.subi": lambda left, right: left - right,
-    "arith.muli": lambda left, right: left * right,
-    "arith.divsi": _quotient,
-    "arith.remsi": _remainder,
-    "arith.minsi": min,
-    "arith.maxsi": max,
-    "arith.extsi": lambda value: value,
-    "arith.trunci": lambda value: value,
+# Operations whose elements are those of the operand.
+_MOVES = ("tt.broadcast", "tt.expand_dims", "tt.splat", "tt.reshape", "tt.trans")
+# LLVM's names of operations, where they are not MLIR's without the last letter.
+_LLVM_NAMES = {
+    **{f"{name}{sign}i": f"{sign}{name}" for name in ("div", "rem", "min", "max") for sign in "su"},
+    **{"shrsi": "ashr", "shrui": "lshr", "extsi": "sext", "extui": "zext", "absi": "abs"},
 }
+
+
+def result_interval(
+    operation: Operation, of: Callable[[Value], Interval | None]
+) -> Interval | None:
+    """Between what the results of an operation on integers or blocks of them lie, if that is known.
+
+    They may wrap beyond it.
+
+    Args:
+        of: the same of its operands.
+    """
+    if (number := one_integer(operation)) is not None:
+        return exactly(number)
+    name = operation.name.removeprefix("arith.").removeprefix("math.")
+    name = "trunc" if name in _MOVES else _LLVM_NAMES.get(name, name.removesuffix("i"))
+    rule = RULES.get(UNSIGNED.get(name, name))
+    operands = operation.operands[1:] if name == "select" else operation.operands
+    found = [of(each) for each in operands] if rule is not None else []
+    known = [each for each in found if each is not None]
+    if rule is None or len(known) < len(found):
+        return None
+    if name in UNSIGNED:
+        known = [_read_as_unsigned(*each) for each in zip(operands, known, strict=True)]
+    return rule(*known)
+
+
+def integer_bits(value: Value) -> int | None:
+    """The bits of an integer, or of a block's elements; None for anything else."""
+    element = element_type(value.type)
+    if not isinstance(element, ScalarType) or element.is_float:
+        return None
+    return element.bits
+
+
+def _read_as_unsigned(value: Value, found: Interval) -> Interval:
+    return found if found.least >= 0 else Interval(0, (1 << (integer_bits(value) or 0)) - 1)
 
 
 class KnownIntegers:
@@ -66,15 +87,14 @@ class KnownIntegers:
         maker = self._makers.get(value)
         if maker is None or not isinstance(value.type, ScalarType):
             return None
-        if maker.name == "arith.constant":
-            number = maker.attributes["value"]
-            return number if isinstance(number, int) else None
-        operands = [self.of(operand) for operand in maker.operands]
-        if maker.name not in _COMPUTED or None in operands:
-            return None
-        number = _COMPUTED[maker.name](*operands)
+        found = result_interval(maker, self._exactly)
+        number = found.least if found is not None and found.is_exact else None
         limit = 1 << value.type.bits - 1
         return number if number is not None and -limit <= number < limit else None
+
+    def _exactly(self, value: Value) -> Interval | None:
+        number = self.of(value)
+        return None if number is None else exactly(number)
 
 
 def one_number(maker: Operation | None) -> float | int | None:

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
-from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, integer_bits, ranges_of_blocks
+from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, ranges_of_blocks
 from triton_rvv.lowering.ttir.index_values import index_values
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.known_integers import integer_bits
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, block_of
 
 __all__ = ["narrow_thresholds"]
