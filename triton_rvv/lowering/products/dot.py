@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import replace
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
@@ -20,7 +19,7 @@ from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val, integer
-from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
+from triton_rvv.lowering.loops import loop_versioning, materialise
 from triton_rvv.lowering.math.casts import conversion
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.memory.load_recipe import Load
@@ -32,14 +31,14 @@ from triton_rvv.lowering.products.dot_extents import (
     packed_rows,
     packed_steps,
 )
-from triton_rvv.lowering.products.grouped_dot import is_grouped, multiply_in_groups
-from triton_rvv.lowering.products.lhs_tiles import Lhs, PackedLhs, TransposedPackedLhs, UnpackedLhs
+from triton_rvv.lowering.products.lhs_tiles import Lhs, TransposedPackedLhs, UnpackedLhs
 from triton_rvv.lowering.products.loop_updates import plan_loop_update
 from triton_rvv.lowering.products.matrix_chains import products_behind
 from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit, multiply_int8
-from triton_rvv.lowering.products.product import Product, write_tiles
+from triton_rvv.lowering.products.product import Product, write_packed, write_tiles
 from triton_rvv.lowering.products.rhs_tiles import PackedRhs, Rhs
 from triton_rvv.lowering.products.unpacked_rhs import unpacked_rhs
+from triton_rvv.lowering.products.word_products import multiply_words, takes_words
 
 __all__ = ["HANDLERS", "converted", "multiply"]
 
@@ -92,10 +91,10 @@ def multiply(
         return
     context.bind(operation.result, result)
     start = converted(start, sum_type)
-    if is_grouped(context.target, left, right, sum_type):
+    if takes_words(context.target, left, right, sum_type):
         context.choices.note("tiles", "of words")
         rounded = _rounding(sum_type, result)
-        multiply_in_groups(context, operation, left, right, start, result, rounded)
+        multiply_words(context, operation, (left, right), start, result, rounded)
         return
     _multiply_in_tiles(context, operation, (left, right), start, result)
 
@@ -134,7 +133,8 @@ def _multiply_in_tiles(
 
     def by_a_copy() -> None:
         with context.region():
-            by(_panels(context, packed_columns(context, right, live)), live)
+            block = packed_columns(context, right, live)
+            by(PackedRhs(block, block.panel, context.target.machine), live)
 
     once = unpacked_rhs(context, left, read_once, in_place[1], live)
     if once is None:
@@ -170,12 +170,6 @@ def _operands(
     return left, _Narrow(right, ScalarType(narrow), sum_type.bits)
 
 
-def _panels(context: Context, block: Buffer) -> PackedRhs:
-    # Processors of hosts foresee what is read in sequence.
-    is_prefetched = context.target.backend == "rvv"
-    return PackedRhs(block, block.panel, context.target.machine, is_prefetched=is_prefetched)
-
-
 def _multiply_by(context: Context, left: Tensor, in_place: bool, product: Product) -> None:
     """Multiply by B, and by A where it lies or in panels too."""
     b, live, machine = product.b, product.live, context.target.machine
@@ -183,9 +177,9 @@ def _multiply_by(context: Context, left: Tensor, in_place: bool, product: Produc
     def packed() -> None:
         steps = packed_steps(context, left, live)
         if steps is not None:
-            _multiply_packed(context, steps, product, TransposedPackedLhs)
+            write_packed(context, steps, product, TransposedPackedLhs)
         else:
-            _multiply_packed(context, packed_rows(context, left, live), product)
+            write_packed(context, packed_rows(context, left, live), product)
 
     def where_it_lies() -> None:
         assert isinstance(left, Load)
@@ -237,33 +231,6 @@ def converted(tensor: Tensor, target: ScalarType) -> Tensor:
 def _rounding(sum_type: ScalarType, result: Buffer) -> Emit:
     assert isinstance(result.element, ScalarType)
     return conversion(sum_type, result.element)
-
-
-def _multiply_packed(
-    context: Context,
-    a: Buffer,
-    product: Product,
-    rows: type[PackedLhs] | type[TransposedPackedLhs] = PackedLhs,
-) -> None:
-    """Multiply operands that lie in panels, plane by plane where there is a batch of them.
-
-    `rows` reads the array of A, or of its transpose.
-    """
-    builder = context.builder
-    if len(a.shape) == 2:
-        write_tiles(context, product, functools.partial(rows, builder, a))
-        return
-    block = product.b.block
-    assert isinstance(block, Buffer)
-    for batch in index_loops.steps(context, a.shape[0], 1, unrolled=False):
-        plane = a.plane(builder, batch)
-        one = replace(
-            product,
-            b=_panels(context, block.plane(builder, batch)),
-            start=product.start.plane(batch),
-            result=product.result.plane(builder, batch),
-        )
-        write_tiles(context, one, functools.partial(rows, builder, plane))
 
 
 def _destination(context: Context, operation: Operation, start: Tensor) -> Buffer:

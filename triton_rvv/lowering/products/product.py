@@ -20,12 +20,12 @@ from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
-from triton_rvv.lowering.products.lhs_tiles import Lhs
+from triton_rvv.lowering.products.lhs_tiles import Lhs, PackedLhs, TransposedPackedLhs
 from triton_rvv.lowering.products.loop_updates import LoopUpdate
 from triton_rvv.lowering.products.rhs_tiles import Rhs
-from triton_rvv.lowering.products.tile import Tile
+from triton_rvv.lowering.products.tile import MultiplyAdd, Tile, multiplied_and_added
 
-__all__ = ["Product", "RowsOfA", "write_tiles"]
+__all__ = ["Product", "RowsOfA", "write_packed", "write_tiles"]
 
 _USUAL_BITS = 32  # of sums, at least
 
@@ -45,6 +45,7 @@ class Product:
         rounded: converts sums to the type of the result.
         store: what to do with complete tiles in the last turn of a loop.
         update: what to do with complete tiles in place of writing them to `result`.
+        multiply_add: the instruction that a tile is made of.
     """
 
     live: DotExtents
@@ -56,6 +57,7 @@ class Product:
     rounded: Emit
     store: EpilogueStore | None
     update: LoopUpdate | None = None
+    multiply_add: MultiplyAdd = multiplied_and_added
 
     def tile_rows(self, most_rows: int) -> int:
         """The rows of a tile, of so many at most.
@@ -70,6 +72,33 @@ class Product:
     def is_one_tile(self, most_rows: int) -> bool:
         """Whether a tile of that many rows at most is the whole block, and stays in registers."""
         return self.rows <= most_rows and self.b.block.shape[-1] <= self.b.panel
+
+
+def write_packed(
+    context: Context,
+    a: Buffer,
+    product: Product,
+    rows: type[PackedLhs] | type[TransposedPackedLhs] = PackedLhs,
+) -> None:
+    """Multiply operands that lie in panels, plane by plane where there is a batch of them.
+
+    `rows` reads the array of A, or of its transpose.
+    """
+    builder = context.builder
+    if len(a.shape) == 2:
+        write_tiles(context, product, functools.partial(rows, builder, a))
+        return
+    block = product.b.block
+    assert isinstance(block, Buffer)
+    for batch in index_loops.steps(context, a.shape[0], 1, unrolled=False):
+        plane = a.plane(builder, batch)
+        one = replace(
+            product,
+            b=replace(product.b, block=block.plane(builder, batch)),
+            start=product.start.plane(batch),
+            result=product.result.plane(builder, batch),
+        )
+        write_tiles(context, one, functools.partial(rows, builder, plane))
 
 
 def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
@@ -185,7 +214,7 @@ def _tile(
     """
     builder, (row, column) = context.builder, corner
     stays = to_next is None or to_next[1] == 0
-    tile = Tile(builder, rows, product.b, column, stays)
+    tile = Tile(builder, rows, product.b, column, stays, product.multiply_add)
     if context.choices.is_watched:
         operands = f"{type(rows).__name__} by {type(product.b).__name__}"
         context.choices.note("tiles", f"{rows.count} x {product.b.width}, {operands}")
@@ -205,12 +234,12 @@ def _tile(
             ends = builder.compare("sge", after, end)
             now = builder.conjunction(product.store.is_now(builder), ends)
             builder.branches(now, functools.partial(product.store.prefetch, builder, points))
-        tile.multiply_add(base, depth, ahead, totals)
+        tile.multiply(base, depth, ahead, totals)
     if end is not depth:
         tail_k = product.b.machine.tail_k
         with builder.loop(end, depth, integer(tail_k)) as base:
             longest = tail_k * product.b.runs
-            replace(tile, longest=longest).multiply_add(base, depth, ahead, totals)
+            replace(tile, longest=longest).multiply(base, depth, ahead, totals)
     sums = [product.rounded(builder, [total.read()]) for total in totals]
     write = product.result.write_each if product.update is None else product.update.write
     write_sums(builder, product.store, points, sums, write)

@@ -116,12 +116,8 @@ class Rhs(ABC):
 class PackedRhs(Rhs):
     """A block in panels, for tiles that read it several times.
 
-    Args:
-        is_prefetched: whether its lines are asked for: rows of A and C that go by drive some of a
-            panel out of the L1 cache, and a simple core does not foresee that.
+    Its lines are asked for: rows of A and C that go by drive some of a panel out of the L1 cache.
     """
-
-    is_prefetched: bool = False
 
     is_padded = True
 
@@ -145,7 +141,7 @@ class _PackedStep(RhsStep):
         self._block = columns.block
         self._turn = turn
         self._line_bytes = columns.machine.line_bytes
-        self._is_prefetched = columns.is_prefetched and turn.inside.truth is not False
+        self._is_prefetched = turn.inside.truth is not False
         starts = [integer(run * columns.panel) for run in range(columns.runs)]
         self._columns = [builder.add(turn.column, start) for start in starts]
 

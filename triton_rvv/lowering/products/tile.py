@@ -20,9 +20,26 @@ from triton_rvv.lowering.llvm.values import FALSE, Val, integer
 from triton_rvv.lowering.products.lhs_tiles import Lhs
 from triton_rvv.lowering.products.rhs_tiles import KStep, Rhs, RhsStep
 
-__all__ = ["Tile"]
+__all__ = ["MultiplyAdd", "Tile", "multiplied_and_added"]
 
 NOWHERE = integer(0)
+
+# Adds to sums the products of an element of A, by which all lanes are multiplied, and a run of B.
+MultiplyAdd = Callable[[Builder, Val, Val, Val], Val]
+
+
+def multiplied_and_added(builder: Builder, left: Val, right: Val, total: Val) -> Val:
+    """`total + left * right` of a scalar and vectors; narrower operands are widened by the way."""
+    is_integer = total.element.startswith("i")
+    if is_integer:
+        left = builder.resize(left, right.element)
+    factors = [builder.splat(left, right.width), right]
+    if right.element != total.element:
+        widen = "sext" if is_integer else "fpext"
+        factors = [builder.cast(widen, factor, total.element) for factor in factors]
+    if is_integer:
+        return builder.add(total, builder.mul(*factors))
+    return builder.intrinsic("llvm.fma", (*factors, total))
 
 
 @dataclass(frozen=True)
@@ -52,6 +69,7 @@ class Tile:
 
     Args:
         stays: whether the next tile takes the same columns, and not those beside them.
+        multiply_add: the instruction.
         to_next: elements of B from behind the last step to the next tile.
         longest: how many steps along K may be written out; None for those of the machine.
     """
@@ -61,6 +79,7 @@ class Tile:
     panels: Rhs
     column: Val
     stays: bool
+    multiply_add: MultiplyAdd
     to_next: Val = NOWHERE
     longest: int | None = None
 
@@ -97,7 +116,7 @@ class Tile:
             elements = [builder.of_unknown_origin(element) for element in elements]
         return Ahead(*([Variable(builder, v) for v in some] for some in (starts, elements, runs)))
 
-    def multiply_add(self, base: Val, depth: Val, ahead: Ahead, totals: Sequence[Variable]) -> None:
+    def multiply(self, base: Val, depth: Val, ahead: Ahead, totals: Sequence[Variable]) -> None:
         """`unroll` steps along K, written in the order in which an in-order core best runs them.
 
         Args:
@@ -151,7 +170,7 @@ class Tile:
         builder, waiting = self.builder, list[int]()
         in_between = self.panels.machine.fmas_between_loads
         for row, total in enumerate(totals):
-            total.write(_multiplied_and_added(builder, elements[row], b_run, total.read()))
+            total.write(self.multiply_add(builder, elements[row], b_run, total.read()))
             for line in lines if row == len(totals) // 2 else ():
                 builder.prefetch(line)
             waiting.append(row)
@@ -165,17 +184,3 @@ class Tile:
         """What loads the runs of B that so many turns multiply, in their order."""
         steps, runs = range(turns * self.unroll), range(self.panels.runs)
         return [functools.partial(turn.load, step, run) for step in steps for run in runs]
-
-
-def _multiplied_and_added(builder: Builder, left: Val, right: Val, total: Val) -> Val:
-    """`total + left * right` of a scalar and vectors; narrower operands are widened by the way."""
-    is_integer = total.element.startswith("i")
-    if is_integer:
-        left = builder.resize(left, right.element)
-    factors = [builder.splat(left, right.width), right]
-    if right.element != total.element:
-        widen = "sext" if is_integer else "fpext"
-        factors = [builder.cast(widen, factor, total.element) for factor in factors]
-    if is_integer:
-        return builder.add(total, builder.mul(*factors))
-    return builder.intrinsic("llvm.fma", (*factors, total))
