@@ -1,7 +1,8 @@
-"""The storages of studies."""
+"""The storages of studies, and workers as threads."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,13 @@ def capture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CaptureFile:
     """A file without launches, in the current folder."""
     monkeypatch.chdir(tmp_path)
     return CaptureFile(tmp_path / "program.capture")
+
+
+@pytest.fixture
+def workers_here() -> Iterator[None]:
+    """Builders and boards are threads of this process, and there is no Ray."""
+    # Imported late, as it imports Ray.
+    from workers_here import working_here
+
+    with working_here():
+        yield

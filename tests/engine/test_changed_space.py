@@ -26,7 +26,7 @@ from rvv_runner.devices import load_board
 from search_spaces import problem, vector_add
 from search_spaces.space import Rule, SearchSpace
 
-pytestmark = pytest.mark.usefixtures("ray_for_tests")
+pytestmark = pytest.mark.usefixtures("workers_here")
 
 PROBLEM = make_problem(load_kernel("vector_add"), {"N": 5000}, None)
 SPACE_OF = vector_add.space

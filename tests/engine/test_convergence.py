@@ -76,7 +76,7 @@ def test_nothing_is_expected_of_an_exhausted_space_or_of_failures() -> None:
         assert not convergence.is_reached()
 
 
-@pytest.mark.usefixtures("ray_for_tests")
+@pytest.mark.usefixtures("workers_here")
 def test_a_run_says_that_it_ended_for_that() -> None:
     space = SearchSpace((Parameter("time_ms", tuple(range(1, 61))), Parameter("x", (1, 2, 3, 4))))
     loop = TuningLoop(

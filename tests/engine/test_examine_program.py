@@ -195,7 +195,7 @@ def ray_after_an_examination(capture: CaptureFile) -> Callable[..., AbstractCont
     return session
 
 
-@pytest.mark.usefixtures("ray_for_tests")
+@pytest.mark.usefixtures("workers_here")
 def test_the_heaviest_task_gets_trials_before_others_are_examined(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -225,7 +225,7 @@ class CutOffAtHalf(Examiner):
         return [] if is_half else super().examine(keys, end_s, tries_end_s)
 
 
-@pytest.mark.usefixtures("ray_for_tests")
+@pytest.mark.usefixtures("workers_here")
 def test_what_half_of_a_budget_left_is_examined_if_nothing_else_is_to_do(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

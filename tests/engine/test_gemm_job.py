@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 import yaml
+from workers_here import working_here
 
 from engine import gemm, tune_list
 from engine.jobs.gemm_files import read_sizes
 from engine.results.gemm_json import config_for, read_gemm_json
 
-pytestmark = pytest.mark.usefixtures("ray_for_tests")
+pytestmark = pytest.mark.usefixtures("workers_here")
 
 SIZES = ["-m", "5", "-n", "16", "-k", "24"]
 
@@ -28,10 +29,10 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="module")
-def results(folder: Path, ray_for_tests: None) -> Path:
+def results(folder: Path) -> Path:
     """A file of results with one size, tuned in two trials."""
     path = folder / "results.yaml"
-    with pytest.MonkeyPatch.context() as patch:
+    with working_here(), pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         command = [*SIZES, "--trials", "2", "--jobs", "1", "--tuning_results_file", str(path)]
         assert gemm.main(command) == 0

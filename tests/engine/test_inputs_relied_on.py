@@ -14,7 +14,7 @@ FILE = Path(__file__).parents[1] / "kernels" / "written_for_whole_blocks.py"
 NOTE = "WHOLE=1,BLOCK=16 is right with length_ptr as arguments makes it, and wrong as the check "
 
 
-def test_a_run_names_them(tmp_path, monkeypatch, ray_for_tests):
+def test_a_run_names_them(tmp_path, monkeypatch, workers_here):
     monkeypatch.chdir(tmp_path)
     search, work = SearchOptions(trials=2), WorkOptions(jobs=1)
     result = tune(TuningRequest(str(FILE), devices=("host",), search=search, work=work), [])
@@ -23,7 +23,7 @@ def test_a_run_names_them(tmp_path, monkeypatch, ray_for_tests):
 
 
 @pytest.mark.long
-def test_a_measurement_names_them(tmp_path, ray_for_tests):
+def test_a_measurement_names_them(tmp_path, workers_here):
     one = ("--config", "WHOLE=1,BLOCK=16", "--device", "host")
     measured = run_here(tmp_path, "measure", str(FILE), *one)
     assert measured.returncode == 1

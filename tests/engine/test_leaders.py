@@ -31,7 +31,7 @@ from engine.workers.spans import Span
 from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 
-pytestmark = pytest.mark.usefixtures("ray_for_tests")
+pytestmark = pytest.mark.usefixtures("workers_here")
 
 SPACE = SearchSpace(
     (Parameter("time_ms", (10, 11, 20, 30, 40, 50, 60)),), default=Config({"time_ms": 30})

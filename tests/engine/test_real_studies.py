@@ -15,6 +15,7 @@ import pytest
 import triton
 from test_c_library import run as run_in_qemu
 from test_report import data_of
+from workers_here import working_here
 
 import engine
 from engine import tune_list
@@ -76,10 +77,10 @@ class Tuned:
 
 
 @pytest.fixture(scope="module")
-def tuned(tmp_path_factory: pytest.TempPathFactory, ray_for_tests: None) -> Tuned:
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuned:
     folder = tmp_path_factory.mktemp("real")
     (folder / "list.yaml").write_text(LIST)
-    with pytest.MonkeyPatch.context() as patch:
+    with working_here(), pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         engine.tune("matmul", shape={"M": 32, "N": 64, "K": 32}, trials=4, jobs=1)
         engine.tune("softmax", shape={"M": 16, "N": 64}, trials=2, jobs=1)

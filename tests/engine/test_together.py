@@ -187,7 +187,7 @@ def race(storage: str, noise: float, configs: Sequence[int]) -> Search:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("ray_for_tests")
+@pytest.mark.usefixtures("workers_here")
 def test_leaders_are_raced_and_compared_by_all_shapes(tmp_path: Path) -> None:
     search = race(str(tmp_path / "j.journal"), 0.005, (10, 20, 30, 60))
     default, slow = (

@@ -42,7 +42,7 @@ def reference(out_ptr):
 """
 
 
-@pytest.mark.usefixtures("ray_for_tests")
+@pytest.mark.usefixtures("workers_here")
 def test_each_kernel_has_a_row_and_one_without_a_winner_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

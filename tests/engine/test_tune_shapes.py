@@ -13,7 +13,7 @@ import pytest
 import engine.tune as tune_command
 from engine import measure
 
-pytestmark = pytest.mark.usefixtures("ray_for_tests")
+pytestmark = pytest.mark.usefixtures("workers_here")
 
 Command = Callable[..., tuple[Any, str]]
 

@@ -122,7 +122,7 @@ def test_missing_shapes_are_tuned_by_the_command_and_found_from_then_on(
     folder: Path,
     missed: tuple[list[dict[str, Any]], str],
     monkeypatch: pytest.MonkeyPatch,
-    ray_for_tests: None,
+    workers_here: None,
 ) -> None:
     monkeypatch.chdir(folder)
     (entry,) = read_missing()
