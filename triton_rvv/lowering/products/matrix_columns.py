@@ -19,7 +19,7 @@ from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.permute import swapped
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.matrix_column_panels import Area, ColumnPanels, ColumnSource
-from triton_rvv.lowering.products.matrix_rows import RowsFromAnyByte
+from triton_rvv.lowering.products.matrix_rows import OperandRows
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import MatrixUnit
 
@@ -200,14 +200,13 @@ def _in_columns(
     context: Context, unit: MatrixUnit, right: Load, live: DotExtents
 ) -> tuple[_InColumns, list[Val]] | None:
     """B with each column in one piece, and the guards under which it is; None for others."""
-    transpose, depth = swapped(right), right.shape[-2]
-    # A column of one word is no vector.
-    if not isinstance(transpose, Load) or depth == unit.depth:
+    transpose = swapped(right)
+    if not isinstance(transpose, Load):
         return None
     guards = transpose.guards_in_place(context.builder, [live.columns, live.depth])
     if any(guard.truth is False for guard in guards):
         return None
-    return _InColumns(RowsFromAnyByte(context, unit, transpose, depth, live)), guards
+    return _InColumns(OperandRows(context, unit, transpose, (), live)), guards
 
 
 @dataclass(frozen=True)
@@ -218,18 +217,16 @@ class _InColumns:
         columns: the rows of its transpose.
     """
 
-    columns: RowsFromAnyByte
+    columns: OperandRows
 
     def pack(self, context: Context, panels: ColumnPanels, area: Area) -> None:
-        builder, depth = context.builder, panels.unit.depth
+        builder = context.builder
         with builder.loop(integer(0), area.columns, integer(panels.panel)) as begin:
             to = panels.packed.panel(builder, begin)
             to = panels.packed.place(builder, to, integer(0), panels.panel)
             end = builder.smin(area.columns, builder.add(begin, integer(panels.panel)))
-            with builder.loop(begin, end, integer(1)) as column:
-                within = builder.mul(builder.binary("sub", column, begin), integer(depth))
-                place = builder.element_pointer("i8", to, within)
-                self.columns.pack(builder.add(area.first, column), place, panels.panel)
+            first, last = (builder.add(area.first, each) for each in (begin, end))
+            self.columns.pack(first, last, to, panels.panel)
 
 
 def _row_of_bytes(builder: Builder, address: Val, width: int, count: Val | None) -> Val:
