@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BoardBack", "BoardEvent", "BoardNote", "BoardRecord", "BoardTakenOut"]
+__all__ = ["BoardBack", "BoardEvent", "BoardNote", "BoardRecord", "BoardSilent", "BoardTakenOut"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,11 @@ class BoardNote:
 
     board: str
     text: str
+
+
+@dataclass(frozen=True)
+class BoardSilent(BoardNote):
+    """A board does not answer, and is waited for; or it answers again."""
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 
-from engine.workers.board_events import BoardBack, BoardEvent, BoardRecord, BoardTakenOut
+from engine.workers.board_events import (
+    BoardBack,
+    BoardEvent,
+    BoardRecord,
+    BoardSilent,
+    BoardTakenOut,
+)
 from engine.workers.board_seat import BoardSeat, BoardSource
 from engine.workers.spans import Span, span
 from engine.workers.waiting import Waiting
@@ -62,15 +68,18 @@ class BoardPool:
             BoardSeat(
                 source,
                 f"{source.name} {number}" if names.count(source.name) > 1 else source.name,
-                self._events.append,
+                self._hear,
             )
             for number, source in enumerate(sources, start=1)
         ]
         for seat in self._seats:
             self._begin(self._open, seat)
 
-    def wait_open(self) -> None:
+    def wait_open(self, tell: Callable[[str], None] = lambda text: None) -> None:
         """Wait until one board is ready; others may follow later.
+
+        Args:
+            tell: called with a sentence where a board does not answer and is waited for.
 
         Raises:
             BoardError, UserError: if none can be used.
@@ -78,6 +87,9 @@ class BoardPool:
         with self._changed:
             while self._served_s is None and self._opening and not self._is_over():
                 self._changed.wait()
+                for event in [one for one in self._events if isinstance(one, BoardSilent)]:
+                    self._events.remove(event)
+                    tell(f"the board {event.board}: {event.text}")
             self._check_patience()
 
     def measure(
@@ -174,6 +186,11 @@ class BoardPool:
             for seat in self._seats:
                 closing.submit(seat.close)
 
+    def _hear(self, event: BoardEvent) -> None:
+        with self._changed:
+            self._events.append(event)
+            self._changed.notify_all()
+
     def _begin(self, work: Callable[[BoardSeat], None], seat: BoardSeat) -> None:
         """Work on a seat in a thread; what ends it is raised where a board is waited for."""
 
@@ -199,7 +216,7 @@ class BoardPool:
             seat.error = error
             self._changed.notify_all()
         if error is not None:
-            self._events.append(BoardTakenOut(seat.name, str(error)))
+            self._hear(BoardTakenOut(seat.name, str(error)))
             self._bring_back(seat)
 
     def _take_free(self) -> BoardSeat:
@@ -259,7 +276,7 @@ class BoardPool:
             seat.error = BoardError(reason)
             self._served_s = time.monotonic()
             self._changed.notify_all()
-        self._events.append(BoardTakenOut(seat.name, reason))
+        self._hear(BoardTakenOut(seat.name, reason))
         self._begin(self._bring_back, seat)
 
     def _bring_back(self, seat: BoardSeat) -> None:
@@ -270,7 +287,7 @@ class BoardPool:
             if error is None and self._proof is not None:
                 error = seat.proves_itself(*self._proof)
             if error is None:
-                self._events.append(BoardBack(seat.name))
+                self._hear(BoardBack(seat.name))
                 with self._changed:
                     self._put_in(seat)
                 return

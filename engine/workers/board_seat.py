@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from engine.workers.artifacts import ARTIFACT_FOLDER
-from engine.workers.board_events import BoardEvent, BoardNote, BoardRecord
-from engine.workers.parcels import Parcel, TravellingFile, files_of, missing, packed, unpack
+from engine.workers.board_events import BoardEvent, BoardNote, BoardRecord, BoardSilent
+from engine.workers.board_process import BoardWorker, Said
+from engine.workers.parcels import files_of, packed
 from engine.workers.ray_nodes import ClusterLost
 from engine.workers.worker import Blueprint, WorkerDied, WorkerTimeout
 from engine.workers.worker_pool import Lease, PoolClosed, WorkerPool
@@ -93,8 +96,8 @@ class BoardSeat:
             with self._workers.lend() as worker:
                 if self._source.machine and worker.is_elsewhere:
                     _send(artifact, worker, self._source.builds)
-                measurement: Measurement = worker.call(
-                    "measure", artifact, repeats, timeout_s, timeout_s=timeout_s + _GRACE_S
+                measurement: Measurement = self._answer(
+                    worker, "measure", artifact, repeats, timeout_s, limit_s=timeout_s + _GRACE_S
                 )
         except (PoolClosed, ClusterLost, FileMistake):
             raise
@@ -122,10 +125,10 @@ class BoardSeat:
     def _error_of_opening(self) -> Exception | None:
         try:
             with self._workers.lend() as worker:
-                if self._is_open:
-                    worker.call("open_again", timeout_s=_OPEN_LIMIT_S)
-                elif self._was_tried:
+                if self._was_tried and not self._is_open:
                     worker.replace()
+                method = "open_again" if self._is_open else "opened"
+                self._answer(worker, method, limit_s=_OPEN_LIMIT_S)
                 for note in worker.call("notes", timeout_s=_GRACE_S):
                     self._tell_once(note, note)
         except (PoolClosed, ClusterLost):
@@ -135,6 +138,16 @@ class BoardSeat:
         except Exception as error:  # a bug is told like a fault, and ends a run that has no board
             return error
         return None
+
+    def _answer(self, worker: Lease, method: str, *args: object, limit_s: float) -> Any:
+        """The result of a call; what the board says before is told, unless it is out."""
+        end_s = time.monotonic() + limit_s
+        answer = worker.call(method, *args, timeout_s=limit_s)
+        while isinstance(answer, Said):
+            if self.error is None:
+                self._tell(BoardSilent(self.name, answer.text))
+            answer = worker.call("go_on", timeout_s=max(end_s - time.monotonic(), 0.0))
+        return answer
 
     def _tell_of_sharing(self, conditions: Mapping[str, float | str]) -> None:
         """Say whom a measurement had to wait for; once for each of them."""
@@ -148,40 +161,10 @@ class BoardSeat:
             self._tell(BoardNote(self.name, note))
 
 
-class _BoardWorker:
-    """Runs in a worker process; owns one board."""
-
-    def __init__(self, load: Callable[[], Board]) -> None:
-        self._load = load
-
-    def open(self) -> None:
-        self._board = self._load()
-        self._board.open()
-
-    def open_again(self) -> None:
-        self._board.close()
-        self.open()
-
-    def notes(self) -> tuple[str, ...]:
-        return self._board.notes
-
-    def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
-        return self._board.measure(artifact, repeats, timeout_s)
-
-    def missing(self, files: Sequence[TravellingFile]) -> tuple[TravellingFile, ...]:
-        return missing(files)
-
-    def unpack(self, parcels: Sequence[Parcel], below: Path) -> None:
-        unpack(parcels, below)
-
-    def close(self) -> None:
-        self._board.close()
-
-
 def _worker_pool(source: BoardSource) -> WorkerPool:
     is_here = not source.machine
     blueprint = Blueprint(
-        _BoardWorker,
+        BoardWorker,
         (source.load,),
         cpus=0,
         on_this_machine=is_here,

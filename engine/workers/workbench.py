@@ -137,7 +137,7 @@ def shared_workbench(
         boards = BoardPool([_source_of(name, load_board, problem, info) for name in names])
         runs = 1 if info.deterministic else repeats or _REPEATS
         try:
-            boards.wait_open()
+            boards.wait_open(tell)
             yield lambda one: Workbench(
                 ProblemBuilders(builders, one.spec.load_name, _builder_of(one, info)), boards, runs
             )
@@ -204,7 +204,7 @@ def workbench(
         builders = BuilderPool(make_builder, jobs, limit_s, _kernel_files(problem), info.backend)
         pool = BoardPool([_source_of(name, load, problem, info) for name in devices])
         try:
-            pool.wait_open()
+            pool.wait_open(tell)
             usual = max(_REPEATS // len(problems), _FEWEST_REPEATS)
             runs = 1 if info.deterministic else repeats or usual
             yield Workbench(builders, pool, repeats=runs)

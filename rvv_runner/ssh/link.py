@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Sequence
 
+from rvv_runner.silence import tell_of_silence
 from rvv_runner.ssh.connect import CONNECT_LIMIT_S
 from rvv_runner.ssh.errors import LinkLost, NotAnswering
 from rvv_runner.ssh.known_hosts import known_host_keys
@@ -62,21 +63,28 @@ class Link:
 
         Args:
             deadline: when to stop trying if the board does not answer, by the monotonic clock; it
-                tries at least once.
+                tries at least once, and tells that it tries on.
 
         Raises:
             NotAnswering, BoardError: if no login is possible.
         """
+        was_told = False
         while self._session is None:
             left_s = max(deadline - time.monotonic(), _LEAST_LIMIT_S)
             try:
                 session = Session(self._route, min(left_s, CONNECT_LIMIT_S))
                 self._replace_login(session)
                 self._session = session
-            except NotAnswering:
-                if time.monotonic() + _PAUSE_S > deadline:
+            except NotAnswering as error:
+                left_s = deadline - time.monotonic()
+                if left_s < _PAUSE_S:
                     raise
+                if not was_told:
+                    tell_of_silence(f"{error}; this is tried again for {left_s:.0f} s")
+                was_told = True
                 time.sleep(_PAUSE_S)
+        if was_told:
+            tell_of_silence("it answers again")
         return self._session
 
     def _replace_login(self, session: Session) -> None:

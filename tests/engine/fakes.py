@@ -17,6 +17,7 @@ from foundation.config import Config
 from foundation.errors import FileMistake
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement, Status
+from rvv_runner.silence import tell_of_silence
 
 INFO = BoardInfo(
     name="fake",
@@ -82,10 +83,12 @@ class FakeBoard:
     closing_s: float = 0.0
     gone: Path | None = None  # while this file exists, the board is out of order
     conditions: dict[str, float | str] = field(default_factory=dict)  # of every measurement
+    silent_s: float = 0.0  # before it opens, and before each measurement
 
     def open(self) -> None:
         note(self.log, f"open {os.getpid()}")
         time.sleep(self.opening_s)
+        self._fall_silent()
         if self.bug is not None:
             raise self.bug
         if self.log is not None and self.log.read_text().count("open ") <= self.deaths:
@@ -99,6 +102,7 @@ class FakeBoard:
         note(self.log, f"limit {timeout_s!r}")
         note(self.log, f"measure {label}")
         place = self._place(label)
+        self._fall_silent()
         time.sleep(
             0 if self.quick_after is not None and place >= self.quick_after else self.delay_s
         )
@@ -133,6 +137,12 @@ class FakeBoard:
             max_abs_error=0.0,
             conditions=self.conditions,
         )
+
+    def _fall_silent(self) -> None:
+        if self.silent_s:
+            tell_of_silence("it does not answer")
+            time.sleep(self.silent_s)
+            tell_of_silence("it answers again")
 
     def _is_gone(self) -> bool:
         return self.gone is not None and self.gone.exists()

@@ -17,13 +17,20 @@ from fakes import FakeBoard, artifact
 from engine.results.progress import LineProgress, LiveProgress
 from engine.run.events import Event
 from engine.workers import ray_nodes
-from engine.workers.board_events import BoardBack, BoardEvent, BoardNote, BoardTakenOut
+from engine.workers.board_events import (
+    BoardBack,
+    BoardEvent,
+    BoardNote,
+    BoardSilent,
+    BoardTakenOut,
+)
 from engine.workers.board_pool import BoardPool
 from engine.workers.board_seat import BoardSeat, BoardSource
 from engine.workers.ray_nodes import ClusterLost
 from foundation.errors import FileMistake
 from rvv_runner.board import BoardError
 from rvv_runner.board_queue import BoardQueue, Turn
+from rvv_runner.measurement import Measurement
 
 pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
@@ -111,6 +118,23 @@ def test_a_run_without_any_board_ends_with_every_reason(tmp_path: Path) -> None:
             pool.measure(artifact(time_ms=3), 1, 10)
 
 
+def test_a_board_that_does_not_answer_is_told_of_while_it_is_waited_for() -> None:
+    said: list[str] = []
+    with pool_of(a=FakeBoard(silent_s=0.5)) as pool:
+        pool.wait_open(said.append)
+        assert said == ["the board a: it does not answer", "the board a: it answers again"]
+        found: list[Measurement] = []
+        job = artifact(time_ms=3)
+        measuring = threading.Thread(target=lambda: found.append(pool.measure(job, 1, 10)))
+        measuring.start()
+        events = wait_for(pool, lambda event: isinstance(event, BoardSilent))
+        assert events == [BoardSilent("a", "it does not answer")]
+        assert not found
+        measuring.join()
+        assert found[0].status == "correct"
+        assert list(pool.take_events()) == [BoardSilent("a", "it answers again")]
+
+
 def test_whom_a_board_is_shared_with_is_told_once() -> None:
     found = BoardQueue(("ann@lab", 2.5), (("bob@pc", 0.5),))
     with pool_of(a=FakeBoard(conditions=Turn(1.0, found).conditions)) as pool:
@@ -128,6 +152,7 @@ def test_whom_a_board_is_shared_with_is_told_once() -> None:
 def test_what_becomes_of_boards_is_a_line_each_and_said_on_a_terminal() -> None:
     events: list[Event] = [
         BoardNote("a", "times only,\nno counters"),
+        BoardSilent("a", "it refuses connections"),
         BoardTakenOut("a", "it is\ttaken"),
         BoardBack("a"),
     ]
@@ -138,6 +163,7 @@ def test_what_becomes_of_boards_is_a_line_each_and_said_on_a_terminal() -> None:
         live(event)
     assert lines.getvalue().splitlines() == [
         "board=a\tevent=note\treason=times only, no counters",
+        "board=a\tevent=note\treason=it refuses connections",
         "board=a\tevent=out\treason=it is taken",
         "board=a\tevent=back",
     ]

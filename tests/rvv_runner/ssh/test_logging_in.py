@@ -16,6 +16,7 @@ from ssh_cases import SCALE, TIMEOUT_S, doubled, processes_with
 from ssh_server import free_port, make_key
 
 from rvv_runner import BoardError
+from rvv_runner.silence import told_of_silence
 from rvv_runner.ssh.board import SshBoard
 from rvv_runner.ssh.errors import LinkLost
 from rvv_runner.ssh.route import Address, find_route, parse_address
@@ -139,8 +140,16 @@ def test_a_known_board_that_does_not_answer_yet_is_waited_for(board_file, server
     server.stop()
     board = SshBoard("test", board_file, patience_s=20)
     threading.Timer(1.0, server.start).start()
-    board.open()
+    said: list[tuple[str, float]] = []
+    start_s = time.monotonic()
+    with told_of_silence(lambda text: said.append((text, time.monotonic() - start_s))):
+        board.open()
     board.close()
+    (silent, after_s), (again, _) = said
+    assert f"refuses connections on port {server.port}: start" in silent
+    assert silent.endswith("; this is tried again for 20 s")
+    assert after_s < 0.9
+    assert again == "it answers again"
 
 
 def test_the_users_config_is_followed_through_a_jump_host(board_file, server, home, build_kernel):
