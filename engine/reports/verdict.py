@@ -102,7 +102,7 @@ def _use(summary: Summary, winner: StoredTrial) -> str:
     if default is None:
         return "Use the winner; its gain is not known, since the default was not measured."
     if default is winner:
-        return f"Nothing that was tried is faster than the default: {_USE_DEFAULT}."
+        return f"{_on_default(summary)}: {_USE_DEFAULT}."
     gain = speedup_text(summary.speedup(winner))
     if summary.comparison is not None:
         return _compared(summary.comparison, default.config, gain)
@@ -122,6 +122,15 @@ def _use(summary: Summary, winner: StoredTrial) -> str:
             f"apart that differ by less than {band.tied:.0%}: {_USE_DEFAULT}."
         )
     return f"Use the winner: {gain} the default, ±{band.tied:.0%} by the model's error band."
+
+
+def _on_default(summary: Summary) -> str:
+    if summary.unconfirmed is None:
+        return "Nothing that was tried is faster than the default"
+    return (
+        "No configuration is significantly faster than the default, measured again in turns, "
+        f"though some ran at up to {speedup_text(summary.unconfirmed)} its speed in their trials"
+    )
 
 
 def _compared(comparison: Comparison, default: Config, gain: str) -> str:

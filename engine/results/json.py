@@ -54,7 +54,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "storage": shown_storage(result.storage),
         "study": result.study,
         "warm_started_from": result.warm_started_from,
-        "studies_with_other_toolchain": list(result.other_studies),
+        "other_studies": {name: list(parts) for name, parts in result.other_studies.items()},
         "builds": str(result.builds),
         "ended": ended.reason,
         "tried": ended.tried,

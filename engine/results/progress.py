@@ -71,8 +71,9 @@ class LineProgress:
     """One line per finished trial or event of a board: key=value fields separated by tabs.
 
     A board's fields: board, event ("out", "back" or "note"), reason. A trial's: trial, status,
-    time_s, estimated, speedup, best_time_s, config, reason, in this order; unknown ones are left
-    out. Lines before the first trial always go to stderr: stage; or study, tried and
+    time_s, estimated, speedup, leader_time_s, config, reason, in this order; unknown ones are left
+    out. The leader is what would win now: over several models of a core, it is not the fastest
+    under the default one. Lines on no trial always go to stderr: stage; or study, tried and
     warm_started_from.
     """
 
@@ -112,7 +113,7 @@ def _fields(event: TrialFinished) -> list[str]:
         if standing.default_time_s is not None:
             fields.append(f"speedup={standing.default_time_s / measurement.time_s:.3f}")
     if standing.best is not None:
-        fields.append(f"best_time_s={standing.best[1]:.9f}")
+        fields.append(f"leader_time_s={standing.best[1]:.9f}")
     fields.append(f"config={event.config}")
     if measurement.reason:
         fields.append("reason=" + " ".join(measurement.reason.split()))

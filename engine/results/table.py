@@ -58,8 +58,10 @@ _END = {
 _LABELS = {
     "winner": "executable of the winner, and its arguments",
     "warm_started_from": "warm-started from",
-    "studies_with_other_toolchain": "studies with another toolchain",
+    "other_studies": "studies of the same problem",
 }
+# Of a study's identity; the digest of a file of one's own covers its functions.
+_PARTS = {"kernel source": "kernel, reference or other function of its file"}
 
 
 def print_result(result: TuningResult, stream: TextIO) -> None:
@@ -99,10 +101,23 @@ def _dashboard_command(storage: str) -> str:
 
 
 def _other_studies(result: TuningResult) -> dict[str, str]:
-    """The studies with another toolchain: they explain why the same command started a new one."""
+    """Those of the same problem, which explain why the same command started a new one."""
     if not result.other_studies:
         return {}
-    return {"studies_with_other_toolchain": ", ".join(result.other_studies)}
+    studies = (
+        f"{name} (another {', '.join(_PARTS.get(part, part) for part in parts)})"
+        for name, parts in result.other_studies.items()
+    )
+    return {"other_studies": "; ".join(studies)}
+
+
+def _on_default(summary: Summary) -> str:
+    if summary.unconfirmed is None:
+        return "The default is the fastest of them."
+    return (
+        f"Others ran at up to {speedup_text(summary.unconfirmed)} the default's speed in their "
+        "trials; measured again in turns, none is significantly faster. The default stays."
+    )
 
 
 def print_tables(result: TuningResult, console: EscapingConsole) -> None:
@@ -111,7 +126,7 @@ def print_tables(result: TuningResult, console: EscapingConsole) -> None:
     if summary.winner is not None:
         _print_fitting(console, lambda text: _best_table(result, text), summary.winner.config)
         if summary.winner is summary.default and len(summary.best) > 1:
-            console.print("The default is the fastest of them.")
+            console.print(_on_default(summary))
         for what, line in _pastes(result, summary.winner.config).items():
             console.print(f"{what}: {escape(line)}", soft_wrap=True, highlight=False)
         console.print()

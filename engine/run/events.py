@@ -1,4 +1,4 @@
-"""What a run tells its listeners: the stages before the first trial, each trial, the end."""
+"""What a run tells its listeners: the stages, each trial, the end."""
 
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Standing:
 
 @dataclass(frozen=True)
 class StageStarted:
-    """What the run does now, before its first outcome; each stage takes a second or more.
+    """What the run does now, before its first outcome or behind its last; each stage takes a second
+    or more.
 
     Args:
         text: shown to the user: "starting Ray".

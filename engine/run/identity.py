@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from engine.study.objectives import TIME_S
 from engine.study.storage import StudyIdentity
@@ -11,7 +11,7 @@ from engine.workers.toolchain import toolchain_versions
 from kernels.spec import Outputs, Problem
 from rvv_runner.board import BoardInfo
 
-__all__ = ["identity_of", "made_with"]
+__all__ = ["identity_of", "made_otherwise", "made_with"]
 
 
 def identity_of(
@@ -60,3 +60,16 @@ def made_with(source: str, info: BoardInfo, outputs: Outputs) -> dict[str, str]:
         **({"choice of outputs": asked} if asked else {}),
         **({"prefetches": info.prefetch} if info.prefetch else {}),
     }
+
+
+def made_otherwise(
+    identity: StudyIdentity, others: Iterable[tuple[str, Mapping[str, object]]]
+) -> dict[str, tuple[str, ...]]:
+    """The studies of the same problem, by name, and what else determined their times.
+
+    Args:
+        identity: of a study.
+        others: name and attributes of each other study in its storage.
+    """
+    parts = {name: identity.other_parts(name, attributes) for name, attributes in others}
+    return {name: parts[name] for name in sorted(parts) if parts[name]}

@@ -296,6 +296,7 @@ class TuningLoop:
         is_deterministic = noise_of(trial.times_s for trial in trials) == 0
         if is_deterministic or self._search.comparison is not None:
             return
+        self._emit(StageStarted("measuring the leaders again, in turns"))
         comparison = compare(
             self._leaders(),
             lambda order: self._wait_for([lanes.submit(self._rounds.measure, order)]),

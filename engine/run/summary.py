@@ -70,6 +70,15 @@ class Summary:
         return found is not None and not found.is_significantly_slower
 
     @property
+    def unconfirmed(self) -> float | None:
+        """How many times faster than the default the fastest was in its trial, where measured again
+        in turns none is significantly faster; None if none was, or if none was measured again."""
+        if self.comparison is None or self.default is None or self.winner is not self.default:
+            return None
+        fastest = max((self.speedup(trial) or 0.0 for trial in self.best), default=0.0)
+        return fastest if fastest > 1.0 else None
+
+    @property
     def estimated(self) -> bool:
         """Whether the times come from a model."""
         return self.winner is not None and bool(self.winner.attributes.get("estimated"))

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.run.budget import Budget
+from engine.run.checked_file import checked_file
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.exactness import note_on_exactness
 from engine.run.gpu_notes import notes_on_gpu
-from engine.run.identity import identity_of
+from engine.run.identity import identity_of, made_otherwise
 from engine.run.loop import TuningLoop
 from engine.run.measured_on import store_measured_on
 from engine.run.on_inputs import on_inputs
@@ -57,8 +58,8 @@ class TuningResult:
         device_name: of one of the boards, as the user gave it.
         storage, study: where the trials are.
         warm_started_from: name of an earlier study; None if there was none.
-        other_studies: names of the storage's studies of the same problem with another compiler,
-            board model or kernel source.
+        other_studies: the storage's studies of the same problem, by name, and in what they
+            differ: the compiler, the board model, the kernel source, or several of these.
         builds: folder of the ELFs and their IR.
         space_size: number of valid configurations.
         pruned: number of combinations that each rule prunes.
@@ -77,7 +78,7 @@ class TuningResult:
     storage: str
     study: str
     warm_started_from: str | None
-    other_studies: tuple[str, ...]
+    other_studies: Mapping[str, tuple[str, ...]]
     builds: Path
     space_size: int
     pruned: Mapping[str, int]
@@ -144,7 +145,7 @@ def tune(
     if _is_complete(search, budget, info):
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
     else:
-        notes += _checked(problem, info)
+        notes += checked_file(problem, info, lambda text: _tell(listeners, StageStarted(text)))
         ended = _run(
             request,
             listeners,
@@ -168,7 +169,7 @@ def tune(
         storage=request.study.storage,
         study=stored.study_name,
         warm_started_from=opened.warm_started_from,
-        other_studies=tuple(filter(opened.identity.has_other_toolchain, stored.names_in_storage())),
+        other_studies=made_otherwise(opened.identity, stored.other_studies()),
         builds=ARTIFACT_FOLDER,
         space_size=search.size,
         pruned=search.census.removed,
@@ -235,15 +236,6 @@ def _cores(problem: Problem, info: BoardInfo) -> int | None:
 def _tell(listeners: Sequence[Listener], event: Event) -> None:
     for listener in listeners:
         listener(event)
-
-
-def _checked(problem: Problem, info: BoardInfo) -> tuple[str, ...]:
-    """Sentences on how outputs are checked; a mistake in the user's file ends the run here.
-
-    What a GPU computes in a moment may take this machine minutes, so its own process finds it.
-    """
-    check = problem.spec.check
-    return () if check is None or info.gpu is not None else check(problem)
 
 
 def _check_robust(asked: Robust | None, info: BoardInfo) -> None:

@@ -107,11 +107,23 @@ class StudyIdentity:
         """
         return self._former_name if self._former_name in names else self.name
 
-    def has_other_toolchain(self, name: str) -> bool:
-        """Whether a study of that name differs from this one in `made_with` only."""
+    def other_parts(self, name: str, attributes: Mapping[str, object]) -> tuple[str, ...]:
+        """Names of the parts of `made_with` in which alone a study differs from this one; none if
+        it differs in something else, or in nothing.
+
+        Args:
+            name: of that study.
+            attributes: as its storage has them.
+        """
         stems = "|".join(re.escape(stem) for stem in (self._stem, self._stem.replace(":", "-")))
-        return name not in (self.name, self._former_name) and bool(
-            re.fullmatch(rf"({stems})(-[0-9a-f]{{8}})?", name)
+        if not re.fullmatch(rf"({stems})(-[0-9a-f]{{8}})?", name):
+            return ()
+        theirs = attributes.get("made_with")
+        parts = dict(theirs) if isinstance(theirs, Mapping) else {}
+        return tuple(
+            part
+            for part in sorted({*parts, *self.made_with})
+            if parts.get(part) != self.made_with.get(part)
         )
 
     @property

@@ -85,10 +85,6 @@ class StoredTrials:
         """Store a JSON value with the study."""
         self._study.set_user_attr(name, value)
 
-    def names_in_storage(self) -> list[str]:
-        """Names of all studies in the same storage, sorted."""
-        return sorted(study.study_name for study in self._storage.get_all_studies())
-
     @property
     def is_empty(self) -> bool:
         """Whether the study has no trials."""

@@ -44,6 +44,7 @@ __all__ = [
     "build_limit_s",
     "check_fits",
     "prepare_links",
+    "prepare_runs_here",
     "seats",
     "shared_workbench",
     "workbench",
@@ -129,6 +130,7 @@ def shared_workbench(
     """
     limit_s = build_limit_s(problem, info)
     prepare_links(info.backend, tell)
+    prepare_runs_here(problem, info, tell)
     with ray_session(jobs, ray_address):
         if ray_address is not None:
             jobs = min(jobs, cluster_cpus())
@@ -195,6 +197,7 @@ def workbench(
     limit_s = len(problems) * build_limit_s(problem, info)
     if problem.spec.callable_file is None:
         prepare_links(info.backend, tell)
+    prepare_runs_here(problem, info, tell)
     tell("starting Ray" if ray_address is None else f"joining the Ray cluster at {ray_address}")
     with ray_session(jobs, ray_address):
         names = list(dict.fromkeys(devices))
@@ -218,9 +221,17 @@ def prepare_links(backend: Backend | Literal["cuda", "hip"], tell: Callable[[str
     run ELF files need one."""
     if backend not in ("rvv", "host") or has_libc(backend):
         return
-    tell("building the C library for static links, once per machine: this takes minutes")
+    where = " of this machine" if backend == "host" else ""
+    tell(f"building the C library for static links{where}, once: this takes minutes")
     with contextlib.suppress(LinkError, ZigError):  # the builders say what is wrong
         warm_up(backend)
+
+
+def prepare_runs_here(problem: Problem, info: BoardInfo, tell: Callable[[str], None]) -> None:
+    """The same for the runs of a user's own kernel on this machine, which find the inputs of the
+    check: with a GPU, its own process has them."""
+    if problem.spec.file is not None and info.gpu is None:
+        prepare_links("host", tell)
 
 
 def build_limit_s(problem: Problem, info: BoardInfo) -> float:

@@ -148,7 +148,7 @@ def test_a_time_without_the_other_objective_is_a_mistake_of_the_program() -> Non
 def test_a_study_with_other_objectives_is_refused(made, asked, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path / 't.db'}"
     assert TWO.name != IDENTITY.name
-    assert not IDENTITY.has_other_toolchain(TWO.name)
+    assert IDENTITY.other_parts(TWO.name, TWO.attributes()) == ()
     open_study(storage, made, SPACE, "mine")
     with pytest.raises(UserError, match=r"the study mine has \d objectives, not \d"):
         open_study(storage, asked, SPACE, "mine")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import dataclasses
 import functools
 import itertools
 import os
@@ -15,9 +16,11 @@ from pathlib import Path
 import pytest
 import ray
 from fakes import FakeBoard, FakeBuilder, wait_until_ended
+from own_kernel_files import TWICE
 from ray.exceptions import OutOfMemoryError, RayActorError
 
 from engine.arguments.options import jobs_advice
+from engine.run.checked_file import checked_file
 from engine.workers import builders, ray_session, workbench, worker
 from engine.workers.artifacts import BuildFailure
 from engine.workers.board_pool import BoardPool
@@ -85,6 +88,25 @@ def test_tasks_that_share_processes_are_told_of_the_first_link(
         workbench.shared_workbench(problem, ["host"], info, jobs=1, tell=told),
     ):
         pass
+
+
+def test_the_first_link_for_runs_here_is_told_before_a_users_file_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A board's own C library does not serve for them."""
+    path = tmp_path / "twice.py"
+    path.write_text(TWICE)
+    monkeypatch.setattr(workbench, "has_libc", lambda backend: backend == "rvv")
+    built: list[str] = []
+    monkeypatch.setattr(workbench, "warm_up", built.append)
+    problem = make_problem(load_kernel(str(path)), {})
+    said = dataclasses.replace(problem.spec, check=lambda problem: (",".join(built),))
+    stages: list[str] = []
+    problem = dataclasses.replace(problem, spec=said)
+    assert checked_file(problem, load_board("emulated:x60").info, stages.append) == ("host",)
+    first, second = stages
+    assert first.startswith("building the C library for static links of this machine, once")
+    assert second == "trying the check's inputs on twice"
 
 
 def test_a_death_is_the_machines_where_it_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

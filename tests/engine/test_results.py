@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import rvv_runner.emulated
+from engine.repeats.comparison import Comparison, Contender
+from engine.reports.verdict import verdict
 from engine.results.json import json_text, trial_record
 from engine.results.progress import (
     LOADING,
@@ -72,6 +74,23 @@ def test_the_summary_ranks_by_time_and_compares_with_the_default() -> None:
     assert summary.estimated
 
 
+def test_a_default_that_stands_does_not_hide_what_was_faster_once() -> None:
+    """Trials are single measurements, and the comparison's are in turns."""
+    default, fast = trial(0, 16, 0.4), trial(1, 32, 0.3)
+    contenders = [
+        Contender(one.config, 0.4, 0.3, 0.5, slower, -0.1, 0.1, rounds=9)
+        for one, slower in ((default, 0.0), (fast, 0.01))
+    ]
+    comparison = Comparison((*contenders,), noise=0.1, default=DEFAULT)
+    compared = summarise([default, fast], DEFAULT, comparison)
+    assert compared.unconfirmed == pytest.approx(4 / 3)
+    said = verdict(compared, [default, fast], {}, "k", None).use
+    assert "No configuration is significantly faster than the default, measured again" in said
+    assert "some ran at up to 1.33x its speed in their trials" in said
+    assert summarise([default, trial(1, 32, 0.5)], DEFAULT, comparison).unconfirmed is None
+    assert summarise([default, fast], DEFAULT).unconfirmed is None
+
+
 def test_events_cost_what_the_table_of_the_core_says() -> None:
     table = Path(rvv_runner.emulated.__path__[0], "x60_costs.toml").read_text()
     memory, branches = (tomllib.loads(table)[part] for part in ("memory", "branches"))
@@ -115,8 +134,8 @@ def test_a_progress_line_has_a_field_for_all_that_is_known() -> None:
     config = "config=BLOCK_SIZE_M=16,GROUP_SIZE_M=8"
     assert stream.getvalue().splitlines() == [
         "trial=3/50\tstatus=correct\ttime_s=0.250000000\testimated=yes\tspeedup=2.000\t"
-        f"best_time_s=0.250000000\t{config}",
-        "trial=3/50\tstatus=wrong\tbest_time_s=0.250000000\t"
+        f"leader_time_s=0.250000000\t{config}",
+        "trial=3/50\tstatus=wrong\tleader_time_s=0.250000000\t"
         f"{config}\treason=argument c is not right",
     ]
 

@@ -288,9 +288,10 @@ def test_another_compiler_or_board_model_begins_a_study_of_its_own(storage: str,
     list(run(search_in(storage), 3))
     other = replace(IDENTITY, made_with={**IDENTITY.made_with, what: "another"})
     assert re.fullmatch(r"matmul-M64-N32-fp32-emulated-x60-tpe-[0-9a-f]{8}", other.name)
-    assert IDENTITY.has_other_toolchain(other.name)
-    assert not IDENTITY.has_other_toolchain(IDENTITY.name)
-    assert not IDENTITY.has_other_toolchain(replace(other, sampler="grid").name)
+    assert IDENTITY.other_parts(other.name, other.attributes()) == (what,)
+    assert IDENTITY.other_parts(IDENTITY.name, IDENTITY.attributes()) == ()
+    of_grid = replace(other, sampler="grid")
+    assert IDENTITY.other_parts(of_grid.name, of_grid.attributes()) == ()
     assert Search(SPACE, "tpe", 0, open_study(storage, other, SPACE)).tried == 0
     assert search_in(storage).tried == 3
 

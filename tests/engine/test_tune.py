@@ -100,7 +100,7 @@ def test_progress_is_a_parseable_line_a_trial(finished: Finished) -> None:
     assert [line["trial"] for line in finished.progress] == [
         f"{n}/{TRIALS}" for n in range(1, TRIALS + 1)
     ]
-    best = finished.progress[-1]["best_time_s"]
+    best = finished.progress[-1]["leader_time_s"]
     assert float(best) == pytest.approx(finished.record["winner"]["time_s"], abs=1e-9)
 
 
