@@ -189,6 +189,11 @@ class KernelSpec:
         return self.file or self.name
 
     @property
+    def is_its_reference(self) -> bool:
+        """Whether a user's file has no reference, so that runs of the kernel tell what is right."""
+        return self.check is not None and self.arguments_limit_s > 0
+
+    @property
     def source_digest(self) -> str:
         """Changes with the code of the kernel, its inputs, its correct outputs and how it is
         checked; times with another digest cannot be compared."""

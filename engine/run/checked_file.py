@@ -28,5 +28,9 @@ def checked_file(problem: Problem, info: BoardInfo, tell: Callable[[str], None])
     if check is None or info.gpu is not None:
         return ()
     prepare_runs_here(problem, info, tell)
-    tell(f"trying the check's inputs on {problem.spec.name}")
+    name = problem.spec.name
+    if problem.spec.is_its_reference:
+        tell(f"running {name} in Triton's interpreter: a function reference is faster")
+    else:
+        tell(f"trying the check's inputs on {name}")
     return check(problem)

@@ -12,6 +12,7 @@ import torch
 from foundation.errors import UserError
 from kernels.own.accesses import accesses_of, interpreter_lacks
 from kernels.own.exact_reference import exact_outputs, nearer
+from kernels.own.interpreted import interpreted
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import NARROW, RunFailed, Way, runs, ways_of, widened
 from kernels.own.tolerance import DRAWS, disturbed, is_near, share_of, slack
@@ -210,7 +211,10 @@ def from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list
         if way.interprets and interpreter_lacks(launch, widened(starts[0])):
             continue
         try:
-            after = runs(launch, starts, way)
+            if way.interprets:
+                first, after = interpreted(launch, starts, way, replace(way, interprets=False))
+            else:
+                first, *_ = after = runs(launch, starts, way)
         except RunFailed as failure:
             failures.append(str(failure))
             continue
@@ -218,8 +222,8 @@ def from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list
         changed = _changed(launch, begun, after)
         # An integer that is computed from rounded numbers cannot be had from others.
         is_exact = way.widens and len(ways_of(starts[0])) > 2
-        if not is_exact or all(after[0][name].is_floating_point() for name in changed):
-            kept = (after[0], *after[2:])
+        if not is_exact or all(first[name].is_floating_point() for name in changed):
+            kept = (first, *after[2:])
             return way, [{name: run[name] for name in changed} for run in kept]
         failures.append("it has integer outputs of narrow inputs")
     if accesses_of(launch).makes_pointers:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
+import resource
+import time
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +31,18 @@ def run_job(given: Path, found: Path) -> None:
         triton_rvv.activate("host")
     kernel = read_kernel_file(Path(job["path"]), job["kernel"]).function
     for run in job["runs"]:
+        _limit_processor_time(job["cpu_limit_s"])
         values = run["values"]
         described = {n: TensorDescriptor(values[n], *d) for n, d in run["descriptors"].items()}
         kernel[run["grid"]](**{**values, **described}, **_not_in(run["constants"], values))
     torch.save([_tensors(run["values"]) for run in job["runs"]], found)
+
+
+def _limit_processor_time(limit_s: int) -> None:
+    """Have the system end this process by SIGXCPU after so many seconds more; 0 for no limit."""
+    if limit_s:
+        used_s = math.ceil(time.process_time())
+        resource.setrlimit(resource.RLIMIT_CPU, (used_s + limit_s, resource.RLIM_INFINITY))
 
 
 def _wrap_floats() -> None:

@@ -7,6 +7,7 @@ compile kernels; and a kernel that is compiled may end its process.
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,12 @@ from typing import Any
 import torch
 
 from foundation.scratch import scratch_folder
+from kernels.own.kept_runs import is_slow, keep_slow, kept_runs
 from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
 from kernels.own.reference_process import ReferenceProcess
 from kernels.own.strides import copied, memory_of, view_of
+from kernels.source_digest import source_digest
 
 __all__ = [
     "NARROW",
@@ -32,13 +35,21 @@ __all__ = [
 ]
 
 _LIMIT_S = 120.0
+# Of processor time, for one run. The interpreter runs programs one by one, each operation as a call
+# of NumPy; a check takes some ten runs.
+_INTERPRETER_LIMIT_S = 5
+_SLOW = f"a run takes Triton's interpreter longer than {_INTERPRETER_LIMIT_S} s"
 NARROW = (torch.bfloat16, torch.float16)
-_KILLED = "the process ended"
+_SANITIZE = "TRITON_RVV_SANITIZE"
 _PROCESS = ReferenceProcess()
 
 
 class RunFailed(Exception):
     """A kernel could not be run; the message says why."""
+
+
+class _SlowError(Exception):
+    """A run in the interpreter takes too much processor time."""
 
 
 @dataclass(frozen=True)
@@ -112,8 +123,22 @@ def runs(
             for name, d in launch.descriptors().items()
         },
     }
-    each = [{"values": _copied(widened(v) if way.widens else v), **shared} for v in values]
-    return _run(launch.file, each, way.interprets, {})
+    digest = source_digest([launch.file.function])
+    job = repr((launch.file.load_name, digest, way, shared, os.environ.get(_SANITIZE)))
+    starts = [widened(v) if way.widens else v for v in values]
+
+    def run(numbers: list[int]) -> list[dict[str, torch.Tensor]]:
+        each = [{"values": _copied(starts[number]), **shared} for number in numbers]
+        return _run(launch.file, each, way.interprets, {})
+
+    kinds = repr((job, [(n, _kind(value)) for n, value in starts[0].items()]))
+    if way.interprets and is_slow(kinds):
+        raise RunFailed(_SLOW)
+    try:
+        return kept_runs(job, starts, run)
+    except _SlowError:
+        keep_slow(kinds)
+        raise RunFailed(_SLOW) from None
 
 
 def checked_runs(launches: Sequence[Launch]) -> list[dict[str, torch.Tensor]]:
@@ -132,13 +157,19 @@ def checked_runs(launches: Sequence[Launch]) -> list[dict[str, torch.Tensor]]:
         constants = {**launch.constants(values), **launch.config}
         grid = launch.grid(values)
         each.append({"values": values, "constants": constants, "grid": grid, "descriptors": {}})
-    return _run(launches[0].file, each, False, {"TRITON_RVV_SANITIZE": "1"})
+    return _run(launches[0].file, each, False, {_SANITIZE: "1"})
 
 
 def _run(
     file: KernelFile, runs_of_it: list[dict[str, Any]], interprets: bool, more: Mapping[str, str]
 ) -> list[dict[str, torch.Tensor]]:
-    job = {"path": str(file.path), "kernel": file.kernel, "runs": runs_of_it}
+    limit_s = _INTERPRETER_LIMIT_S if interprets else 0
+    job = {
+        "path": str(file.path),
+        "kernel": file.kernel,
+        "runs": runs_of_it,
+        "cpu_limit_s": limit_s,
+    }
     with scratch_folder("reference-") as folder:
         given, found, errors = folder / "given", folder / "found", folder / "errors"
         torch.save(job, given)
@@ -147,10 +178,25 @@ def _run(
             status = _PROCESS.run(given, found, errors, environment, _LIMIT_S)
         except TimeoutError:
             raise RunFailed(f"it did not finish within {_LIMIT_S:g} s") from None
+        if status == -signal.SIGXCPU:
+            raise _SlowError
         if status != 0:
-            lines = _lines_of(errors) if status > 0 else []
-            raise RunFailed((lines or [f"{_KILLED} with status {status}"])[-1])
+            raise RunFailed([_ending(status), *_lines_of(errors)][-1 if status > 0 else 0])
         return list(torch.load(found, weights_only=False))
+
+
+def _ending(status: int) -> str:
+    """How a process ended, for the user."""
+    if status >= 0:
+        return f"the process ended with status {status}"
+    name = signal.Signals(-status).name
+    if -status not in (signal.SIGSEGV, signal.SIGBUS):
+        return f"{name} ended its process"
+    return f"{name} ended its process: {_SANITIZE}=1 before the command finds the access"
+
+
+def _kind(value: Any) -> object:
+    return (value.dtype, value.shape) if isinstance(value, torch.Tensor) else type(value)
 
 
 def _lines_of(errors: Path) -> list[str]:

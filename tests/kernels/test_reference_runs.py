@@ -7,6 +7,7 @@ import torch
 from kernel_runs import HOST, run_kernel
 
 from foundation.errors import UserError
+from kernels.own import reference_runs
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 
@@ -189,3 +190,36 @@ def test_a_mistake_is_found_by_the_check_alone(problem_of):
     with pytest.raises(UserError, match="gives out_ptr the shape"):
         problem.spec.check(problem)
     assert problem_of(wrong.replace("[1:]", "")).spec.check(problem_of(TANH)) is not None
+
+
+# Some seconds in the interpreter.
+MANY_PROGRAMS = (
+    HEAD
+    + """
+@triton.jit
+def many_kernel(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at))
+
+def get_many_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 1})]
+
+def call(N=30_000):
+    many_kernel[(N,)](torch.randn(N), torch.empty(N))
+"""
+)
+
+
+def test_what_takes_the_interpreter_long_is_compiled(problem_of, monkeypatch):
+    monkeypatch.setattr(reference_runs, "_INTERPRETER_LIMIT_S", 1)
+    (note,) = problem_of(MANY_PROGRAMS).spec.check(problem_of(MANY_PROGRAMS))
+    assert "compiled for this machine" in note
+
+
+CRASHES = TANH.replace("libdevice.tanh(x)", "tl.load(x_ptr + (1 << 40) + at)")
+
+
+def test_a_signal_is_named_with_what_finds_the_access(problem_of):
+    problem = problem_of(CRASHES)
+    with pytest.raises(UserError, match=r"SIGSEGV ended its process: TRITON_RVV_SANITIZE=1"):
+        problem.spec.check(problem)

@@ -1,0 +1,152 @@
+"""What runs of a kernel without a reference left, kept for other processes: a study's builders need
+the runs of the process that opened it, and Triton's interpreter takes its time."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from foundation.scratch import UNFINISHED, scratch_folder
+from foundation.user_folders import cache_folder
+from kernels.own.strides import memory_of
+from triton_rvv.version import backend_version, folder_digest
+
+__all__ = ["contents_of", "is_slow", "keep_slow", "kept_runs"]
+
+# Of one run; to write and read more takes about as long as to run it again.
+_MOST_BYTES = 64 << 20
+# Of all that is kept. Beyond it, what was not asked for longest goes, down to half of it.
+_MOST_KEPT_BYTES = 512 << 20
+_UNREADABLE = (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError)
+
+
+def kept_runs(
+    job: str,
+    starts: Sequence[Mapping[str, Any]],
+    run: Callable[[list[int]], list[dict[str, torch.Tensor]]],
+) -> list[dict[str, torch.Tensor]]:
+    """The tensors after runs from several values, each run once by any process of this user.
+
+    A process that asks for what another one is running waits for it.
+
+    Args:
+        job: all that the runs follow from besides the values, and the versions of the compiler and
+            of this package.
+        starts: the values of the arguments at the beginning of each run, by name.
+        run: gives the tensors after those of the runs that are asked for, by position.
+    """
+    keys = [_digest(job, contents_of(start)) for start in starts]
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):  # nothing is kept where nothing can be written
+            held.enter_context(_locked(keys[0]))
+        found = [_read(key, start) for key, start in zip(keys, starts, strict=True)]
+        missing = [number for number, one in enumerate(found) if one is None]
+        made = dict(zip(missing, run(missing), strict=True)) if missing else {}
+        for number, after in made.items():
+            _keep(keys[number], starts[number], after)
+    return [made[number] if one is None else one for number, one in enumerate(found)]
+
+
+def is_slow(job: str) -> bool:
+    """Whether `keep_slow` was called for the same."""
+    return _path(_digest(job, "slow")).exists()
+
+
+def keep_slow(job: str) -> None:
+    """Remember that runs take too long."""
+    with contextlib.suppress(OSError):
+        _folder().mkdir(parents=True, exist_ok=True)
+        _path(_digest(job, "slow")).touch()
+
+
+def contents_of(start: Mapping[str, Any]) -> str:
+    """A digest of the values of arguments."""
+    digest = hashlib.sha256()
+    for name, value in start.items():
+        if isinstance(value, torch.Tensor):
+            kind = (name, value.dtype, tuple(value.shape), value.stride(), value.device.type)
+            digest.update(repr(kind).encode())
+            digest.update(memory_of(value).detach().cpu().flatten().view(torch.uint8).numpy().data)
+        else:
+            digest.update(repr((name, value)).encode())
+    return digest.hexdigest()
+
+
+def _digest(*parts: str) -> str:
+    text = repr((backend_version(), folder_digest(Path(__file__).parent), *parts))
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _folder() -> Path:
+    return cache_folder() / "runs"
+
+
+def _path(key: str) -> Path:
+    return _folder() / f"{key}.pt"
+
+
+@contextlib.contextmanager
+def _locked(key: str) -> Iterator[None]:
+    """Held by one process at a time, of all that ask for the same.
+
+    Raises:
+        OSError: if the file cannot be made.
+    """
+    _folder().mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(_folder() / f"{key[:2]}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _read(key: str, start: Mapping[str, Any]) -> dict[str, torch.Tensor] | None:
+    """The tensors after a run that was kept; those that it did not change are not in the file."""
+    path = _path(key)
+    try:
+        changed = torch.load(path, weights_only=True)
+        os.utime(path)
+    except _UNREADABLE:
+        return None
+    return {**_tensors(start), **changed}
+
+
+def _keep(key: str, start: Mapping[str, Any], after: Mapping[str, torch.Tensor]) -> None:
+    before = _tensors(start)
+    changed = {name: one for name, one in after.items() if not _same(one, before[name])}
+    if sum(memory_of(one).nbytes for one in changed.values()) > _MOST_BYTES:
+        return
+    with contextlib.suppress(OSError), scratch_folder(UNFINISHED, _folder()) as scratch:
+        torch.save(changed, scratch / key)
+        (scratch / key).replace(_path(key))
+        _forget_oldest()
+
+
+def _forget_oldest() -> None:
+    files = [(file.stat(), file) for file in _folder().glob("*.pt")]
+    size_bytes = sum(state.st_size for state, _ in files)
+    if size_bytes <= _MOST_KEPT_BYTES:
+        return
+    for state, file in sorted(files, key=lambda one: one[0].st_mtime):
+        if size_bytes <= _MOST_KEPT_BYTES // 2:
+            return
+        file.unlink(missing_ok=True)
+        size_bytes -= state.st_size
+
+
+def _tensors(values: Mapping[str, Any]) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in values.items() if isinstance(value, torch.Tensor)}
+
+
+def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors have the same bits."""
+    return contents_of({"": one}) == contents_of({"": other})
