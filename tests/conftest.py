@@ -41,6 +41,17 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> Iterator[None]:
+    """Make no tests of long cases where they would be left out: half of all are."""
+    yield
+    if metafunc.config.option.markexpr == "not long":
+        cases = metafunc._calls  # pytest asks no hook whether to make one
+        short = [case for case in cases if not any(mark.name == "long" for mark in case.marks)]
+        if short:  # or it would make one without its parameters
+            cases[:] = short
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put tests that share a Ray first: with `--dist worksteal`, one process then has them all.
 

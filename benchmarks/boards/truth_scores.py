@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from scipy.optimize import isotonic_regression
-from scipy.stats import spearmanr
 
 __all__ = ["Comparison", "Score", "band", "score", "tied_below"]
 
@@ -129,6 +128,8 @@ def _ratio(first: float, second: float) -> float:
 
 
 def _rank_correlation(comparisons: Sequence[Comparison]) -> float:
+    from scipy.stats import spearmanr  # half a second, which tests of the rest would wait for
+
     groups = [group for group in _groups(comparisons).values() if len(group) > 2]
     found = [
         float(spearmanr([item.published for item in group], [item.estimated for item in group])[0])

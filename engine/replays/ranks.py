@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import friedmanchisquare, norm, rankdata, studentized_range, t
 
 from engine.replays.recorded_space import Floats
 from engine.replays.scores import Scores
@@ -40,6 +39,9 @@ class Ranks:
 
 def ranks_of(scores: Sequence[Scores], spaces: Sequence[str], budget: int) -> Ranks | None:
     """Ranks by P@budget; None for fewer than three searches or spaces, too few for the tests."""
+    # Each process of a comparison imports this file, and this takes half of its start.
+    from scipy.stats import friedmanchisquare, rankdata, studentized_range
+
     count = len(scores)
     if count < 3 or len(spaces) < 3:
         return None
@@ -99,6 +101,8 @@ def _percentiles(count: int) -> tuple[float, float]:
     distribution would give Student's interval (Hesterberg, "What teachers should know about the
     bootstrap", The American Statistician 2015: the expanded percentile interval).
     """
+    from scipy.stats import norm, t
+
     student = t.ppf((1 + _LEVEL) / 2, count - 1)
     low = 100 * float(norm.cdf(-student * np.sqrt(count / (count - 1))))
     return low, 100 - low

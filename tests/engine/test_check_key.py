@@ -17,7 +17,7 @@ def test_the_keys_winner_is_measured_at_the_shape(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    workers_here: None,
+    ray_for_tests: None,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # Random search with another seed would hardly meet the key's winner by itself.

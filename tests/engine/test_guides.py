@@ -134,7 +134,7 @@ def in_few_trials(name: str, words: list[str]) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("workers_here")
+@pytest.mark.usefixtures("ray_for_tests")
 @pytest.mark.parametrize("page", [page for page in PAGES if lines_of(page)])
 def test_a_readers_path_runs(page: str, tmp_path: Path) -> None:
     (tmp_path / "studies").mkdir()
@@ -173,7 +173,7 @@ def run_line(line: str, studies: list[str], folder: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("workers_here")
+@pytest.mark.usefixtures("ray_for_tests")
 @pytest.mark.parametrize("page", ["../README.md", "start/ten_minutes.md"])
 def test_python_of_the_first_pages_runs(page: str, tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)

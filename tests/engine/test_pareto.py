@@ -183,7 +183,7 @@ def test_the_front_is_printed_with_what_it_is_over_the_default() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("workers_here")
+@pytest.mark.usefixtures("ray_for_tests")
 def test_the_command_finds_a_front_and_measures_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -44,7 +44,7 @@ pytestmark = pytest.mark.timeout(400)
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("workers_here")
+@pytest.mark.usefixtures("ray_for_tests")
 @pytest.mark.parametrize("device", ["emulated:x60", "host"])
 def test_a_program_is_tuned_and_its_file_holds_the_winners(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str], device: str
@@ -145,7 +145,7 @@ def test_a_board_that_fails_on_one_task_ends_that_task_and_the_others_resume(
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("workers_here")
+@pytest.mark.usefixtures("ray_for_tests")
 def test_a_task_of_the_same_kernel_starts_from_what_was_found(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,7 +231,7 @@ def test_a_kernel_of_the_program_itself_is_made_of_its_source(capture: CaptureFi
 
 @pytest.mark.long
 def test_what_a_killed_command_found_is_kept(
-    capture: CaptureFile, capsys: pytest.CaptureFixture[str], workers_here: None
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str], ray_for_tests: None
 ) -> None:
     add_to(capture, launches=10)
     add_to(capture, n=8192)
@@ -258,7 +258,7 @@ def test_what_a_killed_command_found_is_kept(
 
 
 @pytest.mark.long
-@pytest.mark.usefixtures("workers_here")
+@pytest.mark.usefixtures("ray_for_tests")
 def test_a_budget_is_for_trials_and_for_the_comparison(
     capture: CaptureFile, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -122,7 +122,7 @@ def test_missing_shapes_are_tuned_by_the_command_and_found_from_then_on(
     folder: Path,
     missed: tuple[list[dict[str, Any]], str],
     monkeypatch: pytest.MonkeyPatch,
-    workers_here: None,
+    ray_for_tests: None,
 ) -> None:
     monkeypatch.chdir(folder)
     (entry,) = read_missing()
