@@ -39,6 +39,18 @@ _SLOW_LOGIN_S = 0.5
 _FREE_BYTES = 64 << 20
 _PARANOID_LIMIT = 2  # above it, ordinary users may not count: kernel/sysctl documentation
 
+_EMULATOR = (
+    'wrapper = ["qemu-riscv64", "-cpu", '
+    '"rv64,v=true,vlen=256,vext_spec=v1.0,zba=true,zbb=true,zbs=true"]'
+)
+# What to do about a time that cannot be trusted, by what `doubt` says.
+_MENDED_BY = {
+    "other programs used": "end them, or write a larger `busy_cores` into its board file",
+    "was throttled": "cool it, or write `cool_below_c` into its board file",
+    "highest frequency fell": "cool it, or give it a stronger supply",
+    "instead of": "look at its supply, and at what limits its frequency",
+}
+
 _OTHER_VLEN = re.compile(r"vector registers have (\d+) bits")
 
 # Extensions that generated code uses besides the base and the vectors; see
@@ -81,7 +93,8 @@ class Preflight:
 
     Attributes:
         board_file: what is known about the board; complete after the last finding.
-        is_described: whether that is a board for this code, so that its file can be written.
+        is_described: whether its file can be written, since it is a board for this code or becomes
+            one by a line of the file.
     """
 
     def __init__(
@@ -108,8 +121,8 @@ class Preflight:
             yield self._shell(session)
             facts = self._facts(session)
             self.board_file = self._kind(facts)
-            yield from self._processor(facts, self.board_file)
             self.is_described = True
+            yield from self._processor(facts, self.board_file)
             yield self._disk(session)
             yield self._lock(session)
             yield self._governor(facts)
@@ -185,7 +198,11 @@ class Preflight:
             )
             return
         if facts.machine != "riscv64":
-            raise _Stop("architecture", f"it is {facts.machine}: the code is for riscv64")
+            raise _Stop(
+                "architecture",
+                f"it is {facts.machine}, and the code is for riscv64: name another machine, or "
+                f"write an emulator that it has under [ssh] into its board file: {_EMULATOR}",
+            )
         yield Finding("architecture", "ok", f"riscv64, {len(facts.processors)} processors")
         told = (facts.mvendorid, facts.marchid)
         expected = (board.mvendorid, board.marchid)
@@ -270,7 +287,7 @@ class Preflight:
             yield Finding("vector length", "failed", f"{measurement.reason}: {advice}")
             return
         if measurement.time_s is None:
-            yield Finding("vector add", "failed", f"{measurement.status}: {measurement.reason}")
+            yield Finding("vector add", "failed", _with_advice(measurement))
         else:
             from rvv_runner.vector_add import ELEMENTS
 
@@ -289,6 +306,16 @@ class Preflight:
             return Measurement(status="board", reason=str(error))
         finally:
             board.close()
+
+
+def _with_advice(measurement: Measurement) -> str:
+    """Why a measurement failed, and what to do about it."""
+    text = f"{measurement.status}: {measurement.reason}"
+    if measurement.status != "board":
+        return f"{text}: name a kind that has this core's extensions in its board file"
+    advice = (how for what, how in _MENDED_BY.items() if what in measurement.reason)
+    how = next(advice, "")  # other sentences say themselves what to do
+    return f"{text}: {how}" if how else text
 
 
 def _counted(counting: Counting, asked: int) -> Finding:

@@ -27,7 +27,7 @@ def estimate_text(estimated: bool, band: ErrorBand | None) -> str:
     """
     if not estimated:
         return ""
-    return "estimated, unchecked" if band is None else f"estimated, ±{band.error:.0%}"
+    return "estimated, no error band" if band is None else f"estimated, ±{band.error:.0%}"
 
 
 def measurement_text(estimated: bool, board: str, counters: Mapping[str, float]) -> str:

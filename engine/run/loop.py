@@ -146,6 +146,7 @@ class TuningLoop:
                 self._compare_leaders(lanes)
             return reason
         except _Interrupted:
+            self._emit(StageStarted("stopping, what was measured is kept"))
             return "interrupted"
         finally:
             # What it takes to end processes is no time in which a board could have had work.

@@ -306,6 +306,7 @@ def test_a_stop_ends_what_is_under_way_and_gives_it_back() -> None:
     assert run.loop.run().reason == "interrupted"
     assert run.search.tried == 0
     assert run.search.ask() == WIDE.default
+    assert run.events[-2] == StageStarted("stopping, what was measured is kept")
 
 
 def test_a_stop_keeps_what_is_measured_already(tmp_path: Path) -> None:

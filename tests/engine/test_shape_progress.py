@@ -42,7 +42,7 @@ def test_each_shape_keeps_its_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     first_line, second_line = last_screen(stream)
     assert "M=8" in first_line
     assert "1/1" in first_line
-    assert "best 2 ms (estimated, unchecked), 1.50x the default" in first_line
+    assert "best 2 ms (estimated, no error band), 1.50x the default" in first_line
     assert "M=16" in second_line
     assert "7/7" in second_line
 

@@ -13,11 +13,22 @@ from rvv_runner import BoardError
 from rvv_runner.__main__ import main
 from rvv_runner.board_file import read_board_file, user_board_folder
 from rvv_runner.check import check
+from rvv_runner.conditions import doubt
 from rvv_runner.devices import load_board
+from rvv_runner.measurement import Measurement
 from rvv_runner.new_board_file import write_board_file
-from rvv_runner.preflight import Preflight, missing_extensions
+from rvv_runner.preflight import Preflight, _with_advice, missing_extensions
 from rvv_runner.ssh.facts import matching_kind, parse_facts
 from rvv_runner.ssh.identify import described_kinds
+
+# Other programs used 5 s of 1 s by the clock.
+OTHERS = {
+    "before.stat": ("cpu  0 0 0 0 0 0 0 0 0 0",),
+    "after.stat": ("cpu  500 0 0 0 0 0 0 0 0 0",),
+    "before.cpu_time": ("0m0.00s",),
+    "after.cpu_time": ("0m0.00s",),
+    "run.took": ("100",),
+}
 
 
 @pytest.fixture
@@ -113,13 +124,34 @@ def test_the_first_step_that_fails_is_the_last(my_board, server, break_it, step,
     assert line.startswith(f"failed  {step}: ")
 
 
-def test_a_machine_that_is_no_riscv_board_is_refused(server, capsys):
+def test_a_machine_that_is_no_riscv_board_needs_an_emulator_in_its_file(server, capsys):
     address = f"ssh://127.0.0.1:{server.port}"
-    assert main(["check", address, "--write", "mine"]) == 1
-    assert "architecture: it is" in capsys.readouterr().out.splitlines()[-1]
-    assert not user_board_folder().exists()
     with pytest.raises(BoardError, match="not one that a board file describes: write one with"):
         load_board(address)
+    assert main(["check", address, "--write", "mine"]) == 1
+    failed, written, _ = capsys.readouterr().out.splitlines()[-3:]
+    assert "architecture: it is" in failed
+    path = user_board_folder() / "mine.toml"
+    assert written == f"written: {path}"
+    emulator = failed.partition("under [ssh] into its board file: ")[2]
+    path.write_text(f"{path.read_text()}{emulator}\n")
+    assert read_board_file("mine", path.parent).wrapper[0] == "qemu-riscv64"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason", "advice"),
+    [
+        ("board", doubt(OTHERS, busy_cores=0.5), "write a larger `busy_cores` into its board file"),
+        ("board", doubt({"after.cooling": ("2",)}, 0.5), "write `cool_below_c` into"),
+        ("runtime", "illegal instruction", "name a kind that has this core's extensions"),
+        ("board", "cannot be used: install perf there", ""),
+    ],
+)
+def test_each_failure_of_the_vector_addition_says_what_to_do(status, reason, advice):
+    said = _with_advice(Measurement(status, reason=reason))
+    assert said.startswith(f"{status}: {reason}")
+    assert advice in said
+    assert bool(advice) == (said != f"{status}: {reason}")
 
 
 @pytest.mark.parametrize("name", ["../out", "a b", "mine.toml", ""])
