@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
@@ -28,11 +28,17 @@ __all__ = ["check_notes"]
 _PATIENCE_S = 2.0
 
 
-def check_notes(launch: Launch) -> tuple[str, ...]:
+def check_notes(
+    launch: Launch, expected: Callable[[], Mapping[str, ExpectedOutput]]
+) -> tuple[str, ...]:
     """One sentence each for what is not compared with the file's `reference`, and for outputs of
     which the check cannot tell that they are computed at all.
 
     The file's functions run once, so what is wrong with them is found.
+
+    Args:
+        launch: with the default configuration.
+        expected: gives the outputs that the check expects.
 
     Raises:
         UserError: like `expected_outputs`.
@@ -41,13 +47,13 @@ def check_notes(launch: Launch) -> tuple[str, ...]:
     start_s = time.monotonic()
     said = launch.reference(values)
     if said is None:
-        way, (outputs,) = from_kernel(launch, [values])
+        way, _ = from_kernel(launch, [values])
         return (
             *_on_second_inputs(launch, values),
             *_on_shared_memory(launch, values),
             *_on_unused(launch, values),
             f"without a function reference, outputs are compared with {way.what}",
-            *_on_rounding(launch, [n for n in outputs if _is_wide(values[n])]),
+            *_on_rounding(values, expected()),
         )
     is_quick = time.monotonic() - start_s < _PATIENCE_S
     outputs = tensors_of(said)
@@ -119,19 +125,20 @@ def _on_unnamed(names: frozenset[str]) -> Iterator[str]:
         )
 
 
-def _on_rounding(launch: Launch, wide: list[str]) -> Iterator[str]:
-    """A default configuration that rounds to fewer bits than its outputs have."""
-    rounded_to = accesses_of(launch).rounded_to
-    if rounded_to is not None and wide:
+def _on_rounding(
+    values: Mapping[str, Any], expected: Mapping[str, ExpectedOutput]
+) -> Iterator[str]:
+    """Outputs of the default configuration that are off by what a coarser type loses."""
+    by_type: dict[torch.dtype, list[str]] = {}
+    for name, output in expected.items():
+        if output.rounded_to is not values[name].dtype:
+            by_type.setdefault(output.rounded_to, []).append(name)
+    for dtype, names in by_type.items():
         yield (
-            f"the default configuration rounds to {_short(rounded_to)} on the way to "
-            f"{', '.join(wide)}, so other configurations may be as far off; write a function "
+            f"the default configuration rounds to {_short(dtype)} on the way to "
+            f"{', '.join(names)}, so other configurations may be as far off; write a function "
             "reference to check them more closely"
         )
-
-
-def _is_wide(tensor: torch.Tensor) -> bool:
-    return tensor.is_floating_point() and tensor.element_size() > 2
 
 
 def _on_tolerance(

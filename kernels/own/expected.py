@@ -70,7 +70,7 @@ def expected_outputs(launch: Launch, *, with_unnamed: bool = True) -> dict[str, 
     took_s = time.monotonic() - start_s
     if said is None:
         way, (outputs, *others) = from_kernel(launch, [values, refilled, *draws])
-        rounded_to = _rounding(launch, values, outputs, others) if way.widens else {}
+        rounded_to = _rounding(launch, values, way, [outputs, *others])
     else:
         outputs = tensors_of(said)
         has_floats = any(values[name].is_floating_point() for name in outputs)
@@ -181,8 +181,7 @@ def _left_by_kernel(
         begun = [widened(start) if way.widens else start for start in starts[:2]]
         kept = [name for name in sorted(names) if _is_settled(name, begun, after)]
         found = [{name: run[name] for name in kept} for run in (after[0], *after[2:])]
-        rounded_to = _rounding(launch, values, found[0], found[1:]) if way.widens and kept else {}
-        return found, rounded_to
+        return found, _rounding(launch, values, way, found) if kept else {}
     return [{} for _ in (starts[0], *starts[2:])], {}
 
 
@@ -239,14 +238,23 @@ def from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list
 
 
 def _rounding(
-    launch: Launch, values: dict[str, Any], outputs: _Run, others: list[_Run]
+    launch: Launch, values: dict[str, Any], way: Way, found: list[_Run]
 ) -> dict[str, torch.dtype]:
     """The outputs that the deployed kernel rounds to a coarser type: that of its inputs, or one to
     which it converts.
 
     A kernel may compute in bf16 and write fp32; then no configuration is closer to what the same
-    kernel computes in fp32.
+    kernel computes in fp32. Where a run that rounds gave the outputs, it may be any of them.
+
+    Args:
+        launch: with the default configuration.
+        values: of its arguments.
+        way: how the outputs were computed.
+        found: the outputs, and those of disturbed values.
     """
+    if not way.widens:
+        return {}
+    outputs, *others = found
     tensors = (value for value in values.values() if isinstance(value, torch.Tensor))
     kinds = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
     kinds.append(accesses_of(launch).rounded_to or torch.float64)
@@ -258,6 +266,8 @@ def _rounding(
     }
     if coarsest not in NARROW or not finer:
         return {}
+    if way == ways_of(values)[-1]:
+        return dict.fromkeys(finer, coarsest)
     try:
         (deployed,) = runs(launch, [values], ways_of(values)[-1])
     except RunFailed:

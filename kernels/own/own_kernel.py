@@ -84,9 +84,10 @@ class OwnKernel(OwnLaunches):
 
     def check(self, problem: Problem) -> tuple[str, ...]:
         """Run the file's functions once; what is to be said of how outputs are checked."""
-        launch = self._launch(problem, self.default_config(problem))
+        config = self.default_config(problem)
         telling = self._telling(problem)
-        notes = check_notes(replace(launch, changes=telling.changes))
+        launch = replace(self._launch(problem, config), changes=telling.changes)
+        notes = check_notes(launch, partial(self._expected_outputs, problem, config))
         return (*notes, *telling.notes, *self._note_on_kept())
 
     def _note_on_kept(self) -> tuple[str, ...]:

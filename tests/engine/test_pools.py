@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 import ray
 from fakes import FakeBoard, FakeBuilder, wait_until_ended
-from own_kernel_files import TWICE
 from ray.exceptions import OutOfMemoryError, RayActorError
 
 from engine.arguments.options import jobs_advice
@@ -94,6 +93,9 @@ def test_the_first_link_for_runs_here_is_told_before_a_users_file_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A board's own C library does not serve for them."""
+    # Where Ray's workers, which import this file, do not look.
+    from own_kernel_files import TWICE
+
     path = tmp_path / "twice.py"
     path.write_text(TWICE)
     monkeypatch.setattr(workbench, "has_libc", lambda backend: backend == "rvv")
@@ -106,7 +108,7 @@ def test_the_first_link_for_runs_here_is_told_before_a_users_file_runs(
     assert checked_file(problem, load_board("emulated:x60").info, stages.append) == ("host",)
     first, second = stages
     assert first.startswith("building the C library for static links of this machine, once")
-    assert second == "trying the check's inputs on twice"
+    assert second.startswith("running twice in Triton's interpreter")  # it has no reference
 
 
 def test_a_death_is_the_machines_where_it_starts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

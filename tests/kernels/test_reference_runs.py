@@ -223,3 +223,34 @@ def test_a_signal_is_named_with_what_finds_the_access(problem_of):
     problem = problem_of(CRASHES)
     with pytest.raises(UserError, match=r"SIGSEGV ended its process: TRITON_RVV_SANITIZE=1"):
         problem.spec.check(problem)
+
+
+# A sum in fp32 beside an output that is rounded, and another that is made of that.
+BESIDE = (
+    HEAD
+    + """
+@triton.jit
+def beside_kernel(x_ptr, narrow_ptr, sum_ptr, of_narrow_ptr, n, BLOCK: tl.constexpr):
+    row, at = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * n + at, mask=at < n, other=0.0).to(tl.float32)
+    narrow = x.to(tl.float16)
+    tl.store(narrow_ptr + row * n + at, narrow, mask=at < n)
+    tl.store(sum_ptr + row, tl.sum(x * x, axis=0))
+    tl.store(of_narrow_ptr + row, tl.sum(narrow, axis=0).to(tl.float32))
+
+def get_beside_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 128})]
+
+def call(M=24, N=100, dtype=torch.float16):
+    x = torch.randn(M, N, dtype=dtype)
+    beside_kernel[(M,)](x, torch.empty_like(x), torch.empty(M), torch.empty(M), N)
+"""
+)
+
+
+def test_only_outputs_that_are_off_by_a_rounding_are_named(problem_of):
+    problem = problem_of(BESIDE)
+    (note,) = (note for note in problem.spec.check(problem) if "rounds" in note)
+    assert note.startswith("the default configuration rounds to float16 on the way to of_narrow_pt")
+    sums = next(a for a in problem.arguments(problem.default_config) if a.name == "sum_ptr")
+    assert sums.rtol == 1e-4
