@@ -26,11 +26,11 @@ class Pieces:
 
     Attributes:
         lines: of each piece.
-        waits: for each piece, by line, the values of other ones that have to be written before it.
+        waits: for each piece, by line, of which other pieces how many lines come before it.
     """
 
     lines: list[list[str]] = field(default_factory=list)
-    waits: list[dict[int, list[_Shared]]] = field(default_factory=list)
+    waits: list[dict[int, list[tuple[int, int]]]] = field(default_factory=list)
     _shared: dict[object, _Shared] = field(default_factory=dict)
 
     def begin(self, piece: list[str]) -> Pieces:
@@ -52,11 +52,16 @@ class Pieces:
             self._shared[key] = _Shared(value, own, len(self.lines[own]))
             return value
         if found.piece != own:
-            self.waits[own].setdefault(len(self.lines[own]), []).append(found)
+            waits = self.waits[own].setdefault(len(self.lines[own]), [])
+            waits.append((found.piece, found.lines))
         return found.value
 
     def in_turn(self) -> list[str]:
-        """A line of each piece in turn; a piece whose next line needs another's value waits."""
+        """A line of each piece in turn; a piece whose next line needs another's value waits.
+
+        So does a store for that of the piece before.
+        """
+        self._keep_stores_in_order()
         if not any(self.waits):
             turns = itertools.zip_longest(*self.lines)
             return [line for turn in turns for line in turn if line is not None]
@@ -66,7 +71,22 @@ class Pieces:
             for piece, lines in enumerate(self.lines):
                 at = done[piece]
                 needed = self.waits[piece].get(at, ())
-                if at < len(lines) and all(done[each.piece] >= each.lines for each in needed):
+                if at < len(lines) and all(done[other] >= count for other, count in needed):
                     together.append(lines[at])
                     done[piece] += 1
         return together
+
+    def _keep_stores_in_order(self) -> None:
+        """LLVM 22.1 joins stores that fill an array where that of its last part is, though others
+        may follow (LLVM's pull request 189680).
+        """
+        stores = [
+            [number for number, line in enumerate(lines) if line.startswith("  store ")]
+            for lines in self.lines
+        ]
+        are_in_order = all(list(each) == sorted(each) for each in zip(*stores, strict=False))
+        if are_in_order and not any(self.waits):
+            return
+        for piece, (before, own) in enumerate(itertools.pairwise(stores), 1):
+            for first, following in zip(before, own, strict=False):
+                self.waits[piece].setdefault(following, []).append((piece - 1, first + 1))
