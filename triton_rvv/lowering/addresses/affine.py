@@ -11,8 +11,8 @@ overflow. Whether they do is known at run time only: see `Wrapped`.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.addresses.components import (
@@ -30,7 +30,19 @@ from triton_rvv.lowering.blocks.views import places_of_lanes
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = ["Affine", "ChosenAddresses", "Wrapped", "as_addresses", "as_affine", "sum_of_offsets"]
+__all__ = [
+    "Affine",
+    "ChosenAddresses",
+    "View",
+    "Wrapped",
+    "as_addresses",
+    "as_affine",
+    "sum_of_offsets",
+]
+
+
+# A block in another arrangement of its dimensions.
+View = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +147,20 @@ class Affine(Tensor):
         """Addresses so many elements further on, as i64."""
         base = builder.element_pointer(memory_type(self.pointee), self.base, distance)
         return Affine(self.type, base, self.components, self.extra, None, self.wrapped)
+
+    def rearranged(self, shape: tuple[int, ...], axes: Sequence[int | None], view: View) -> Affine:
+        """The same elements in a block whose dimension i is dimension `axes[i]` of this one.
+
+        Args:
+            axes: None for a new dimension, in which elements are repeated.
+            view: gives the same of what no components explain.
+        """
+        parts = [NO_COMPONENT if axis is None else self.components[axis] for axis in axes]
+        extra, wrapped = self.extra and view(self.extra), self.wrapped
+        if wrapped is not None:
+            wrapped = replace(wrapped, offsets=view(wrapped.offsets))
+        type_ = TensorType(shape, self.element)
+        return Affine(type_, self.base, parts, extra, self.advance, wrapped)
 
     def own_fit_guards(self) -> list[Val]:
         return [] if self.wrapped is None else [self.wrapped.fits]

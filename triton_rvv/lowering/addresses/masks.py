@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.affine import Affine, View
 from triton_rvv.lowering.addresses.lane_range import LaneRange, decided_in_run
 from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
@@ -253,6 +253,15 @@ class Mask(Tensor):
 
     def is_one_number(self, version: LoopVersion) -> bool:
         return self.materialised is None and version.unmasked and self.is_guarded
+
+    def rearranged(self, shape: tuple[int, ...], axes: Sequence[int | None], view: View) -> Mask:
+        """The same as `Affine.rearranged`."""
+        terms = [
+            replace(term, axis=axes.index(term.axis), left=term.left.rearranged(shape, axes, view))
+            for term in self.terms
+        ]
+        type_ = TensorType(shape, self.element)
+        return Mask(type_, terms, [*map(view, self.operands)], self.uniform)
 
     def own_linear_guards(self) -> list[Val]:
         return [guard for term in self.terms for guard in term.left.linear_guards()]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType, element_type
-from triton_rvv.lowering.addresses.affine import Affine, Wrapped
+from triton_rvv.lowering.addresses.affine import Affine, View
 from triton_rvv.lowering.addresses.components import NO_COMPONENT, Component
-from triton_rvv.lowering.addresses.masks import Mask, Term
+from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
@@ -38,74 +37,51 @@ def _splat(context: Context, operation: Operation) -> None:
 def _expand_dims(context: Context, operation: Operation) -> None:
     type_, axis = operation.result.block, operation.integer("axis")
     tensor = context.tensor(operation.operands[0])
-    if isinstance(tensor, Splat):
-        context.bind(operation.result, Splat(type_, tensor.value))
-    elif isinstance(tensor, Affine):
-        context.pass_on(operation.operands[0])
-        context.bind(operation.result, _expand_affine(tensor, type_, axis))
-    elif isinstance(tensor, Mask) and not tensor.operands:
-        terms = [_expand_term(term, type_, axis) for term in tensor.terms]
-        context.bind(operation.result, Mask(type_, terms, [], tensor.uniform))
-    elif (line := listed_line(context, tensor)) is not None:
-        tensor.finish()
-        context.bind(operation.result, _expand_affine(line, type_, axis))
-    else:
-        context.bind(operation.result, ExpandDims(type_, tensor, axis))
-
-
-def _expand_affine(tensor: Affine, type_: TensorType, axis: int) -> Affine:
-    components = list(tensor.components)
-    components.insert(axis, NO_COMPONENT)
+    axes = [*range(axis), None, *range(axis, len(tensor.shape))]
 
     def expanded(part: Tensor) -> Tensor:
         return ExpandDims(_shaped(type_, part), part, axis)
 
-    extra, wrapped = _rearranged(tensor, expanded)
-    return Affine(_shaped(type_, tensor), tensor.base, components, extra, wrapped=wrapped)
-
-
-def _expand_term(term: Term, type_: TensorType, axis: int) -> Term:
-    moved = term.axis + (axis <= term.axis)
-    return replace(term, axis=moved, left=_expand_affine(term.left, type_, axis))
+    is_taken_apart = not (isinstance(tensor, Mask) and tensor.operands)
+    if is_taken_apart and _rearrange(context, operation, axes, expanded):
+        return
+    if (line := listed_line(context, tensor)) is not None:
+        tensor.finish()
+        context.bind(operation.result, line.rearranged(type_.shape, axes, expanded))
+    else:
+        context.bind(operation.result, expanded(tensor))
 
 
 def _broadcast(context: Context, operation: Operation) -> None:
     type_ = operation.result.block
     tensor = context.tensor(operation.operands[0])
-    if isinstance(tensor, Splat):
-        context.bind(operation.result, Splat(type_, tensor.value))
-    elif isinstance(tensor, Affine):
-        context.pass_on(operation.operands[0])
-        context.bind(operation.result, _broadcast_affine(tensor, type_))
-    elif isinstance(tensor, Mask):
-        context.pass_on(operation.operands[0])
-        terms = [replace(term, left=_broadcast_affine(term.left, type_)) for term in tensor.terms]
-        others = [Broadcast(type_, [other]) for other in tensor.operands]
-        context.bind(operation.result, Mask(type_, terms, others, tensor.uniform))
-    elif tensor.type.elements == 1:
-        # As a scalar it can be part of an address, and what it is made from is computed once.
-        context.bind(operation.result, Splat(type_, _only_element(context, tensor)))
-    else:
-        context.bind(operation.result, Broadcast(type_, [tensor]))
 
-
-def _broadcast_affine(tensor: Affine, type_: TensorType) -> Affine:
-    # A dimension of size 1 has no component, so repeating it changes nothing.
     def repeated(part: Tensor) -> Tensor:
         return Broadcast(_shaped(type_, part), [part])
 
-    extra, wrapped = _rearranged(tensor, repeated)
-    return Affine(_shaped(type_, tensor), tensor.base, tensor.components, extra, wrapped=wrapped)
+    # A dimension of size 1 has no component, so repeating it changes nothing.
+    if _rearrange(context, operation, range(len(type_.shape)), repeated):
+        return
+    if tensor.type.elements == 1:
+        # As a scalar it can be part of an address, and what it is made from is computed once.
+        context.bind(operation.result, Splat(type_, _only_element(context, tensor)))
+    else:
+        context.bind(operation.result, repeated(tensor))
 
 
-def _rearranged(
-    tensor: Affine, rearrange: Callable[[Tensor], Tensor]
-) -> tuple[Tensor | None, Wrapped | None]:
-    """What is not explained by components, in another arrangement."""
-    extra = None if tensor.extra is None else rearrange(tensor.extra)
-    if tensor.wrapped is None:
-        return extra, None
-    return extra, replace(tensor.wrapped, offsets=rearrange(tensor.wrapped.offsets))
+def _rearrange(
+    context: Context, operation: Operation, axes: Sequence[int | None], view: View
+) -> bool:
+    """Bind what keeps its form where its dimensions are arranged in another way, if it does."""
+    type_, tensor = operation.result.block, context.tensor(operation.operands[0])
+    if isinstance(tensor, Splat):
+        context.bind(operation.result, Splat(type_, tensor.value))
+        return True
+    if not isinstance(tensor, Affine | Mask):
+        return False
+    context.pass_on(operation.operands[0])
+    context.bind(operation.result, tensor.rearranged(type_.shape, axes, view))
+    return True
 
 
 def _unsplat(context: Context, operation: Operation) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
@@ -27,6 +28,9 @@ from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.memory.load_recipe import Load
 
 __all__ = ["HANDLERS", "swapped"]
+
+
+_S = TypeVar("_S", Affine, Mask)
 
 
 class _Permuted(Tensor):
@@ -68,8 +72,9 @@ def _trans(context: Context, operation: Operation) -> None:
     source, order = operation.operands[0], operation.integers("order")
     tensor = context.tensor(source)
     expression = _Expression(context.pending_loads, order)
-    permuted = expression.of(tensor)
-    if permuted is None:
+    try:
+        permuted = expression.of(tensor)
+    except _NeedsArrayError:
         materialise.prepare(context, [tensor])
         array = materialise.materialise(context, tensor)
         context.bind(operation.result, _Permuted(operation.result.block, array, order))
@@ -77,6 +82,10 @@ def _trans(context: Context, operation: Operation) -> None:
     context.pending_loads = [expression.loads.get(load, load) for load in context.pending_loads]
     context.pass_on(source)
     context.bind(operation.result, permuted)
+
+
+class _NeedsArrayError(Exception):
+    """Of what lies in memory, or is used elsewhere."""
 
 
 class _Expression:
@@ -96,75 +105,45 @@ class _Expression:
         self._order = order
         self.loads: dict[Tensor, Tensor] = {}
 
-    def of(self, tensor: Tensor) -> Tensor | None:
-        """The permuted expression, or None where an array is needed."""
+    def of(self, tensor: Tensor) -> Tensor:
+        """The permuted expression.
+
+        Raises:
+            _NeedsArrayError: where it takes an array.
+        """
+        type_ = TensorType(tuple(tensor.shape[axis] for axis in self._order), tensor.element)
         if tensor.materialised is not None:
-            return None
+            raise _NeedsArrayError
         if isinstance(tensor, Splat):
-            return Splat(self._type(tensor), tensor.value)
+            return Splat(type_, tensor.value)
         if isinstance(tensor, Affine):
-            return self._affine(tensor)
+            return self._arranged(tensor)
         if isinstance(tensor, Mask):
-            return self._mask(tensor)
+            return self._arranged(tensor)
         if isinstance(tensor, Broadcast) and tensor.uses <= 1:
-            operands = self._all(tensor.operands)
-            return None if operands is None else Broadcast(self._type(tensor), operands)
+            return Broadcast(type_, [*map(self.of, tensor.operands)])
         if isinstance(tensor, Elementwise) and tensor.uses <= 1:
-            operands = self._all(tensor.operands)
-            return None if operands is None else tensor.on(self._type(tensor), operands)
+            return tensor.on(type_, [*map(self.of, tensor.operands)])
         if isinstance(tensor, Load) and tensor.uses <= 1 and tensor in self._pending:
-            return self._load(tensor)
-        return None
+            pointers, mask = self._arranged(tensor.pointers), tensor.mask
+            mask = None if mask is None else self._arranged(mask)
+            other = None if tensor.other is None else self.of(tensor.other)
+            self.loads[tensor] = Load(type_, pointers, mask, other, tensor.source)
+            return self.loads[tensor]
+        raise _NeedsArrayError
 
-    def _type(self, tensor: Tensor) -> TensorType:
-        return TensorType(tuple(tensor.shape[axis] for axis in self._order), tensor.element)
-
-    def _affine(self, tensor: Affine) -> Affine | None:
-        if tensor.extra is not None:
-            return None
-        components = [tensor.components[axis] for axis in self._order]
-        wrapped = tensor.wrapped
-        if wrapped is not None:
-            offsets = self.of(wrapped.offsets)
-            if offsets is None:
-                return None
-            wrapped = replace(wrapped, offsets=offsets)
-        return Affine(self._type(tensor), tensor.base, components, None, tensor.advance, wrapped)
-
-    def _mask(self, tensor: Mask) -> Mask | None:
-        terms = []
-        for term in tensor.terms:
-            left = self._affine(term.left)
-            if left is None:
-                return None
-            terms.append(replace(term, axis=self._order.index(term.axis), left=left))
-        others = self._all(tensor.operands)
-        return None if others is None else Mask(self._type(tensor), terms, others, tensor.uniform)
-
-    def _load(self, load: Load) -> Tensor | None:
-        pointers = self._affine(load.pointers)
-        optional = self._all([part for part in (load.mask, load.other) if part is not None])
-        if pointers is None or optional is None:
-            return None
-        mask = optional[0] if load.mask is not None else None
-        assert mask is None or isinstance(mask, Mask)
-        other = optional[-1] if load.other is not None else None
-        permuted = Load(self._type(load), pointers, mask, other, load.source)
-        self.loads[load] = permuted
-        return permuted
-
-    def _all(self, tensors: Sequence[Tensor]) -> list[Tensor] | None:
-        permuted = [self.of(tensor) for tensor in tensors]
-        found = [tensor for tensor in permuted if tensor is not None]
-        return found if len(found) == len(permuted) else None
+    def _arranged(self, tensor: _S) -> _S:
+        shape = tuple(tensor.shape[axis] for axis in self._order)
+        return tensor.rearranged(shape, self._order, self.of)
 
 
 class _EvaluatedNow(_Expression):
     """Likewise, of an expression that is only read here: nothing that it loads has changed yet."""
 
-    def of(self, tensor: Tensor) -> Tensor | None:
-        if tensor.materialised is None and isinstance(tensor, _Permuted):
-            return tensor.source if tensor.order == tuple(self._order) else None
+    def of(self, tensor: Tensor) -> Tensor:
+        is_same = isinstance(tensor, _Permuted) and tensor.order == tuple(self._order)
+        if tensor.materialised is None and is_same:
+            return tensor.operands[0]
         return super().of(tensor)
 
 
@@ -177,7 +156,10 @@ def swapped(tensor: Tensor) -> Tensor | None:
     if not tensor.lies_by_column and not any(isinstance(leaf, _Permuted) for leaf in leaves):
         return None
     *outer, above, last = range(len(tensor.shape))
-    return _EvaluatedNow(leaves, [*outer, last, above]).of(tensor)
+    try:
+        return _EvaluatedNow(leaves, [*outer, last, above]).of(tensor)
+    except _NeedsArrayError:
+        return None
 
 
 HANDLERS: Mapping[str, Handler] = {"tt.trans": _trans}
