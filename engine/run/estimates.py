@@ -1,15 +1,18 @@
-"""What is said of times that come from a model: how far they can be trusted, and which are tied."""
+"""What is said of times that are no core's: how far they can be trusted, and which are tied."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from engine.run.counters import counters_of
 from engine.study.stored_trial import StoredTrial
+from rvv_runner.board import BoardInfo
+from rvv_runner.board_file import UNDER
 from rvv_runner.emulated.error_band import error_band
 from rvv_runner.error_band import ErrorBand
 
-__all__ = ["estimate_text", "measurement_text", "tied", "trial_band"]
+__all__ = ["estimate_text", "measurement_text", "note_on_wrapper", "tied", "trial_band"]
 
 
 def trial_band(trial: StoredTrial) -> ErrorBand | None:
@@ -41,3 +44,11 @@ def tied(trial: StoredTrial, fastest: StoredTrial) -> bool:
     if band is None or not trial.time_s or not fastest.time_s:
         return False
     return abs(trial.time_s / fastest.time_s - 1) < band.tied
+
+
+def note_on_wrapper(info: BoardInfo) -> tuple[str, ...]:
+    """A sentence for a board whose programs something else runs, such as an emulator."""
+    name = re.sub(r"(-cold)?(@\d+cores)?$", "", info.kind.partition(UNDER)[2])
+    if not name:
+        return ()
+    return (f"times are those of {name}, which runs the programs on {info.name}, and of no core",)

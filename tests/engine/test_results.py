@@ -25,6 +25,7 @@ from engine.results.progress import (
     progress_on,
 )
 from engine.results.units import count_text, short_config, time_text
+from engine.run.estimates import note_on_wrapper
 from engine.run.events import (
     RunEnded,
     RunStarted,
@@ -37,6 +38,8 @@ from engine.run.summary import summarise
 from engine.study.stored_trial import StoredTrial
 from engine.workers.artifacts import ArtifactStore, write_provenance
 from foundation.config import Config
+from rvv_runner.board_file import user_board_folder
+from rvv_runner.devices import load_board
 from rvv_runner.emulated.error_band import BANDS_FILE
 from rvv_runner.event_costs import event_costs
 from rvv_runner.measurement import Measurement, Status
@@ -89,6 +92,21 @@ def test_a_default_that_stands_does_not_hide_what_was_faster_once() -> None:
     assert "some ran at up to 1.33x its speed in their trials" in said
     assert summarise([default, trial(1, 32, 0.5)], DEFAULT, comparison).unconfirmed is None
     assert summarise([default, fast], DEFAULT).unconfirmed is None
+
+
+@pytest.mark.parametrize("usage", ["", "@cold", "@4cores"])
+def test_times_behind_an_emulator_are_said_to_be_its_own(
+    usage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    user_board_folder().mkdir(parents=True)
+    text = 'kind = "x60"\n[ssh]\nhost = "nowhere.invalid"\n'
+    path = user_board_folder() / "desk.toml"
+    path.write_text(text)
+    assert note_on_wrapper(load_board(f"desk{usage}").info) == ()
+    path.write_text(f'{text}wrapper = ["/usr/bin/qemu-riscv64", "-cpu", "rv64"]\n')
+    (said,) = note_on_wrapper(load_board(f"desk{usage}").info)
+    assert said.startswith("times are those of qemu-riscv64, which runs the programs on desk")
 
 
 def test_events_cost_what_the_table_of_the_core_says() -> None:
