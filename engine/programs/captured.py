@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from engine.programs.watched import program_words, run_watched
+from engine.programs.watched import on_ended, program_words, run_watched
 from engine.results.units import counted, time_text
 from foundation.errors import UserError
 from foundation.printing import say
@@ -41,8 +41,9 @@ def capture_program(words: Sequence[str], path: Path | None, *, keep_data: bool)
     command = program_words(words)
     path = Path(path or _default_path(command)).absolute()
     with _begun(path):
-        status = run_watched(command, {"record": str(path), "keep_data": keep_data})
-        say(_summary(read_capture(path)), file=sys.stderr)
+        settings = {"record": str(path), "keep_data": keep_data}
+        status = run_watched(command, settings, lambda ran_s: _tell(path, ran_s))
+        say(_summary(read_capture(path), status), file=sys.stderr)
     return status
 
 
@@ -137,14 +138,23 @@ def _put_back(path: Path, before: Path, *, is_new: bool) -> None:
             before.replace(path)
 
 
+def _tell(path: Path, ran_s: float) -> None:
+    """Say how far the program has come: an autotuner may measure for minutes."""
+    captured = read_capture(path)
+    running = f", {' and '.join(captured.running)} runs" if captured.running else ""
+    tasks = counted(len(captured.tasks), "task")
+    say(f"capturing for {ran_s:.0f} s: {tasks}{running}", file=sys.stderr)
+
+
 def _why_none() -> str:
     if os.environ.get("TRITON_INTERPRET", "0").lower() in ("", "0", "false", "off"):
         return ""
     return ": TRITON_INTERPRET lets Triton's interpreter run kernels, so unset it"
 
 
-def _summary(captured: Capture) -> str:
+def _summary(captured: Capture, status: int) -> str:
     lines = [f"{name} was not recorded: {why}" for name, why in captured.unrecorded.items()]
+    lines += [on_ended(status, kernel) for kernel in captured.running]
     if not captured.tasks:
         why = "no launch was recorded" if lines else f"no Triton kernel was launched{_why_none()}"
         return "\n".join([*lines, f"{why}; nothing was written to {captured.path}"])

@@ -8,16 +8,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from foundation.errors import UserError
 from triton_rvv.launches.process import watched_environment
 
-__all__ = ["end_like", "host_target", "program_words", "run_watched"]
+__all__ = ["end_like", "host_target", "on_ended", "program_words", "run_watched"]
 
 _HOST = "host"
+_TELL_EVERY_S = 10.0
 _PYTHONS = ("python", "python3")
 _ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")  # variables of those that are active
 
@@ -49,19 +51,29 @@ def host_target() -> str | None:
     return None if has_gpu else _HOST
 
 
-def run_watched(command: Sequence[str], settings: Mapping[str, Any]) -> int:
+def run_watched(
+    command: Sequence[str],
+    settings: Mapping[str, Any],
+    tell: Callable[[float], None] = lambda _: None,
+) -> int:
     """Run a program to its end, with this process's streams.
 
     Args:
         command: as `program_words` gives it.
         settings: what the program's processes are to do, as in `triton_rvv.launches.process`.
+        tell: called every 10 s, with the seconds that the program has run.
 
     Returns:
         Its exit status; that of a signal is negative.
     """
     environment = watched_environment(os.environ, settings, host_target())
+    begun_s = time.monotonic()
     with subprocess.Popen(command, env=environment) as program, _signals_to(program):
-        return program.wait()
+        while True:
+            try:
+                return program.wait(_TELL_EVERY_S)
+            except subprocess.TimeoutExpired:
+                tell(time.monotonic() - begun_s)
 
 
 @contextlib.contextmanager
@@ -83,6 +95,22 @@ def _signals_to(program: subprocess.Popen[bytes]) -> Iterator[None]:
     finally:
         for number, action in before.items():
             signal.signal(number, action)
+
+
+def on_ended(status: int, kernel: str) -> str:
+    """One sentence on a program that ended while a kernel ran.
+
+    Args:
+        status: of the program, as `run_watched` gives it.
+        kernel: its name.
+    """
+    number = -status if status < 0 else status - 128  # as a shell between tells of a signal
+    if number not in set(signal.Signals):
+        return f"{kernel} was running when its process ended"
+    name = signal.Signals(number).name
+    is_access = number in (signal.SIGSEGV, signal.SIGBUS) and host_target() is not None
+    finds = ": TRITON_RVV_SANITIZE=1 before the command finds the access" if is_access else ""
+    return f"{kernel} was running when {name} ended its process{finds}"
 
 
 def end_like(status: int) -> int:

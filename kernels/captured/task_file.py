@@ -48,6 +48,7 @@ class Capture:
         every_winner: of each task one for each device that it was tuned for, the last that was
             written.
         unrecorded: by kernel, why launches of it could not be recorded.
+        running: the kernels that processes ran when they ended.
         dropped_lines: how many lines could not be read, as the last of a killed process.
     """
 
@@ -56,6 +57,7 @@ class Capture:
     tasks: tuple[Task, ...]
     every_winner: tuple[Winner, ...]
     unrecorded: Mapping[str, str]
+    running: tuple[str, ...] = ()
     dropped_lines: int = 0
 
     @property
@@ -121,10 +123,17 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
             tasks=tuple(sorted(_tasks(kinds), key=_order)),
             every_winner=_latest(map(_winner, kinds.get("winner", ()))),
             unrecorded={record["kernel"]: record["why"] for record in kinds.get("unrecorded", ())},
+            running=_running(kinds.get("running", ())),
             dropped_lines=dropped,
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error!r}): capture the program again") from error
+
+
+def _running(records: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The kernels that the last records of processes name."""
+    last = {record["process"]: record["kernel"] for record in records}
+    return tuple(dict.fromkeys(filter(None, last.values())))
 
 
 def append_winner(path: str | os.PathLike[str], winner: Winner) -> None:

@@ -13,6 +13,8 @@ from capture_files import CaptureFile
 from captured_programs import HEAD, captured, run_command, written
 from command_here import run_here
 
+from engine.programs import watched
+from engine.programs.watched import on_ended, run_watched
 from kernels.captured.task_file import read_capture
 from triton_rvv.launches.process import watched_environment
 
@@ -150,3 +152,41 @@ def test_flag_gems_needs_no_register(tmp_path, how):
         environment = watched_environment(os.environ, {}, "host")
         command = [sys.executable, str(tmp_path / "program.py")]
         subprocess.run(command, env=environment, check=True, timeout=200)
+
+
+ENDS = """
+@triton.jit
+def ends_kernel(x, n, B: tl.constexpr):
+    at = tl.arange(0, B)
+    tl.store(x + (1 << 40) + at, tl.load(x + at))
+
+tuned = triton.autotune([triton.Config({"B": b}) for b in (32, 64)], key=["n"])(ends_kernel)
+"""
+
+
+@pytest.mark.parametrize(
+    "launch",
+    [
+        pytest.param("ends_kernel[(1,)](x, 9, B=32)", marks=pytest.mark.long),
+        "tuned[(1,)](x, 9)",
+    ],
+)
+def test_a_kernel_that_ends_its_program_is_named(tmp_path, launch):
+    path = written(tmp_path, f"{ENDS}\n{launch}")
+    words = ["capture", "-o", tmp_path / "a", "--", sys.executable, path]
+    done = run_command(*words, status=-signal.SIGSEGV)
+    assert "ends_kernel was running when SIGSEGV ended its process: TRITON_RVV" in done.stderr
+    assert "no Triton kernel was launched" not in done.stderr
+
+
+def test_how_a_program_ended():
+    assert on_ended(128 + signal.SIGKILL, "k") == "k was running when SIGKILL ended its process"
+    assert on_ended(0, "k") == "k was running when its process ended"
+
+
+def test_a_long_program_is_told_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(watched, "_TELL_EVERY_S", 0.01)
+    times_s: list[float] = []
+    assert run_watched(["sleep", "0.1"], {}, times_s.append) == 0
+    assert times_s == sorted(times_s)
+    assert len(times_s) >= 2

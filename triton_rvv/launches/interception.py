@@ -30,6 +30,9 @@ class Watcher(Protocol):
         `run` takes the arguments of the launch, which need not be the given ones.
         """
 
+    def benchmarked(self, tuner: Any, run: Callable[[], Any]) -> Any:
+        """An autotuner measures a configuration; `run` does it."""
+
     def prepared(self, tuner: Any) -> bool:
         """torch.compile is about to compile one of its kernels; whether that was changed."""
 
@@ -213,12 +216,12 @@ def _tuning(watcher: Watcher, run: Callable[..., Any]) -> Callable[..., Any]:
     return tuning
 
 
-def _benchmarking(_: Watcher, bench: Callable[..., Any]) -> Callable[..., Any]:
+def _benchmarking(watcher: Watcher, bench: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(bench)
     def benchmarking(self: Any, *args: Any, **kwargs: Any) -> Any:
         _thread.benchmarks += 1
         try:
-            return bench(self, *args, **kwargs)
+            return watcher.benchmarked(self, lambda: bench(self, *args, **kwargs))
         finally:
             _thread.benchmarks -= 1
 

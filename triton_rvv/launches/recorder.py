@@ -13,6 +13,7 @@ from typing import Any
 
 from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.contents import contents_record
+from triton_rvv.launches.decorators import kernel_under
 from triton_rvv.launches.distance import size_distance
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.signature import Signature
@@ -47,9 +48,11 @@ class _Thread(threading.local):
     Attributes:
         describes: whether it describes a launch. Kernels that are launched meanwhile, since a
             package has put them in the place of torch's operators, are not the program's.
+        running: the kernel that the file says is running.
     """
 
     describes = False
+    running = ""
 
 
 class Recorder:
@@ -109,7 +112,25 @@ class Recorder:
 
     def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[..., Any]) -> Any:
         """Leave the choice to the program's autotuner: its launch is recorded like others."""
-        return run(*args, **kwargs)
+        try:
+            return run(*args, **kwargs)
+        finally:
+            self._runs("")
+
+    def benchmarked(self, tuner: Any, run: Callable[[], Any]) -> Any:
+        """Write down which kernel is measured: it may end the process."""
+        try:
+            name = kernel_under(tuner).__name__
+        except AttributeError:  # a package's own
+            name = "a kernel"
+        self._runs(name)
+        return run()
+
+    def _runs(self, kernel: str) -> None:
+        """Write down which kernel runs, if another did; "" for none."""
+        if kernel != self._thread.running:
+            self._thread.running = kernel
+            self._file.write("running", process=self._file.process, kernel=kernel)
 
     def prepared(self, tuner: Any) -> bool:
         """Leave the choice to torch.compile."""
@@ -137,12 +158,15 @@ class Recorder:
         entry = self._described(launch)
         if entry is None:
             return run()
+        self._runs(launch.kernel.fn.__name__)
         try:
             with first_launch(entry.timer, is_compiled=launch.is_generated) as marks:
                 result = run()
         except Exception:
             self._raised(entry)
             raise
+        finally:
+            self._runs("")
         form.remember(traits, entry)
         with self._lock:
             entry.timer.first((marks[0], marks[1]) if len(marks) == 2 else None)
