@@ -32,15 +32,17 @@ __all__ = ["SPEC"]
 
 
 @triton.jit
-def _row_products(x_ptr, w_ptr, lanes):
-    """What a group adds to one row: each half is summed up in 16 bits, which hold 16 * 15 * 128."""
-    low = tl.zeros(lanes.shape, dtype=tl.int16)
-    high = tl.zeros(lanes.shape, dtype=tl.int16)
+def _row_products(x_ptr, x_sum_ptr, w_ptr, lanes):
+    """What a group adds to one row, in 16 bits.
+
+    Sums on the way may wrap. What is left without the 8 cannot: it is at most 32 * 8 * 127.
+    """
+    total = tl.zeros(lanes.shape, dtype=tl.int16)
     for k in range(HALF):
         packed = tl.load(w_ptr + k * ROW + lanes)
-        low += (packed & 15).to(tl.int16) * tl.load(x_ptr + k).to(tl.int16)
-        high += (packed >> 4).to(tl.int16) * tl.load(x_ptr + HALF + k).to(tl.int16)
-    return low.to(tl.int32) + high.to(tl.int32)
+        total += (packed & 15).to(tl.int16) * tl.load(x_ptr + k).to(tl.int16)
+        total += (packed >> 4).to(tl.int16) * tl.load(x_ptr + HALF + k).to(tl.int16)
+    return total - (8 * tl.load(x_sum_ptr)).to(tl.int16)
 
 
 @triton.jit
@@ -72,10 +74,10 @@ def matmul_w4a8_kernel(
 ):
     """Y = X W: BLOCK_SIZE_M rows of BLOCK_SIZE_N columns, which lie within a tile.
 
-    x: (M, groups * GROUP), int8, with the scale and the sum of each group in x_scale and x_sum,
-    both (M, groups). w and w_scale: as `PackedWeights` has them, in whole tiles, so that no load of
-    them needs a mask. For one row, 8 is taken off the weights behind the products, by the sums of
-    x; many rows share weights from which it is taken before.
+    x: (M, groups * GROUP), int8 from -127 on, with the scale and the sum of each group in x_scale
+    and x_sum, both (M, groups). w and w_scale: as `PackedWeights` has them, in whole tiles, so that
+    no load of them needs a mask. For one row, 8 is taken off the weights behind the products, by
+    the sums of x; many rows share weights from which it is taken before.
     """
     first = tl.program_id(axis=0) * BLOCK_SIZE_N
     lanes = tl.arange(0, BLOCK_SIZE_N)
@@ -88,8 +90,8 @@ def matmul_w4a8_kernel(
         total = tl.zeros((BLOCK_SIZE_N,), dtype=tl.float32)
         for group in range(groups):
             at = row * groups + group
-            products = _row_products(x_ptr + at * GROUP, w_ptr + group * HALF * ROW, lanes)
-            products -= 8 * tl.load(x_sum_ptr + at)
+            w_ptrs = w_ptr + group * HALF * ROW
+            products = _row_products(x_ptr + at * GROUP, x_sum_ptr + at, w_ptrs, lanes)
             scale = tl.load(w_scale_ptr + group * ROW + lanes)
             total += products.to(tl.float32) * (tl.load(x_scale_ptr + at) * scale.to(tl.float32))
         y = total.to(y_ptr.dtype.element_ty)

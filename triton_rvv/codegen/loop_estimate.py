@@ -52,16 +52,23 @@ class LoopEstimate:
         cycles: in the order of the instructions.
         least: what no order can go below, since memory or a unit is taken for so long.
         others: the code between these loops.
+        saves_within: whether registers of vectors are saved in these loops.
     """
 
     cycles: float
     least: float
     others: Sequence[Sequence[_Demand]]
+    saves_within: bool = False
 
     @property
     def saves_between(self) -> bool:
         """Whether registers of vectors are saved between loops."""
-        return any(each.is_extra and each.unit == _MEMORY for part in self.others for each in part)
+        return any(map(_saves, self.others))
+
+    @property
+    def saves(self) -> bool:
+        """Whether registers of vectors are saved anywhere."""
+        return self.saves_within or self.saves_between
 
     def of_all(self) -> float:
         """Cycles of all code, with a few turns of each loop; lines are in the cache between."""
@@ -74,7 +81,8 @@ def estimated_cycles(code: bytes) -> LoopEstimate:
     parts = [(is_loop, [_demand(each) for each in part]) for is_loop, part in stretches(code)]
     loops = [part for is_loop, part in parts if is_loop]
     others = [part for is_loop, part in parts if not is_loop]
-    return LoopEstimate(sum(map(_last_turn, loops)), sum(map(_least_cycles, loops)), others)
+    cycles, least = (sum(map(count, loops)) for count in (_last_turn, _least_cycles))
+    return LoopEstimate(cycles, least, others, any(map(_saves, loops)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +154,11 @@ def _access(instruction: Vector) -> _Demand:
         drain=_DRAIN_PER_REGISTER * count if is_save else 0,
         is_extra=is_save,
     )
+
+
+def _saves(part: Sequence[_Demand]) -> bool:
+    """Whether registers of vectors are saved on the stack, or read back."""
+    return any(each.is_extra and each.unit == _MEMORY for each in part)
 
 
 def _least_cycles(loop: Sequence[_Demand]) -> float:

@@ -66,6 +66,8 @@ class Machine:
         strided_element_cycles: of a load by strides, for each element (rvv-bench: vlse32, m1).
         row_sum_cycles: to add up the lanes of one register and move the sum to a scalar: vredsum,
             its start and vmv.x.s (rvv-bench, m1).
+        shifts_slowly: whether shifts and bitwise operations of registers take twice as long as
+            products (rvv-bench: vsll and vand take 2 cycles for m1, vmul and vmulhu one).
         issues_in_order: whether an instruction that waits holds up those behind it.
         prefetch: whether code asks for lines ahead of their use, and how far ahead.
     """
@@ -99,6 +101,7 @@ class Machine:
     segment_register_bytes: int = 32
     strided_element_cycles: float = 1.0
     row_sum_cycles: float = 4.0
+    shifts_slowly: bool = True
     issues_in_order: bool = True
     prefetch: Prefetch = "near"
 
@@ -151,7 +154,7 @@ X60 = Machine()
 # products take up to 1.6% longer. On the A100, what makes some kernels faster makes others slower,
 # but for the cycles of short rows: `pack_bits`, 8 elements for a sum, takes 14% less turned around,
 # and 2% less on the X100; on the X60, 36% more.
-_WITH_64_KIB = Machine(l1d_bytes=64 << 10, issues_in_order=False)
+_WITH_64_KIB = Machine(l1d_bytes=64 << 10, shifts_slowly=False, issues_in_order=False)
 MACHINES: Mapping[str, Machine] = {
     "x60": X60,
     # A load of a shorter vector takes fewer cycles: up to 5.3% (correlation).
@@ -159,5 +162,5 @@ MACHINES: Mapping[str, Machine] = {
     "c920": _WITH_64_KIB,
     "x100": replace(_WITH_64_KIB, strided_element_cycles=0.63, row_sum_cycles=8.0),
     "ascalon": replace(_WITH_64_KIB, strided_element_cycles=0.42, row_sum_cycles=2.0),
-    "a100": Machine(strided_element_cycles=1.25, row_sum_cycles=10.0),
+    "a100": Machine(strided_element_cycles=1.25, row_sum_cycles=10.0, shifts_slowly=False),
 }

@@ -28,16 +28,14 @@ from triton_rvv.lowering.loops.vector_groups import (
     spanning_points,
 )
 from triton_rvv.lowering.loops.vector_shape import (
+    UNROLLED_RUNS,
     group_of_runs,
     runs_together,
     spanning_width,
     vector_width,
 )
 
-__all__ = ["UNROLLED_RUNS", "for_each_run", "walk_exactly"]
-
-# Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
-UNROLLED_RUNS = 8
+__all__ = ["for_each_run", "walk_exactly"]
 
 T = TypeVar("T")
 

@@ -14,10 +14,12 @@ from triton_rvv.lowering.blocks.sharing import asked_by_others, at_same_places, 
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import ExpandDims
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.register_groups import multiply_add
 from triton_rvv.lowering.llvm.values import Val
 from triton_rvv.lowering.loops import loop_nests
 from triton_rvv.lowering.loops.loop_versioning import all_fit
-from triton_rvv.lowering.loops.vector_shape import runs_together, vector_width
+from triton_rvv.lowering.loops.vector_shape import UNROLLED_RUNS, runs_together, vector_width
 
 __all__ = [
     "copied_exactly",
@@ -95,8 +97,8 @@ def copy_all(
     tensors, arrays = [tensor for tensor, _ in pairs], [array for _, array in pairs]
 
     def write(point: VectorIndex, values: Sequence[Val]) -> None:
-        for array, value in zip(arrays, values, strict=True):
-            array.write(context.builder, point, value)
+        for (tensor, array), value in zip(pairs, values, strict=True):
+            array.write(context.builder, point, _added(context.builder, tensor, array, value))
 
     loop_nests.for_each_run(
         context,
@@ -105,6 +107,17 @@ def copy_all(
         write,
         is_plain=is_plain,
     )
+
+
+def _added(builder: Builder, tensor: Tensor, array: Buffer, value: Val) -> Val:
+    """The value, by one instruction where it adds a product to what the array holds."""
+    name, terms = builder.definition(value)
+    if name != "fadd" or len(tensor.operands) != len(terms):
+        return value
+    for term, other, operand in zip(terms, reversed(terms), tensor.operands, strict=True):
+        if isinstance(operand, Buffer) and operand.buffers() == array.buffers():
+            return multiply_add(builder, term, other) or value
+    return value
 
 
 def prepare(context: Context, roots: Sequence[Tensor], changes_memory: bool = False) -> None:
@@ -219,9 +232,7 @@ def _is_worth_keeping(context: Context, tensor: Tensor) -> bool:
     if tensor.materialised is not None or _only_widens(tensor):
         return False
     if tensor in context.pending_loads:
-        stays_in_registers = tensor.type.elements <= loop_nests.UNROLLED_RUNS * vector_width(
-            context, [tensor]
-        )
+        stays_in_registers = tensor.type.elements <= UNROLLED_RUNS * vector_width(context, [tensor])
         if stays_in_registers or not tensor.own_reads_again:
             return True
     return tensor.cost >= EXPENSIVE

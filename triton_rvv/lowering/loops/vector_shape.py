@@ -16,6 +16,7 @@ from triton_rvv.lowering.ttir.shared_rows import ROWS_TOGETHER
 
 __all__ = [
     "MAX_RUNS",
+    "UNROLLED_RUNS",
     "group_of_runs",
     "runs_together",
     "spanning_width",
@@ -24,6 +25,10 @@ __all__ = [
     "widest_bits",
 ]
 
+# Registers that one instruction's operand takes at most, and those that there are.
+_LARGEST_GROUP, _ALL_REGISTERS = 8, 32
+# Blocks walked in at most this many runs are unrolled, so that LLVM keeps them in registers.
+UNROLLED_RUNS = 8
 # Runs that are computed side by side where they need few registers.
 MAX_RUNS = 4
 
@@ -37,7 +42,22 @@ def _lanes(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many elements a run takes in rows that are long enough."""
     bits = widest_bits(tensors)
     lanes, longer = (context.run_lanes(bits, long) for long in (False, True))
-    return longer if _takes_long_runs(context, tensors, bits, 2 * longer) else lanes
+    if not _takes_long_runs(context, tensors, bits, 2 * longer):
+        return lanes
+    return 2 * longer if _is_one_group(context, tensors, bits) else longer
+
+
+def _is_one_group(context: Context, tensors: Sequence[Tensor], bits: int) -> bool:
+    """Whether a block that is added to in registers takes as many as one instruction's operand.
+
+    What is added is narrower in memory, and so takes fewer. Then each instruction takes so long
+    that loads and results are hardly waited for.
+    """
+    arrays = [each for each in tensors if isinstance(each, Buffer)]
+    loads = [each for each in recipes_under(tensors) if each.own_memory_bits()]
+    register_bits = context.builder.abilities.rvv_bits
+    fills = tensors[0].type.elements * bits == _LARGEST_GROUP * register_bits > 0
+    return fills and len(arrays) == len(loads) == 1 and not context.has_products
 
 
 @rule("lengthen-vectors", no)
@@ -127,9 +147,24 @@ def _repeated_cost(below: Iterable[Tensor], axis: int) -> int:
 
 def runs_together(context: Context, tensors: Sequence[Tensor]) -> int:
     """How many runs are computed side by side, whether in one row or in several."""
-    if context.runs_once:
+    if context.runs_once or _fill_registers(context, tensors):
         return 1
     return MAX_RUNS if sum(tensor.cost for tensor in tensors) <= EXPENSIVE else MAX_RUNS // 2
+
+
+def _fill_registers(context: Context, tensors: Sequence[Tensor]) -> bool:
+    """Whether a walk changes arrays that LLVM keeps in half of the registers or more.
+
+    Runs side by side would leave none for what they are computed from.
+    """
+    elements = tensors[0].type.elements
+    if context.has_products or elements > UNROLLED_RUNS * vector_width(context, tensors):
+        return False
+    arrays = [each for each in recipes_under(tensors) if isinstance(each, Buffer)]
+    written = [each for each in tensors if isinstance(each, Buffer)]
+    read = set[str]().union(*(each.buffers() for each in arrays if each not in written))
+    bits = sum(each.element.bits for each in written if each.buffers() & read)
+    return elements * bits >= _ALL_REGISTERS // 2 * context.builder.abilities.rvv_bits > 0
 
 
 # Registers that such a run takes at most: of recipes that hold few values, and of others.

@@ -17,7 +17,7 @@ from triton_rvv.lowering.elementwise.arith import constant
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, loop_versioning
-from triton_rvv.lowering.loops.loop_nests import UNROLLED_RUNS
+from triton_rvv.lowering.loops.vector_shape import UNROLLED_RUNS
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.reductions.partial_reductions import RowGroups
 from triton_rvv.lowering.reductions.reduction import Reduction

@@ -13,8 +13,8 @@ from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
-from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning
-from triton_rvv.lowering.loops.vector_shape import group_of_runs, vector_width
+from triton_rvv.lowering.loops import index_loops, loop_versioning
+from triton_rvv.lowering.loops.vector_shape import UNROLLED_RUNS, group_of_runs, vector_width
 from triton_rvv.lowering.reductions.ended_rows import EndedRows, end_of_rows
 from triton_rvv.lowering.reductions.partial_reductions import RowGroups
 from triton_rvv.lowering.reductions.reduction import Reduction
@@ -45,7 +45,7 @@ class _RowReduction(RowGroups):
 
     def _walk(self, version: LoopVersion) -> None:
         builder, source = self.reduction.builder, self.reduction.sources[0]
-        is_small = source.type.elements <= loop_nests.UNROLLED_RUNS * self.width
+        is_small = source.type.elements <= UNROLLED_RUNS * self.width
         is_small = is_small and _stays_in_registers(self.reduction.sources)
         masked = replace(version, plain_columns=None)
         for rows in self.groups(is_small):
