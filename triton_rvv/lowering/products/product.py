@@ -7,14 +7,14 @@ are left, their tiles take more runs, so that as many sums are under way and few
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import TRUE, Val, integer
+from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
@@ -112,15 +112,14 @@ def write_tiles(context: Context, product: Product, rows_of_a: RowsOfA) -> None:
     def every(end: int | Val) -> None:
         rows = product.tile_rows(most)
         whole_tiles = functools.partial(index_loops.steps, context, end, rows, False)
-        last = builder.add(_as_val(end), integer(-rows))
-        _tiles(context, product, rows_of_a, rows, whole_tiles, last)
+        _tiles(context, product, rows_of_a, rows, whole_tiles)
 
     if live is None:
         every(product.rows)
         return
 
     def last(first: Val, rows: int) -> None:
-        _tiles(context, product, rows_of_a, min(product.rows, rows), lambda: [first], first)
+        _tiles(context, product, rows_of_a, min(product.rows, rows), lambda: [first])
 
     count = builder.intervals.number(live)
     if count is not None and not product.is_one_tile(most):
@@ -165,13 +164,11 @@ def _tiles(
     rows_of_a: RowsOfA,
     tile_rows: int,
     starts: Callable[[], Iterable[Val]],
-    last: Val,
 ) -> None:
     """Tiles of some rows of the result.
 
     Args:
         starts: gives the first row of each tile; the body of the loop is that of a loop over them.
-        last: the first row of the last tile.
     """
     b = product.b.of_tiles(context.target.tile_rows // tile_rows)
     product, columns = replace(product, b=b), b.block.shape[-1]
@@ -185,49 +182,35 @@ def _tiles(
     if b_stays:
         for column in index_loops.steps(context, end, b.width, single):
             for row in starts():
-                to_next = None if single else (tile_rows, 0)
-                is_last = context.builder.compare("sge", row, last)
-                rows = rows_of_a(row, tile_rows)
-                _tile(context, product, rows, (row, column), to_next, is_last)
+                _tile(context, product, rows_of_a(row, tile_rows), (row, column), stays=True)
     else:
         for row in starts():
             rows = rows_of_a(row, tile_rows)
             for column in index_loops.steps(context, end, b.width, single):
-                to_next = None if single else (0, b.width)
-                _tile(context, product, rows, (row, column), to_next, TRUE)
+                _tile(context, product, rows, (row, column), stays=single)
 
 
 def _tile(
-    context: Context,
-    product: Product,
-    rows: Lhs,
-    corner: tuple[Val, Val],
-    to_next: tuple[int, int] | None,
-    is_last: Val,
+    context: Context, product: Product, rows: Lhs, corner: tuple[Val, Val], stays: bool
 ) -> None:
     """One tile of the result.
 
     Args:
         corner: row and column of the tile's upper left element.
-        to_next: so many rows and columns further on is the next tile; None if there is none.
-        is_last: whether no tile follows that takes the same columns, as i1.
+        stays: whether the next tile, if any, takes the same columns.
     """
     builder, (row, column) = context.builder, corner
-    stays = to_next is None or to_next[1] == 0
     tile = Tile(builder, rows, product.b, column, stays, product.multiply_add)
     if context.choices.is_watched:
         operands = f"{type(rows).__name__} by {type(product.b).__name__}"
         context.choices.note("tiles", f"{rows.count} x {product.b.width}, {operands}")
     # Loads take longest where they come first.
     depth, end = _depth_and_turns(builder, product, tile)
-    tile = replace(tile, to_next=product.b.to_next_tile(builder, column, depth, is_last))
     ahead = tile.begin(depth)
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
     points = [VectorIndex((place,), start, product.b.panel) for place in places for start in starts]
     totals = product.start.read(builder, points)
-    if to_next is not None:
-        _prefetch_start(builder, product, points, to_next)
     for base in index_loops.steps(context, end, tile.unroll, unrolled=False):
         if product.store is not None:
             after = builder.add(base, integer(tile.unroll))
@@ -245,10 +228,6 @@ def _tile(
     write_sums(builder, product.store, points, sums, write)
 
 
-def _as_val(count: int | Val) -> Val:
-    return integer(count) if isinstance(count, int) else count
-
-
 def _depth_and_turns(builder: Builder, product: Product, tile: Tile) -> tuple[Val, Val]:
     """How far a tile goes along K, and how far of that in whole turns: all, if it is one value."""
     live = product.live
@@ -263,24 +242,3 @@ def _depth_and_turns(builder: Builder, product: Product, tile: Tile) -> tuple[Va
         return live.depth, live.depth
     whole, rest = builder.split(live.depth, tile.unroll)
     return live.depth, live.depth if rest.constant == 0 else whole
-
-
-def _prefetch_start(
-    builder: Builder, product: Product, points: Sequence[VectorIndex], to_next: tuple[int, int]
-) -> None:
-    """Ask for the accumulators of the next tile, unless these are neither read nor written."""
-    before, (down, right) = product.start.usual, to_next
-    if not isinstance(before, Buffer):
-        return
-
-    def ask() -> None:
-        for point in points:
-            (place,) = point.index
-            later = (builder.add(place, integer(down)), builder.add(point.start, integer(right)))
-            builder.prefetch(before.address(builder, later))
-
-    if product.store is None:
-        ask()
-    else:
-        is_only = builder.conjunction(product.start.is_first, product.store.is_now(builder))
-        builder.branches(is_only, lambda: None, ask)

@@ -30,7 +30,6 @@ class KStep:
         inside: whether there is a next turn, as i1.
         loaded: how many steps ahead loads are.
         stays: whether the next tile takes the same columns, and not those beside them.
-        to_next: elements from what lies behind the last step to the next tile, as `to_next_tile`.
     """
 
     column: Val
@@ -40,7 +39,6 @@ class KStep:
     steps: int
     loaded: int
     stays: bool
-    to_next: Val
 
     def row(self, builder: Builder, step: int) -> Val:
         """The row of B in a step, or in one of the next turn."""
@@ -102,15 +100,6 @@ class Rhs(ABC):
     def turn(self, builder: Builder, turn: KStep) -> RhsStep:
         """What is read in a turn."""
 
-    def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
-        """Elements from row `depth` of a tile to the first row of the tile that comes next.
-
-        Args:
-            depth: steps along K of a tile.
-            is_last: whether no tile of further rows takes the same columns next, as i1.
-        """
-        return integer(0)
-
 
 @dataclass(frozen=True)
 class PackedRhs(Rhs):
@@ -127,11 +116,6 @@ class PackedRhs(Rhs):
 
     def turn(self, builder: Builder, turn: KStep) -> RhsStep:
         return _PackedStep(builder, self, turn)
-
-    def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
-        """Behind the last row of a panel lies the next one; a tile takes several of them."""
-        assert isinstance(self.block, Buffer)
-        return integer((self.runs - 1) * self.block.panel_elements)
 
 
 class _PackedStep(RhsStep):
@@ -159,7 +143,10 @@ class _PackedStep(RhsStep):
             return
         # What the next turn reads, or the next tile: its panel is this one, or lies behind it.
         row, further = (turn.after, step) if turn.stays else (turn.base, turn.steps + step)
-        shift = integer(0) if turn.stays else builder.select(turn.inside, integer(0), turn.to_next)
+        shift = integer(0)
+        if not turn.stays:  # a tile takes several panels
+            to_next = (len(self._columns) - 1) * block.panel_elements
+            shift = builder.select(turn.inside, shift, integer(to_next))
         for column in self._columns:
             first = block.address_in_panel(builder, column, row, shift)
             for place_bytes in range(0, run_bytes, line_bytes):
@@ -195,23 +182,12 @@ class RhsInPlace(Rhs):
     def turn(self, builder: Builder, turn: KStep) -> RhsStep:
         return _StepInPlace(builder, self, turn)
 
-    def to_next_tile(self, builder: Builder, column: Val, depth: Val, is_last: Val) -> Val:
-        """To the columns beside it, and from the last ones to where the loop moves the block."""
-        assert isinstance(self.block, Load)
-        _, stride = self.block.rows_in_place(builder, integer(0))
-        to_next = integer(self.width)
-        if (advance := self.block.pointers.advance) is not None:
-            last = integer(self.block.shape[-1] - self.width)
-            is_at_end = builder.compare("sge", column, last)
-            further = builder.binary("sub", builder.resize(advance, "i64"), column)
-            to_next = builder.select(is_at_end, further, to_next)
-        to_next = builder.select(is_last, to_next, integer(0))
-        back = builder.mul(builder.resize(stride, "i64"), depth)
-        return builder.binary("sub", to_next, back)
-
 
 class _StepInPlace(RhsStep):
-    """A pointer goes from row to row, into the next turn."""
+    """A pointer goes from row to row, into the next turn.
+
+    Behind the block's last row lie those that the next turn of a loop along K reads.
+    """
 
     def __init__(self, builder: Builder, columns: RhsInPlace, turn: KStep) -> None:
         assert isinstance(columns.block, Load)
@@ -223,7 +199,6 @@ class _StepInPlace(RhsStep):
         self._stride, zero = builder.resize(stride, "i64"), integer(0)
         first = builder.element_pointer(self._element, start, builder.mul(turn.base, self._stride))
         self._rows = [builder.element_pointer(self._element, first, turn.column)]
-        self._shift = builder.select(turn.inside, zero, turn.to_next)
         # Lines that were read right before are still in the cache.
         back = builder.mul(integer(-turn.loaded), self._stride)
         self._back = builder.select(turn.inside, zero, back)
@@ -254,7 +229,7 @@ class _StepInPlace(RhsStep):
         if builder.multiple(self._stride) * size_bytes % aligned_bytes:
             places.append(columns.width - 1)
         for place in places:
-            builder.prefetch(self._at(step + further, place, self._shift))
+            builder.prefetch(self._at(step + further, place, integer(0)))
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,6 @@ from triton_rvv.lowering.products.rhs_tiles import KStep, Rhs, RhsStep
 
 __all__ = ["MultiplyAdd", "Tile", "multiplied_and_added"]
 
-NOWHERE = integer(0)
-
 # Adds to sums the products of an element of A, by which all lanes are multiplied, and a run of B.
 MultiplyAdd = Callable[[Builder, Val, Val, Val], Val]
 
@@ -70,7 +68,6 @@ class Tile:
     Args:
         stays: whether the next tile takes the same columns, and not those beside them.
         multiply_add: the instruction.
-        to_next: elements of B from behind the last step to the next tile.
         longest: how many steps along K may be written out; None for those of the machine.
     """
 
@@ -80,7 +77,6 @@ class Tile:
     column: Val
     stays: bool
     multiply_add: MultiplyAdd
-    to_next: Val = NOWHERE
     longest: int | None = None
 
     @property
@@ -101,7 +97,7 @@ class Tile:
     def _turn_of_b(self, base: Val, after: Val, inside: Val) -> RhsStep:
         loaded = -(-self._look_ahead // self.panels.runs)
         place = (self.column, base, after, inside)
-        turn = KStep(*place, self.unroll, loaded, self.stays, self.to_next)
+        turn = KStep(*place, self.unroll, loaded, self.stays)
         return self.panels.turn(self.builder, turn)
 
     def begin(self, depth: Val) -> Ahead:
