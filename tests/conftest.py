@@ -1,5 +1,5 @@
 """What all tests share: one Ray, GPUs that are missing, tests that hang, how much is left, and what
-the processes that they start do about garbage."""
+their processes do about garbage and threads."""
 
 from __future__ import annotations
 
@@ -78,6 +78,9 @@ def pytest_configure(config: pytest.Config) -> None:
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if STARTED not in paths:  # as in a process of pytest-xdist
         os.environ["PYTHONPATH"] = os.pathsep.join([STARTED, *filter(None, paths)])
+    # Else torch's threads that wait for work use the processors that other tests need: to check a
+    # kernel takes twice as long. Torch is imported later.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     config.pluginmanager.register(EndOfTests(config))
     if not hasattr(config, "workerinput"):  # in the process that hears of all tests
         config.pluginmanager.register(LeftToDo(config))
