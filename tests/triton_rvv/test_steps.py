@@ -10,6 +10,8 @@ import triton.language as tl
 from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
+from triton_rvv import RVVTarget, compile_kernel
+
 Integers = npt.NDArray[np.int32]
 
 
@@ -154,6 +156,58 @@ def test_parts_stay_within_their_arrays(run: KernelRunner, n: int, shift: int) -
         cat_ptr=Expected(np.concatenate((b, c))),
         n=n, shift=shift, N=256,
     )  # fmt: skip
+
+
+@triton.jit
+def groups_kernel(
+    x_ptr, y_ptr, n, G: tl.constexpr, K: tl.constexpr, FIRST: tl.constexpr, PITCH: tl.constexpr,
+    IS_NESTED: tl.constexpr,
+):  # fmt: skip
+    """Numbers of groups, and places in them, along columns; and numbers of groups along rows."""
+    row = tl.arange(0, 4)
+    at = FIRST + tl.program_id(0) * 64 + tl.arange(0, 64)
+    column = at * K // G + 8
+    mask = (at < n)[None, :]
+    x = tl.load(x_ptr + row[:, None] * PITCH + column[None, :], mask=mask, other=-1)
+    x += 5 * tl.load(x_ptr + row[:, None] + (at * K % G)[None, :] + G, mask=mask, other=-2)
+    if IS_NESTED:
+        inner = (at * K % G // 3 + at * K // G % 5)[None, :]
+        x += 11 * tl.load(x_ptr + row[:, None] + inner + G, mask=mask, other=-3)
+    x += 7 * tl.load(x_ptr + (row * 16 * K // G)[:, None] * PITCH + tl.arange(0, 64)[None, :])
+    place = (tl.program_id(0) * 4 + row[:, None]) * 64 + tl.arange(0, 64)[None, :]
+    tl.store(y_ptr + place, x)
+
+
+# The last ones begin in a group, cross groups anywhere, and have groups of four.
+GROUPS = [(0, 32, 1), (64, 96, 1), (-64, 32, 1), (0, 32, 2), (5, 32, 1), (0, 32, 3), (0, 100, 1)]
+
+
+@pytest.mark.parametrize(("first", "group", "stride"), GROUPS)
+def test_groups_in_blocks(run: KernelRunner, first: int, group: int, stride: int) -> None:
+    pitch, n = 64, first + 100
+    x = np.random.default_rng(3).integers(0, 1000, 12 * pitch).astype(np.int32)
+    row, at = np.arange(4)[:, None], first + np.arange(128)
+    dividend = (at * stride).astype(np.int32)
+    number = _quotient(dividend, group)
+    rest = dividend - number * group
+    y = np.where(at < n, x[row * pitch + number + 8], -1)
+    y += 5 * np.where(at < n, x[row + rest + group], -2)
+    inner = _quotient(rest, 3) + number - _quotient(number, 5) * 5
+    y += 11 * np.where(at < n, x[row + inner + group], -3)
+    by_row = x[row * 16 * stride // group * pitch + np.arange(128) % 64]
+    y = (y + 7 * by_row).reshape(4, 2, 64).swapaxes(0, 1).astype(np.int32)
+    run(
+        groups_kernel, grid=(2,), x_ptr=x, y_ptr=Expected(y),
+        n=n, G=group, K=stride, FIRST=first, PITCH=pitch, IS_NESTED=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("group", "is_gathered"), [(32, False), (12, True)])
+def test_groups_of_whole_runs_are_not_gathered(group: int, is_gathered: bool) -> None:
+    signature, known = {"x_ptr": "*i32", "y_ptr": "*i32", "n": "i32"}, {"n": 128}
+    sizes = {"G": group, "K": 1, "FIRST": 0, "PITCH": 64, "IS_NESTED": False}
+    compiled = compile_kernel(groups_kernel, signature, sizes, RVVTarget(), known, grid=(2, 1, 1))
+    assert ("masked.gather" in compiled.lowered) == is_gathered
 
 
 @triton.jit

@@ -139,13 +139,36 @@ class Affine(Tensor):
             return self
         return self._plain if version.fits else self._exact
 
+    def in_run(self, builder: Builder, point: VectorIndex) -> Affine:
+        """The same in a run, for which what is linear in it is a part of base and stride."""
+        *rows, last = self.components
+        if not last.granular or not all(each.holds(builder, point) for each, _ in last.granular):
+            return self
+        type_, stride = self.index_type, last.stride or integer(0, self.index_type)
+        offset, start = integer(0, type_), builder.resize(point.start, type_)
+        for values, scale in last.granular:
+            value = builder.resize(values.start_of(builder, point), type_)
+            step = integer(values.step, type_)
+            first = builder.binary("sub", value, builder.mul(start, step))
+            offset = builder.add(offset, builder.mul(first, scale))
+            stride = builder.add(stride, builder.mul(step, scale))
+        base = self._further(builder, offset)
+        part = Component(stride, last.tables, last.listed)
+        return Affine(self.type, base, [*rows, part], self.extra, self.advance, self.wrapped)
+
+    def _further(self, builder: Builder, offset: Val) -> Val:
+        """The base so much further on."""
+        if self.is_pointer:
+            return builder.element_pointer(memory_type(self.pointee), self.base, offset)
+        return builder.add(self.base, offset)
+
     def moving(self, advance: Val) -> Affine:
         """The same addresses, which the next turn of a loop has so many elements further on."""
         return Affine(self.type, self.base, self.components, self.extra, advance, self.wrapped)
 
     def moved(self, builder: Builder, distance: Val) -> Affine:
         """Addresses so many elements further on, as i64."""
-        base = builder.element_pointer(memory_type(self.pointee), self.base, distance)
+        base = self._further(builder, distance)
         return Affine(self.type, base, self.components, self.extra, None, self.wrapped)
 
     def rearranged(self, shape: tuple[int, ...], axes: Sequence[int | None], view: View) -> Affine:
@@ -166,7 +189,12 @@ class Affine(Tensor):
         return [] if self.wrapped is None else [self.wrapped.fits]
 
     def own_linear_guards(self) -> list[Val]:
-        return [table.linear for part in self.components for table, _ in part.tables]
+        tables = [table.linear for part in self.components for table, _ in part.tables]
+        return [*tables, *self._granular_guards]
+
+    @property
+    def _granular_guards(self) -> list[Val]:
+        return [values.linear for part in self.components for values, _ in part.granular]
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
         if self.extra is not None:
@@ -176,7 +204,7 @@ class Affine(Tensor):
             for part, count in zip(self.components, extents, strict=True)
             for table, _ in part.tables
         ]
-        return [*self.own_fit_guards(), *tables]
+        return [*self.own_fit_guards(), *tables, *self._granular_guards]
 
     def own_buffers(self) -> frozenset[str]:
         tables = (values.values for part in self.components for values, _ in part.looked_up)
@@ -196,6 +224,8 @@ class Affine(Tensor):
             return self.on(point.version).evaluate(builder, point)
         if point.width > self.shape[-1]:
             return self._evaluate_rows(builder, point)
+        if (run := self.in_run(builder, point)) is not self:
+            return run.evaluate(builder, point)
         row = self.row_base(builder, point)
         last = self.components[-1]
         offset = builder.splat(integer(0, self.index_type), point.width)
@@ -271,9 +301,7 @@ class Affine(Tensor):
                 start = point.version.starts.get(table, table.start)
                 start = builder.resize(start, self.index_type)
                 offset = builder.add(offset, builder.mul(start, scale))
-        if self.is_pointer:
-            return builder.element_pointer(memory_type(self.pointee), self.base, offset)
-        return builder.add(self.base, offset)
+        return self._further(builder, offset)
 
     def last_stride(self, builder: Builder, linear: bool) -> Val | None:
         """The distance between neighbours, or None where it is not one number."""
@@ -287,7 +315,7 @@ class Affine(Tensor):
     ) -> tuple[Val, Sequence[tuple[Lookup, Val]]]:
         last = self.components[-1]
         if point.version.linear:
-            return last.linear_stride(builder, self.index_type), last.listed
+            return last.linear_stride(builder, self.index_type), last.without_line
         return last.stride or integer(0, self.index_type), last.looked_up
 
     def _component(self, builder: Builder, part: Component, position: Val, linear: bool) -> Val:
@@ -307,8 +335,8 @@ class Affine(Tensor):
             value = table.start if linear else table.at(builder, position, 1)
             scaled = builder.mul(builder.resize(value, self.index_type), scale)
             total = builder.add(total, scaled)
-        for listed, scale in part.listed:
-            value = builder.resize(listed.at(builder, position, 1), self.index_type)
+        for values, scale in part.without_line:
+            value = builder.resize(values.at(builder, position, 1), self.index_type)
             total = builder.add(total, builder.mul(value, scale))
         return total
 

@@ -46,7 +46,7 @@ class Clamped(Segments):
     def length(self, builder: Builder) -> int | None:
         return self.line.length(builder)
 
-    def linear_within(self, builder: Builder, count: Val) -> Val | None:
+    def linear_within(self, builder: Builder, count: Val, size: int) -> Val | None:
         if self.line.steps:
             return None
         return self._is_linear(builder, [], self.line.at(builder, integer(0), 1)[1], count)
@@ -126,7 +126,9 @@ def clamped(
         is_lower: whether the limit is below the columns, as that of `tl.maximum`.
     """
     *rows, part = block.components
-    is_known = len(part.segmented) == len(part.looked_up) and not part.digits
+    is_known = (
+        not part.without_line and not part.digits and not any(t.is_table for t, _ in part.tables)
+    )
     if block.base.type != "i32" or block.wrapped is not None or not is_known:
         return None
     step, size = part.linear_stride(builder, block.index_type).constant, block.shape[-1]
@@ -144,4 +146,4 @@ def clamped(
 
 def is_limited(addresses: Affine) -> bool:
     """Whether columns have a limit."""
-    return any(isinstance(each.segments, Clamped) for each, _ in addresses.components[-1].segmented)
+    return any(isinstance(each.segments, Clamped) for each, _ in addresses.components[-1].tables)

@@ -15,45 +15,15 @@ from triton_rvv.lowering.llvm.values import Val, integer
 __all__ = [
     "NO_COMPONENT",
     "Component",
+    "Granular",
     "Listed",
     "Lookup",
-    "PartlyLinear",
     "Periodic",
     "Segmented",
     "Segments",
-    "Table",
     "positions",
     "reaches",
 ]
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PartlyLinear:
-    """Values along one dimension that rise evenly on some paths.
-
-    Args:
-        values: all of them, one-dimensional.
-        linear: true at run time where all are `start + step * position`.
-        start: the first one.
-        step: from one to the next, where they are linear.
-        bound: what no value exceeds, with or without its sign.
-        granule: so many from a multiple of that number on are linear in any case; 1 if unknown.
-    """
-
-    values: Tensor
-    linear: Val
-    start: Val
-    step: int
-    bound: Val
-    granule: int = 1
-
-    def linear_within(self, builder: Builder, count: Val | None) -> Val:
-        """Whether the first `count` values are linear, as far as is known; None stands for all."""
-        return self.linear
-
-    def at(self, builder: Builder, position: Val, width: int) -> Val:
-        """The values at `position` and after it, whether they are linear or not."""
-        return self.values.at(builder, VectorIndex((), position, width))
 
 
 class Segments(ABC):
@@ -86,8 +56,8 @@ class Segments(ABC):
         Where none are, or that is not known, it is 0 or less; no more than `size` follow.
         """
 
-    def linear_within(self, builder: Builder, count: Val) -> Val | None:
-        """Whether the first `count` values are linear; None where only all are known to be."""
+    def linear_within(self, builder: Builder, count: Val, size: int) -> Val | None:
+        """Whether the first `count` of `size` values are linear; None if only all may be known."""
         return None
 
 
@@ -103,10 +73,28 @@ class Periodic(Segments):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Segmented(PartlyLinear):
-    """Values that rise evenly in segments."""
+class Segmented:
+    """Values along one dimension that rise evenly in segments, on some paths in a single one.
 
+    Args:
+        values: all of them, one-dimensional.
+        segments: how they are found at run time.
+        linear: true at run time where all are `start + step * position`.
+        start: the first one.
+        step: from one to the next, where they are linear.
+        bound: what no value exceeds, with or without its sign.
+        granule: so many from a multiple of that number on are linear in any case; 1 if unknown.
+        is_table: whether `values` are an array, written only where they are not linear.
+    """
+
+    values: Tensor
     segments: Segments
+    linear: Val
+    start: Val
+    step: int
+    bound: Val
+    granule: int
+    is_table: bool = False
 
     @staticmethod
     def of(builder: Builder, values: Tensor, segments: Segments) -> Segmented:
@@ -114,17 +102,31 @@ class Segmented(PartlyLinear):
         linear, start = segments.first_of(builder, integer(0), values.shape[0])
         return Segmented(
             values=values,
+            segments=segments,
             linear=linear,
             start=start,
             step=segments.step(builder),
             bound=segments.bound(builder),
             granule=segments.granule(builder),
-            segments=segments,
         )
 
     def linear_within(self, builder: Builder, count: Val | None) -> Val:
-        found = None if count is None else self.segments.linear_within(builder, count)
+        """Whether the first `count` values are linear, as far as is known; None stands for all."""
+        if count is None:
+            return self.linear
+        found = self.segments.linear_within(builder, count, self.values.shape[0])
         return self.linear if found is None else found
+
+    def at(self, builder: Builder, position: Val, width: int) -> Val:
+        """The values at `position` and after it, whether they are linear or not."""
+        point = VectorIndex((), position, width)
+        found = self.values.at(builder, point)
+        if not self.is_table:
+            return found
+        places = positions(builder, point, found.element)
+        line = builder.mul(places, builder.splat(integer(self.step, found.element), width))
+        line = builder.add(builder.splat(self.start, width), line)
+        return builder.select(self.linear, line, found)
 
     def linear_from(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
         """Whether `count` values from `first` on are linear, and `start` that fits them, as i64."""
@@ -144,29 +146,37 @@ class Segmented(PartlyLinear):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Table(PartlyLinear):
-    """Values of a one-dimensional block that is not linear, such as `(base + iota) % n`.
-
-    `values` are written only where `linear` is false at run time.
+class Granular:
+    """Values of which so many neighbours rise evenly from every multiple of that number on.
 
     Args:
-        rises: true at run time where the values before the remainder are taken do not wrap.
+        values: all of them, one-dimensional.
+        segments: of whole granules.
+        linear: true at run time where that holds, as for quotients of what is not negative.
+        step: from one to the next in a granule.
+        bound: what no value exceeds, with or without its sign.
+        granule: so many, a power of two.
     """
 
-    rises: Val
+    values: Tensor
+    segments: Segments
+    linear: Val
+    step: int
+    bound: Val
+    granule: int
 
-    def linear_within(self, builder: Builder, count: Val | None) -> Val:
-        if count is None:
-            return self.linear
-        start, bound = (builder.resize(value, "i64") for value in (self.start, self.bound))
-        room = builder.intrinsic("llvm.ssub.sat", [bound, count])
-        return builder.conjunction(self.rises, builder.compare("sle", start, room))
+    def start_of(self, builder: Builder, point: VectorIndex) -> Val:
+        """The value at the first lane of a run for which it holds."""
+        return self.segments.first_of(builder, point.start, 1)[1]
 
     def at(self, builder: Builder, position: Val, width: int) -> Val:
-        stored = super().at(builder, position, width)
-        first, point = builder.splat(self.start, width), VectorIndex((), position, width)
-        line = builder.add(first, positions(builder, point, stored.element))
-        return builder.select(self.linear, line, stored)
+        """The values at `position` and after it."""
+        return self.values.at(builder, VectorIndex((), position, width))
+
+    def holds(self, builder: Builder, point: VectorIndex) -> bool:
+        """Whether a run lies in a granule."""
+        is_aligned = builder.multiple(point.start) >= point.width
+        return point.version.linear and point.width <= self.granule and is_aligned
 
 
 @dataclass(frozen=True)
@@ -187,20 +197,21 @@ class Listed:
 
 
 # What is looked up by position, whether or not a rule explains it.
-Lookup = PartlyLinear | Listed
+Lookup = Segmented | Granular | Listed
 
 
 @dataclass(frozen=True)
 class Component:
     """What one dimension adds to an element.
 
-    That is `stride * position + sum(scale * table[position]) + sum(scale * listed[position])`.
+    That is `stride * position` and the sum of `scale * values[position]` of what is looked up.
     Tables are linear on some paths, digits among them periodic.
     """
 
     stride: Val | None = None
-    tables: tuple[tuple[PartlyLinear, Val], ...] = ()
+    tables: tuple[tuple[Segmented, Val], ...] = ()
     listed: tuple[tuple[Listed, Val], ...] = ()
+    granular: tuple[tuple[Granular, Val], ...] = ()
 
     @property
     def is_zero(self) -> bool:
@@ -210,7 +221,7 @@ class Component:
     @property
     def has_rule(self) -> bool:
         """Whether no values are looked up."""
-        return not self.tables and not self.listed
+        return not self.looked_up
 
     @property
     def constant_stride(self) -> int | None:
@@ -220,23 +231,23 @@ class Component:
     @property
     def looked_up(self) -> tuple[tuple[Lookup, Val], ...]:
         """All values that are looked up, each with its scale."""
-        return (*self.tables, *self.listed)
+        return (*self.tables, *self.without_line)
+
+    @property
+    def without_line(self) -> tuple[tuple[Lookup, Val], ...]:
+        """Of these, what is on no path one line."""
+        return (*self.listed, *self.granular)
 
     @property
     def digits(self) -> list[tuple[Periodic, Val]]:
         """The periods of tables, each with its scale."""
-        found = [(table.segments, scale) for table, scale in self.segmented]
+        found = [(table.segments, scale) for table, scale in self.tables]
         return [(each, scale) for each, scale in found if isinstance(each, Periodic)]
-
-    @property
-    def segmented(self) -> list[tuple[Segmented, Val]]:
-        """The tables that are linear in segments, each with its scale."""
-        return [(table, scale) for table, scale in self.tables if isinstance(table, Segmented)]
 
     @property
     def may_be_linear(self) -> bool:
         """Whether the dimension has one stride where every table is linear."""
-        return not self.listed and not self.digits
+        return not self.without_line and not self.digits
 
     def map(self, change: Callable[[Val], Val]) -> Component:
         """With its stride and scales changed."""
@@ -244,6 +255,7 @@ class Component:
             None if self.stride is None else change(self.stride),
             tuple((table, change(scale)) for table, scale in self.tables),
             tuple((listed, change(scale)) for listed, scale in self.listed),
+            tuple((values, change(scale)) for values, scale in self.granular),
         )
 
     def linear_stride(self, builder: Builder, type_: str) -> Val:

@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.components import Component, Segmented, Segments
+from triton_rvv.lowering.addresses.components import Granular, Segments
 from triton_rvv.lowering.addresses.line import Line, shortest
-from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.math.lanes import Emit
 
-if TYPE_CHECKING:
-    from triton_rvv.lowering.blocks.context import Context
-
-__all__ = ["DivMod", "divided", "dividend_of", "is_in_range", "quotient_bound"]
+__all__ = ["DivMod", "dividend_of", "division_of", "is_in_range", "quotient_bound"]
 
 # A line that crosses multiples of the divisor more often than this is never taken apart.
 _MIN_LENGTH = 8
@@ -79,15 +75,32 @@ class DivMod(Segments):
             return divisor
         return quotient_bound(builder, self.dividend.affine, divisor)
 
+    def is_long(self, builder: Builder) -> bool:
+        """Whether segments may be of some length, as far as the divisor is known."""
+        divisor = self._divisor(builder)
+        return not divisor or self._stride(builder) * (_MIN_LENGTH - 1) < divisor
+
     def granule(self, builder: Builder) -> int:
         stride, steps = self._stride(builder), self.dividend.steps
         if stride == 0:
             return min((each.granule for each in steps), default=1 << 30)
-        if steps:
+        if steps or stride & stride - 1:  # by other strides, granules begin anywhere
             return 1
         divisor = self._divisor(builder)
         aligned = min(builder.multiple(self.dividend.affine.base), divisor & -divisor)
-        return 1 << max((aligned - 1) // stride + 1, 1).bit_length() - 1
+        return max(aligned // stride, 1)
+
+    def in_granules(self, builder: Builder, values: Tensor) -> Granular:
+        """The results, with code here that finds out whether no dividend is negative."""
+        reach = self._stride(builder) * (values.shape[0] - 1)
+        return Granular(
+            values=values,
+            segments=self,
+            linear=is_in_range(builder, self.dividend.at(builder, integer(0), 1)[1], reach),
+            step=self.step(builder),
+            bound=self.bound(builder),
+            granule=self.granule(builder),
+        )
 
     def first_of(self, builder: Builder, first: Val, count: int) -> tuple[Val, Val]:
         type_ = self.divisor.type
@@ -97,12 +110,28 @@ class DivMod(Segments):
         if reach:
             guards.append(is_in_range(builder, dividend, reach))
             if not self._is_aligned(builder, dividend, reach):
-                rest = result
-                if self.is_quotient:
-                    rest = builder.binary("sub", dividend, builder.mul(result, self.divisor))
+                rest = self._rest(builder, dividend, result)
                 room = builder.intrinsic("llvm.ssub.sat", [self.divisor, integer(reach, type_)])
                 guards.append(builder.compare("slt", rest, room))
         return functools.reduce(builder.conjunction, guards, TRUE), result
+
+    def _rest(self, builder: Builder, dividend: Val, result: Val) -> Val:
+        """The remainder of a dividend with such a result."""
+        if not self.is_quotient:
+            return result
+        return builder.binary("sub", dividend, builder.mul(result, self.divisor))
+
+    def linear_within(self, builder: Builder, count: Val, size: int) -> Val | None:
+        stride = self._stride(builder)
+        if self.dividend.steps or not stride:
+            return None
+        _, dividend = self.dividend.at(builder, integer(0), 1)
+        rest = self._rest(builder, dividend, self._of(builder, dividend))
+        rest, divisor = (builder.resize(each, "i64") for each in (rest, self.divisor))
+        reach = builder.mul(builder.add(count, integer(-1)), integer(stride))
+        room = builder.intrinsic("llvm.ssub.sat", [divisor, reach])
+        rises = is_in_range(builder, dividend, stride * (size - 1))
+        return builder.conjunction(rises, builder.compare("slt", rest, room))
 
     def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
         """As of `Segments`; 0 where there are a few of a small divisor, too."""
@@ -111,9 +140,7 @@ class DivMod(Segments):
         stride = self._stride(builder)
         if not stride:
             return count, result
-        rest = result
-        if self.is_quotient:
-            rest = builder.binary("sub", dividend, builder.mul(result, self.divisor))
+        rest = self._rest(builder, dividend, result)
         room = builder.binary("sub", self.divisor, rest)
         if stride > 1:
             room = builder.add(room, integer(stride - 1, type_))
@@ -139,35 +166,26 @@ def is_in_range(builder: Builder, dividend: Val, reach: int) -> Val:
 def dividend_of(block: Affine) -> Line | None:
     """A line of integers that may be taken apart: it looks nothing up but divisions."""
     part = block.components[0]
-    are_divisions = all(isinstance(each.segments, DivMod) for each, _ in part.segmented)
-    is_known = are_divisions and len(part.segmented) == len(part.looked_up)
-    return Line(block, block.base.type) if is_known and block.wrapped is None else None
+    are_divisions = all(isinstance(each.segments, DivMod) for each, _ in part.tables)
+    is_known = are_divisions and not part.without_line and block.wrapped is None
+    return Line(block, block.base.type) if is_known else None
 
 
 @rule("follow-quotients", nothing)
-def divided(
-    context: Context, block: Affine, divisor: Val, emit: Emit, cost: int, is_quotient: bool
-) -> Affine | None:
-    """A line of quotients or remainders as steps; None where it would seldom be linear.
+def division_of(
+    builder: Builder, block: Affine, divisor: Val, emit: Emit, is_quotient: bool
+) -> DivMod | None:
+    """The quotients or remainders of a line; None for lines that are not followed.
 
     Args:
-        emit, cost: the division, and roughly its instructions.
+        emit: the division.
     """
-    builder, dividend = context.builder, dividend_of(block)
+    dividend = dividend_of(block)
     if dividend is None or (stride := dividend.stride(builder)) is None or stride < 0:
         return None
     division = DivMod(dividend, divisor, emit, is_quotient)
-    known = builder.intervals.number(divisor)
-    if division.count > _MAX_DIVISIONS:
-        return None
-    if known is not None and stride * (_MIN_LENGTH - 1) >= known > 0:
-        return None
-    type_, size = block.type, block.shape[0]
-    if stride * (size - 1) >> type_.element.bits - 1:  # the dividends wrap on the way
-        return None
-    values = Elementwise(type_, emit, [block, Splat(type_, divisor)], cost)
-    steps, one = Segmented.of(builder, values, division), integer(1, divisor.type)
-    return Affine(type_, integer(0, divisor.type), [Component(None, ((steps, one),))])
+    wraps = stride * (block.shape[0] - 1) >> block.element.bits - 1  # on the way
+    return None if wraps or division.count > _MAX_DIVISIONS else division
 
 
 def quotient_bound(builder: Builder, dividend: Affine, divisor: Val) -> Val:

@@ -9,15 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.components import Periodic, Segmented
+from triton_rvv.lowering.addresses.components import Periodic
 from triton_rvv.lowering.addresses.div_mod import dividend_of, is_in_range, quotient_bound
 from triton_rvv.lowering.addresses.line import Line
-from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = ["DivModPow2", "div_mod_pow2"]
+__all__ = ["DivModPow2", "periods_of"]
 
 _MAX_PERIOD = 8
 
@@ -96,14 +95,12 @@ class DivModPow2(Periodic):
 
 
 @rule("follow-periods", nothing)
-def div_mod_pow2(
-    builder: Builder, line: Affine, period: int, values: Tensor, is_quotient: bool
-) -> Segmented | None:
-    """A line of quotients or remainders by a small power of two; None for other lines."""
+def periods_of(builder: Builder, line: Affine, period: int, is_quotient: bool) -> DivModPow2 | None:
+    """The quotients or remainders of a line by a small power of two; None for other lines."""
     # Of a larger divisor, runs are rather taken apart where they cross a multiple of it.
     if not 1 < period <= min(_MAX_PERIOD, line.shape[0]) or period & period - 1:
         return None
     dividend = dividend_of(line)
     if dividend is None or dividend.stride(builder) != 1:
         return None
-    return Segmented.of(builder, values, DivModPow2(dividend, period, is_quotient))
+    return DivModPow2(dividend, period, is_quotient)

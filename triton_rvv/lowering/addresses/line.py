@@ -33,7 +33,7 @@ class Line:
     @property
     def steps(self) -> Sequence[Segmented]:
         """The tables that the line is made from."""
-        return [steps for steps, _ in self.part.segmented]
+        return [steps for steps, _ in self.part.tables]
 
     def stride(self, builder: Builder) -> int | None:
         """From an integer to the next one, where that is known."""
@@ -46,7 +46,7 @@ class Line:
     def at(self, builder: Builder, first: Val, count: int) -> tuple[list[Val], Val]:
         """The integer at `first`, and guards under which `count` from it on rise evenly."""
         guards, total = [], self._without_steps(builder, first)
-        for steps, scale in self.part.segmented:
+        for steps, scale in self.part.tables:
             linear, value = steps.segments.first_of(builder, first, count)
             guards.append(linear)
             total = self._with(builder, total, value, scale)
@@ -55,7 +55,7 @@ class Line:
     def run_at(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
         """How many integers from `first` on rise evenly, and the one there, as of `Segments`."""
         count, total = integer(size), self._without_steps(builder, first)
-        for steps, scale in self.part.segmented:
+        for steps, scale in self.part.tables:
             own, value = steps.segments.run_of(builder, first, size)
             count = builder.smin(count, own)
             total = self._with(builder, total, value, scale)

@@ -59,7 +59,8 @@ def _plus(builder: Builder, left: Component, right: Component) -> Component:
         return right if left.is_zero else left
     strides = [part.stride for part in (left, right) if part.stride is not None]
     stride = builder.add(*strides) if len(strides) == 2 else next(iter(strides), None)
-    return Component(stride, left.tables + right.tables, left.listed + right.listed)
+    listed, granular = left.listed + right.listed, left.granular + right.granular
+    return Component(stride, left.tables + right.tables, listed, granular)
 
 
 def _add_rows(context: Context, operation: Operation) -> None:

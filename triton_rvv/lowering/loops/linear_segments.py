@@ -215,10 +215,9 @@ def _partly_linear(context: Context, tensors: Sequence[Tensor]) -> list[Segmente
     lines = [each for each in below if isinstance(each, Affine)]
     lines += [term.left for each in below if isinstance(each, Mask) for term in each.terms]
     rows = [part for line in lines for part in line.components[:-1]]
-    tables = dict.fromkeys(
-        table for line in lines for part in line.components for table, _ in part.tables
-    )
-    steps = [table for table in tables if isinstance(table, Segmented)]
-    is_known &= len(steps) == len(tables) and not any(part.tables for part in rows)
+    parts = [part for line in lines for part in line.components]
+    steps = [*dict.fromkeys(step for part in parts for step, _ in part.tables)]
+    is_known &= not any(step.is_table for step in steps) and not any(part.tables for part in rows)
+    is_known &= not any(part.granular for part in parts)
     is_known &= is_line or all(isinstance(each.segments, Clamped) for each in steps)
     return steps if is_known else []

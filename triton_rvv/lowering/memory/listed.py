@@ -93,7 +93,7 @@ def _one_condition(context: Context, mask: Mask, axis: int) -> Mask:
     terms = [term for term in mask.terms if term.axis == axis and _is_without_rule(term)]
     others = [(each, line_of(each, axis)) for each in mask.operands if varying(each) == {axis}]
     found = {each: line for each, line in others if line is not None}
-    if not found and not any(term.left.components[axis].listed for term in terms):
+    if not found and not any(term.left.components[axis].without_line for term in terms):
         return mask
     line = _conjunction([*map(_line_of_term, terms), *found.values()])
     values = context.buffer(line.type)

@@ -80,7 +80,7 @@ def _listed_load(context: Context, tensor: Tensor) -> Load | None:
     if len(loads) != 1 or loads[0].pointers.extra is not None:
         return None
     last = loads[0].pointers.components[-1]
-    is_alone = last.stride is None and not last.tables and len(last.listed) == 1
+    is_alone = last.stride is None and len(last.looked_up) == len(last.listed) == 1
     return loads[0] if is_alone and last.listed[0][1].constant == 1 else None
 
 

@@ -230,7 +230,7 @@ class Load(Tensor):
         return builder.shared((self.rows.first, *place, masked), alone)
 
     def _evaluate_alone(self, builder: Builder, point: VectorIndex, condition: Val) -> Val:
-        pointers = self.pointers.on(point.version)
+        pointers = self.pointers.on(point.version).in_run(builder, point)
         stride = pointers.last_stride(builder, point.version.linear)
         note_access(builder, "loads", stride, condition, point, self.source.name)
         if condition.truth is False:

@@ -27,7 +27,8 @@ def periodic_run(builder: Builder, pointers: Affine, point: VectorIndex) -> Val 
     None unless each line is contiguous. Lanes that are not wanted are 0.
     """
     last = pointers.components[-1]
-    if not last.digits or pointers.extra is not None or last.listed or not point.version.linear:
+    is_known = bool(last.digits) and pointers.extra is None and not last.without_line
+    if not is_known or not point.version.linear:
         return None
     to_next, offsets = _offsets(builder, last, pointers.index_type)
     if point.width < 2 * len(offsets):

@@ -266,7 +266,7 @@ def store_run(
 ) -> None:
     """Store a run of elements as memory has them, where a condition holds."""
     size_bytes = pointers.pointee.size_bytes
-    pointers = pointers.on(point.version)
+    pointers = pointers.on(point.version).in_run(builder, point)
     stride = pointers.last_stride(builder, point.version.linear)
     note_access(builder, "stores", stride, condition, point)
     contiguous = point.width == 1 or (stride is not None and stride.constant == 1)
