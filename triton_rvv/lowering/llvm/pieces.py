@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from triton_rvv.lowering.llvm.values import Val
@@ -80,13 +80,25 @@ class Pieces:
         """LLVM 22.1 joins stores that fill an array where that of its last part is, though others
         may follow (LLVM's pull request 189680).
         """
-        stores = [
-            [number for number, line in enumerate(lines) if line.startswith("  store ")]
-            for lines in self.lines
-        ]
+        stores = [_stores_to_arrays(lines) for lines in self.lines]
         are_in_order = all(list(each) == sorted(each) for each in zip(*stores, strict=False))
         if are_in_order and not any(self.waits):
             return
         for piece, (before, own) in enumerate(itertools.pairwise(stores), 1):
             for first, following in zip(before, own, strict=False):
                 self.waits[piece].setdefault(following, []).append((piece - 1, first + 1))
+
+
+def _stores_to_arrays(lines: Sequence[str]) -> list[int]:
+    """Which lines store to known places of stack arrays, all of which are named alike."""
+    inside = {
+        line.split()[0]
+        for line in lines
+        if " = getelementptr" in line and ", ptr %a" in line and line.split()[-1].isdigit()
+    }
+    pointers = [line.partition(", ptr ")[2].split(",")[0] for line in lines]
+    return [
+        number
+        for number, (line, pointer) in enumerate(zip(lines, pointers, strict=True))
+        if line.startswith("  store ") and (pointer.startswith("%a") or pointer in inside)
+    ]
