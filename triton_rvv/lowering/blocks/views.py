@@ -18,7 +18,6 @@ __all__ = [
     "ExpandDims",
     "Plane",
     "Reshaped",
-    "Squeezed",
     "coordinates_of",
     "line_along",
     "places_of_lanes",
@@ -44,21 +43,6 @@ class ExpandDims(Tensor):
         # A run over a new last dimension is one over the dimension before it.
         moved = replace(point, index=tuple(where[:-1]), start=where[-1])
         return self.operands[0].at(builder, moved)
-
-
-class Squeezed(Tensor):
-    """The operand without its dimension `axis`, which has size 1 and is not the last one."""
-
-    own_spans_rows = True
-
-    def __init__(self, operand: Tensor, axis: int) -> None:
-        shape = (*operand.shape[:axis], *operand.shape[axis + 1 :])
-        super().__init__(TensorType(shape, operand.element), [operand])
-        self._axis = axis
-
-    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
-        index = (*point.index[: self._axis], integer(0), *point.index[self._axis :])
-        return self.operands[0].at(builder, replace(point, index=index))
 
 
 class Broadcast(Tensor):
@@ -122,15 +106,21 @@ def line_along(tensor: Tensor, axis: int) -> Tensor | None:
 
 
 class Plane(Tensor):
-    """The part of the operand at one position of its first dimension."""
+    """The part of the operand at one position of a dimension, which is not its last one."""
 
-    def __init__(self, operand: Tensor, position: Val) -> None:
-        super().__init__(TensorType(operand.shape[1:], operand.element), [operand])
-        self._position = position
+    def __init__(self, operand: Tensor, position: Val, axis: int = 0) -> None:
+        shape = (*operand.shape[:axis], *operand.shape[axis + 1 :])
+        super().__init__(TensorType(shape, operand.element), [operand])
+        self._position, self._axis = position, axis
+
+    @property
+    def own_spans_rows(self) -> bool:
+        return self.operands[0].shape[self._axis] == 1
 
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
-        inside = replace(point, index=(self._position, *point.index), number=None)
-        return self.operands[0].at(builder, inside)
+        index = (*point.index[: self._axis], self._position, *point.index[self._axis :])
+        number = point.number if self.own_spans_rows else None
+        return self.operands[0].at(builder, replace(point, index=index, number=number))
 
 
 class Reshaped(Tensor):

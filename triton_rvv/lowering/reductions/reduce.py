@@ -13,7 +13,7 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
-from triton_rvv.lowering.blocks.views import Reshaped, Squeezed, coordinates_of
+from triton_rvv.lowering.blocks.views import Plane, Reshaped, coordinates_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_groups import spanning_points
@@ -37,7 +37,7 @@ def _reduce(context: Context, operation: Operation) -> None:
     if shape[axis] == 1 and axis < len(shape) - 1:
         # Nothing is combined, and nothing computed before somebody asks.
         for value, source in zip(operation.results, sources, strict=True):
-            context.bind(value, Squeezed(source, axis))
+            context.bind(value, Plane(source, integer(0), axis))
         return
     truths = counted(context, operation)
     sources = sources if truths is None else [truths]
