@@ -17,6 +17,7 @@ __all__ = [
     "SLICE_TRIALS",
     "TaskState",
     "next_task",
+    "part_after_slice",
     "program_time_s",
     "slice_trials",
     "worth_examining",
@@ -34,6 +35,9 @@ _GAIN_TRIALS = 8.0
 # the program's time: what the scheduler expects of them is a guess, which one slice makes better.
 _LAST_PART = 0.2
 _LEAST_SHARE = 0.01
+# A task of such a share gets its first trials before more go to one that gained less than that.
+_COVERED_SHARE = 0.05
+_SHOWN_GAIN = 0.005
 # Smaller spaces have less to find.
 _FULL_SPACE = 12
 # How many trials an examination is spread over: a task that has something to try gets some slices.
@@ -105,17 +109,42 @@ def next_task(states: Sequence[TaskState], part_left: float = 1.0) -> int | None
     Returns:
         None if every task is done or has tried its whole space.
     """
-    open_ = [n for n, state in enumerate(states) if not state.is_done and state.tried < state.size]
+    open_ = _open(states)
     if not open_:
         return None
+    if part_left <= _LAST_PART and (new := _without_trial(states, _LEAST_SHARE)):
+        return max(new, key=lambda number: (_weight(states[number]), -number))
+    best = max(open_, key=lambda number: (_claim(states, number), -number))
+    if not states[best].tried or states[best].gained >= _SHOWN_GAIN:
+        return best
+    # What it showed is that it gained nothing so far; of the others, nothing is known.
+    new = _without_trial(states, _COVERED_SHARE)
+    return max(new, key=lambda number: (_claim(states, number), -number), default=best)
+
+
+def part_after_slice(states: Sequence[TaskState], number: int, part_left: float) -> float:
+    """What part of the budget is left when the next slice ends, at the least.
+
+    Args:
+        states: of all tasks.
+        number: the position of the task that gets the slice.
+        part_left: of the budget.
+    """
+    others = set(_without_trial(states, _LEAST_SHARE)) - {number}
+    return _LAST_PART if others and part_left > _LAST_PART else 0.0
+
+
+def _open(states: Sequence[TaskState]) -> list[int]:
+    """The tasks that may get trials; those of one configuration if there are no others."""
+    open_ = [n for n, state in enumerate(states) if not state.is_done and state.tried < state.size]
     # A trial of the only configuration tells how long it takes, and gains nothing.
-    open_ = [number for number in open_ if states[number].size > 1] or open_
-    if part_left <= _LAST_PART:
-        least_s = _LEAST_SHARE * program_time_s(states)
-        new = [n for n in open_ if not states[n].tried and _weight(states[n]) >= least_s]
-        if new:
-            return max(new, key=lambda number: (_weight(states[number]), -number))
-    return max(open_, key=lambda number: (_claim(states, number), -number))
+    return [number for number in open_ if states[number].size > 1] or open_
+
+
+def _without_trial(states: Sequence[TaskState], share: float) -> list[int]:
+    """Of the tasks that may get trials, those without one that take such a share of the time."""
+    least_s = share * program_time_s(states)
+    return [n for n in _open(states) if not states[n].tried and _weight(states[n]) >= least_s]
 
 
 def worth_examining(

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from engine.programs.budget import ProgramBudget, part_way_s
 from engine.programs.comparing import COMPARED_PART, has_ties, heaviest_first, rounds_of
-from engine.programs.scheduler import next_task, slice_trials, worth_examining
+from engine.programs.scheduler import next_task, part_after_slice, slice_trials, worth_examining
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
 from engine.repeats.rounds import NO_ROUNDS, Rounds
 from engine.run.budget import EndingBuilds
@@ -174,12 +174,15 @@ class _ProgramRun:
                     break
             elif self._examine_more(part):
                 continue
-            number = next_task(states_of(self.standings), self._part_left(part))
+            states, part_left = states_of(self.standings), self._part_left(part)
+            number = next_task(states, part_left)
             if number is None:
                 return
-            trials = self.standings[number].tried + min(self._slice_trials, self._trials_left())
+            kept = part_after_slice(states, number, part_left)
+            most = self._trials_left() - math.ceil(kept * (self._budget.trials or 0))
+            trials = self.standings[number].tried + min(self._slice_trials, max(1, most))
             self._begun(f"tuning {self.standings[number].task.label}")
-            self._run(number, trials, part)
+            self._run(number, trials, part * (1.0 - kept))
 
     def _trials_part(self) -> float:
         """The part of the time that is for trials; all of it until one was made."""
@@ -337,11 +340,8 @@ class _ProgramRun:
     def _part_left(self, part: float) -> float:
         """What part of the budget is left, of the time that is for trials."""
         left_s, trials = self._budget.left_s(part), self._budget.trials
-        parts = [
-            1.0 if left_s is None else left_s / (part * (self._budget.time_s or 1.0)),
-            1.0 if not trials else self._trials_left() / trials,
-        ]
-        return min(parts)
+        of_time = 1.0 if left_s is None else left_s / (part * (self._budget.time_s or 1.0))
+        return min(of_time, self._trials_left() / trials if trials else 1.0)
 
     def _trials_left(self) -> int:
         if self._budget.trials is None:

@@ -11,6 +11,7 @@ from engine.programs.scheduler import (
     SLICE_TRIALS,
     TaskState,
     next_task,
+    part_after_slice,
     program_time_s,
     slice_trials,
     worth_examining,
@@ -48,7 +49,7 @@ def test_a_task_that_expects_nothing_makes_room_for_a_lighter_one() -> None:
 
 
 def test_a_task_that_still_expects_much_keeps_its_turn() -> None:
-    promising = task(launches=50, tried=2 * SLICE_TRIALS, expected_gain=0.02)
+    promising = task(launches=50, best_s=9e-4, tried=2 * SLICE_TRIALS, expected_gain=0.02)
     assert next_task([promising, task(family="rope")]) == 0
 
 
@@ -133,3 +134,22 @@ def test_less_is_expected_of_tasks_that_wait_where_most_had_nothing_to_try() -> 
 def test_where_nothing_can_be_tried_each_task_is_examined_the_heaviest_first() -> None:
     states = [waiting(launches=1), waiting(launches=5), task(size=1)]
     assert worth_examining(states, 1.0, has_begun=True) == [1, 0]
+
+
+def test_a_slice_leaves_the_last_part_to_tasks_without_a_trial() -> None:
+    promising, light = task(tried=SLICE_TRIALS, expected_gain=0.1), task(launches=2, family="rope")
+    assert part_after_slice([promising, light], 0, 0.5) == pytest.approx(0.2)
+    assert part_after_slice([promising, light], 0, 0.1) == 0.0
+    negligible = dataclasses.replace(light, launches=0.01)
+    assert part_after_slice([promising, negligible], 0, 0.5) == 0.0
+    assert part_after_slice([light], 0, 0.5) == 0.0
+
+
+def test_a_task_that_gained_nothing_waits_for_those_of_a_share_without_a_trial() -> None:
+    spent = task(launches=50, tried=SLICE_TRIALS, expected_gain=0.1)
+    others = [task(launches=5, family="rope"), task(launches=1, family="norm")]
+    assert next_task([spent, *others]) == 1
+    gained = dataclasses.replace(spent, best_s=5e-4)
+    assert next_task([gained, *others]) == 0
+    tried = dataclasses.replace(others[0], tried=SLICE_TRIALS)
+    assert next_task([spent, tried, others[1]]) == 0
