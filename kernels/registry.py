@@ -52,6 +52,9 @@ _OTHER_NAMES = {
 }
 
 
+_LONG_NAMES = {"bf16": "bfloat16", "fp16": "float16", "fp32": "float32", "fp64": "float64"}
+
+
 def kernel_names() -> list[str]:
     """The registered names, sorted; imports nothing, so that a mistyped name fails at once."""
     stems = (path.stem for path in Path(__file__).parent.glob("*.py"))
@@ -201,9 +204,11 @@ def make_problem(
 
 def _known_dtype(kernel: str, dtypes: Sequence[str], given: str) -> str:
     dtype = dtype_name(given)
-    if dtype not in dtypes:
-        raise UserError(f"{kernel} does not take {given}: {nearest(dtype, dtypes)}")
-    return dtype
+    if dtype in dtypes:
+        return dtype
+    # In the words of who gave it: by Triton's, bfloat is as near to fp64 as to bf16.
+    spelt = [_LONG_NAMES.get(n, n) for n in dtypes] if "float" in given else dtypes
+    raise UserError(f"{kernel} does not take {given}: {nearest(given.lower(), spelt, 0.6)}")
 
 
 def _check_shape(kernel: str, default: Mapping[str, int], shape: Mapping[str, int]) -> None:

@@ -15,13 +15,18 @@ __all__ = ["comparison_sentences", "leader_lines", "leaders_table"]
 
 _STANDS = "no configuration is significantly faster than the default: keep the default"
 
+_WITHIN = (
+    "a board's speed changes between rounds, so who is slower is told within each: the times, of "
+    "all rounds, may differ otherwise"
+)
+
 
 def leaders_table(comparison: Comparison, config_text: Callable[[Config], str]) -> Table:
     """Each leader's time and how much slower it is than the winner, with confidence intervals."""
     table = Table(title="The leaders measured again in turns", box=SIMPLE)
     table.add_column("configuration", no_wrap=True)
     interval = f"{comparison.confidence:.0%} interval"
-    for heading in ("time", interval, "slower by", interval):
+    for heading in ("time", interval, "slower within rounds", interval):
         table.add_column(heading, justify="right")
     table.add_column("")
     for contender in comparison.contenders:
@@ -40,7 +45,14 @@ def leaders_table(comparison: Comparison, config_text: Callable[[Config], str]) 
 def comparison_sentences(comparison: Comparison) -> list[str]:
     """Whether the default stands, and the relative noise of one run on this board."""
     noise = f"noise of one run on this board: {comparison.noise:.1%}"
-    return [_STANDS, noise] if comparison.default_stands else [noise]
+    stands = [_STANDS] if comparison.default_stands else []
+    return [*stands, *([_WITHIN] if _disagree(comparison) else []), noise]
+
+
+def _disagree(comparison: Comparison) -> bool:
+    """Whether the times of all rounds tell another of two to be faster than the rounds do."""
+    winner_s = comparison.winner.time_s
+    return any((c.time_s - winner_s) * c.slower < 0 for c in comparison.contenders)
 
 
 def leader_lines(comparison: Comparison) -> list[str]:

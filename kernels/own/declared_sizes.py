@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from foundation.errors import UserError, mistakes_in
+from launchers.arguments import STORAGE_TYPES
 
 __all__ = ["DeclaredSizes", "constants_of_spec", "sizes_of_file", "sizes_of_spec"]
 
@@ -118,7 +119,8 @@ def sizes_of_file(path: Path, kernel: str | None) -> DeclaredSizes | None:
     maker = _maker(functions, name)
     if maker is None or maker.decorator_list or maker.args.vararg or maker.args.kwarg:
         return None
-    return DeclaredSizes(name, _sizes(maker.args))
+    names = {each.arg for each in (*maker.args.args, *maker.args.kwonlyargs)}
+    return DeclaredSizes(name, _sizes(maker.args), tuple(STORAGE_TYPES) if "dtype" in names else ())
 
 
 def _kernel_name(functions: Mapping[str, _Function], stem: str, kernel: str | None) -> str | None:

@@ -12,7 +12,7 @@ import pytest
 from fakes import FakeBoard, FakeBuilder
 from search_helpers import IDENTITY
 
-from engine.repeats.comparison import Comparison, compare
+from engine.repeats.comparison import Comparison, Contender, compare
 from engine.repeats.rounds import MOST_ROUNDS
 from engine.results.leaders import comparison_sentences, leader_lines
 from engine.run.budget import Budget
@@ -175,3 +175,13 @@ def test_a_default_that_was_timed_is_always_among_the_leaders(tmp_path: Path) ->
     assert search.comparison is not None
     compared = {contender.config["time_ms"] for contender in search.comparison.contenders}
     assert compared == {10, 11, 20, 30, 40, 60}
+
+
+@pytest.mark.parametrize(("time_s", "told"), [(1.1, True), (0.9, False)])
+def test_times_that_say_otherwise_than_rounds_are_explained(time_s: float, told: bool) -> None:
+    pair = [
+        Contender(Config({"x": 1}), 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, rounds=9),
+        Contender(Config({"x": 2}), time_s, time_s, time_s, -0.003, -0.01, 0.01, rounds=9),
+    ]
+    sentences = comparison_sentences(Comparison(tuple(pair), noise=0.1))
+    assert any("within each" in sentence for sentence in sentences) == told

@@ -78,3 +78,14 @@ def test_what_is_no_python_is_refused_at_once(tmp_path):
     path.write_text("def f(:")
     with pytest.raises(UserError, match="cannot be imported: SyntaxError: invalid syntax"):
         sizes_of_file(path, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"), [("bfloat", "did you mean bfloat16"), ("bf61", "did you mean bf16")]
+)
+def test_an_unknown_element_type_is_refused_before_imports(tmp_path, given, said):
+    path = tmp_path / "copy.py"
+    path.write_text(OWN.format(kernel="copy_kernel", maker="arguments"))
+    with pytest.raises(UserError, match=rf"copy does not take {given}: {said}"):
+        check_declared(str(path), {"N": 3}, given)
+    check_declared(str(path), {"N": 3}, "bfloat16")
