@@ -6,6 +6,8 @@ of which each is nearly 1.
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -24,10 +26,11 @@ _Outputs = Mapping[str, torch.Tensor | None]
 # five or more, or a few seconds.
 _PATIENCE = 2.5
 _LEAST_LIMIT_S = 2.0
-# Units in the last place of fp32 of the largest number among inputs and outputs, by which rounding
-# may change an element: more is another meaning, such as bits that are taken for an integer, or a
-# large constant that is added to round.
+# Units in the last place of fp32 by which rounding may change an element: of the largest input or
+# output, the lesser, or of what a formula adds, as in log(1 + x). More is another meaning, such as
+# bits that are taken for an integer, or a large constant that is added to round.
 _LAST_PLACES = 32
+_CONSTANT = 1.0
 
 
 class _Fp64(TorchFunctionMode):
@@ -47,6 +50,15 @@ class _Fp64(TorchFunctionMode):
         if func is torch.Tensor.float:
             func = torch.Tensor.double
         return _wide(func(*_wide(args), **_wide(dict(kwargs or {}))))
+
+
+def _uncompiled() -> contextlib.AbstractContextManager[object]:
+    """Within it, what `torch.compile` made runs as it is written: for fp64 it would compile anew,
+    which takes minutes, and no limit ends that."""
+    if "torch._dynamo" not in sys.modules:  # it takes a second to import
+        return contextlib.nullcontext()
+    stance: contextlib.AbstractContextManager[object] = torch.compiler.set_stance("force_eager")
+    return stance
 
 
 def _wide(value: Any) -> Any:
@@ -76,7 +88,8 @@ def exact_outputs(
         took_s: by the clock, what it takes in fp32.
     """
     try:
-        with _Fp64(), time_limit(max(_LEAST_LIMIT_S, _PATIENCE * took_s)):
+        limit_s = max(_LEAST_LIMIT_S, _PATIENCE * took_s)
+        with _uncompiled(), _Fp64(), time_limit(limit_s):
             said = reference(values) or {}
     except (UserError, TimeoutError):
         return {}
@@ -101,8 +114,11 @@ def nearer(
         values: what the reference gets.
     """
     relative = relative_tolerance(dtype)
-    largest = max(_largest(plain), *map(_largest, values.values()))
-    rounding = _LAST_PLACES * torch.finfo(torch.float32).eps * largest
+    # The lesser of both: a mask holds numbers that no other is added to.
+    size_of = min(max(map(_largest, values.values()), default=0.0), _largest(plain))
+    rounding = _LAST_PLACES * torch.finfo(torch.float32).eps * max(size_of, _CONSTANT)
+    # Beside the largest, fp64 has no digit of what is smaller: nor has the reference.
+    lost = torch.finfo(torch.float64).eps * size_of
     expected = torch.empty_like(plain, memory_format=torch.contiguous_format)
     allowed = torch.empty_like(slack, memory_format=torch.contiguous_format)
     most = torch.finfo(torch.float32).max
@@ -113,7 +129,8 @@ def nearer(
         is_rounding = difference <= size.abs().mul_(relative).add_(off).add_(rounding)
         to.copy_(torch.where(is_rounding, finer, size))
         # Twice, so that fp32 does not round it down.
-        wider = difference.mul_(1 + 2 * relative).add_(off).clamp_(max=most).float()
+        wider = difference.mul_(1 + 2 * relative).add_(off).add_(lost * (finer.abs_() <= lost))
+        wider = wider.clamp_(max=most).float()
         more.copy_(torch.where(is_rounding, wider, off))
     return expected, allowed
 

@@ -43,10 +43,10 @@ def passes(found, expected, slack, dtype=torch.float32):
     return off <= relative_tolerance(dtype) * wanted.abs() + slack.double()
 
 
-def near_either(reference, x, dtype=torch.float32):
+def near_either(reference, x, dtype=torch.float32, **more):
     """The reference's output in fp32, and what is expected and allowed with that of fp64."""
     plain, exact = reference(x).to(dtype), of(reference, x).to(dtype)
-    return plain, *nearer(plain, exact, torch.zeros(x.shape), dtype, {"x": x})
+    return plain, *nearer(plain, exact, torch.zeros(x.shape), dtype, {"x": x, **more})
 
 
 def by_sigmoid(x):
@@ -96,6 +96,33 @@ def test_a_reference_that_means_fp32_counts_as_it_is(reference):
     assert torch.allclose(expected, plain, rtol=1e-4, atol=1e-3)
     assert (slack < 1e-3 + 1.01e-4 * plain).all()
     assert not passes(x, expected, slack)[(x - x.round()).abs() > 0.05].any()
+
+
+def test_what_fp64_loses_too_may_be_there():
+    """Far below zero, 1 + tanh is zero in fp64, and a kernel gives numbers that are nearly zero."""
+    x = torch.cat([torch.linspace(-9, -5, 500), torch.linspace(-5, 500, 500)])
+    _, expected, slack = near_either(lambda x: F.gelu(x, approximate="tanh"), x)
+    found = by_sigmoid(x)
+    is_lost = (expected == 0) & (found != 0)
+    assert is_lost.any()
+    assert passes(found, expected, slack)[is_lost].all()
+    assert float(slack[is_lost].max()) < 1e-12
+
+
+def test_a_large_number_in_a_mask_allows_nothing_more():
+    x = torch.linspace(1e-3, 1, 100)
+    mask = torch.tensor([torch.finfo(torch.float32).min, -1e9])
+    _, _, alone = near_either(torch.exp, x)
+    _, _, slack = near_either(torch.exp, x, mask=mask)
+    assert float(slack.max()) < 1e-6
+    assert torch.allclose(slack, alone, rtol=0, atol=1e-12)
+
+
+def test_the_rounding_beside_a_constant_of_the_reference_is_none_of_the_kernels():
+    x = torch.linspace(1e-5, 2e-5, 100)
+    _, expected, slack = near_either(lambda x: torch.log(1 + x), x)
+    assert passes(torch.log1p(x), expected, slack).all()
+    assert not passes(torch.log1p(x), torch.log(1 + x), torch.zeros(100)).all()
 
 
 def test_infinities_and_nans_are_those_of_the_reference():
@@ -166,3 +193,18 @@ def test_a_reference_that_fails_in_fp64_counts_as_it_is(monkeypatch):
     with pytest.raises(ZeroDivisionError):  # as `Launch.reference` never raises
         of(fails_in_fp64, torch.ones(7))
     assert of(lambda x: x.dtype, torch.ones(7)) is torch.float32
+
+
+def test_a_compiled_reference_is_not_compiled_anew():
+    compiled = []
+
+    def backend(module, inputs):
+        compiled.append(module)
+        return module.forward
+
+    reference = torch.compile(lambda x: x / 3, backend=backend)
+    x = torch.linspace(1, 2, 7)
+    reference(x)
+    found = of(reference, x)
+    assert torch.equal(found, x.double() / 3)
+    assert len(compiled) == 1
