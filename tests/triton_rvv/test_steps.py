@@ -202,9 +202,11 @@ def test_groups_in_blocks(run: KernelRunner, first: int, group: int, stride: int
     )  # fmt: skip
 
 
-@pytest.mark.parametrize(("group", "is_gathered"), [(32, False), (12, True)])
-def test_groups_of_whole_runs_are_not_gathered(group: int, is_gathered: bool) -> None:
-    signature, known = {"x_ptr": "*i32", "y_ptr": "*i32", "n": "i32"}, {"n": 128}
+@pytest.mark.parametrize(
+    ("kind", "group", "is_gathered"), [("i32", 32, False), ("i8", 16, False), ("i32", 12, True)]
+)
+def test_groups_of_whole_runs_are_not_gathered(kind: str, group: int, is_gathered: bool) -> None:
+    signature, known = {"x_ptr": f"*{kind}", "y_ptr": f"*{kind}", "n": "i32"}, {"n": 128}
     sizes = {"G": group, "K": 1, "FIRST": 0, "PITCH": 64, "IS_NESTED": False}
     compiled = compile_kernel(groups_kernel, signature, sizes, RVVTarget(), known, grid=(2, 1, 1))
     assert ("masked.gather" in compiled.lowered) == is_gathered

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeGuard
 
 from triton_rvv.frontend.types import PointerType
 from triton_rvv.lowering.addresses.affine import Affine
@@ -34,8 +35,10 @@ MAX_RUNS = 4
 
 
 def vector_width(context: Context, tensors: Sequence[Tensor]) -> int:
-    """How many neighbours one run takes."""
-    return min(tensors[0].shape[-1], _lanes(context, tensors))
+    """How many neighbours one run takes: no more than so many as addresses rise evenly in."""
+    places = [each for each in recipes_under(tensors) if _leads_to_memory(each)]
+    granules = [values.granule for each in places for values, _ in each.components[-1].granular]
+    return min(tensors[0].shape[-1], _lanes(context, tensors), *granules)
 
 
 def _lanes(context: Context, tensors: Sequence[Tensor]) -> int:
@@ -188,7 +191,7 @@ def tail_width(
         rest: elements behind the last of such groups, where that is known.
     """
     below = recipes_under(tensors)
-    places = [each for each in below if isinstance(each, Affine) and each.own_memory_bits()]
+    places = [each for each in below if _leads_to_memory(each)]
     cost = sum(tensor.cost for tensor in tensors)
     registers_bits = builder.abilities.rvv_bits
     if cost > EXPENSIVE or not registers_bits or not all(_is_line(builder, p) for p in places):
@@ -202,6 +205,10 @@ def tail_width(
     while width < wanted and 2 * width <= most:
         width *= 2
     return width
+
+
+def _leads_to_memory(tensor: Tensor) -> TypeGuard[Affine]:
+    return isinstance(tensor, Affine) and tensor.is_pointer
 
 
 def _is_line(builder: Builder, addresses: Affine) -> bool:
