@@ -13,9 +13,9 @@ from triton_rvv.targets.host_target import host_target
 SIGNATURE = {"x_ptr": "*fp32", "y_ptr": "*fp32", "turns": "i32"}
 
 
-def lowered(kernel: triton.JITFunction, **constants: int) -> str:
-    compiled = compile_kernel(kernel, SIGNATURE, constants, RVVTarget.named("x60"))
-    return compiled.lowered
+def lowered(kernel: triton.JITFunction, skipped: str = "", **constants: int) -> str:
+    target, skip = RVVTarget.named("x60"), skipped.split()
+    return compile_kernel(kernel, SIGNATURE, constants, target, skipped_passes=skip).lowered
 
 
 @triton.jit
@@ -55,7 +55,7 @@ def shifted_kernel(x_ptr, y_ptr, turns, N: tl.constexpr, BLOCK: tl.constexpr, TW
 
 def test_the_next_program_is_asked_for_when_its_row_is_short_and_read_again() -> None:
     def prefetches(length: int, twice: int, stride: int) -> int:
-        code = lowered(shifted_kernel, N=stride, BLOCK=length, TWICE=twice)
+        code = lowered(shifted_kernel, "prefetch-stream", N=stride, BLOCK=length, TWICE=twice)
         return len(re.findall(r"call .*@llvm.prefetch", code))
 
     assert prefetches(256, 1, 256) > 0
@@ -84,7 +84,7 @@ def test_lines_of_a_later_turn_are_asked_for_where_no_program_has_read_them() ->
     that lie apart in any case."""
 
     def is_asked(size: int, step: int, own: int, kept: int) -> bool:
-        code = lowered(streamed_kernel, N=size, STEP=step, OWN=own, KEPT=kept)
+        code = lowered(streamed_kernel, "prefetch-stream", N=size, STEP=step, OWN=own, KEPT=kept)
         return re.search(r"call .*@llvm.prefetch", code) is not None
 
     assert is_asked(64, 64, 4096, 0)
@@ -94,6 +94,48 @@ def test_lines_of_a_later_turn_are_asked_for_where_no_program_has_read_them() ->
     assert not is_asked(1024, 1024, 4096, 0)
     assert is_asked(64, 200, 4096, 1)
     assert not is_asked(128, 200, 4096, 1)
+
+
+@triton.jit
+def rows_kernel(x_ptr, y_ptr, turns, STRIDE: tl.constexpr, N: tl.constexpr, ROWS: tl.constexpr):
+    """Adds up rows of each program, or of all where they lie at no stride."""
+    columns = tl.arange(0, N)
+    total = tl.zeros((N,), dtype=tl.float32)
+    for row in tl.static_range(ROWS):
+        total += tl.load(x_ptr + tl.program_id(0) * STRIDE + row * 100000 + columns)
+    tl.store(y_ptr + tl.program_id(0) * N + columns, total)
+
+
+def test_rows_that_are_read_once_are_asked_for_ahead() -> None:
+    """Long ones some lines further on, short ones of the next program; no rows that all programs
+    read, and none beside many others."""
+
+    def asked(stride: int, size: int, rows: int) -> int:
+        code = lowered(rows_kernel, STRIDE=stride, N=size, ROWS=rows)
+        return len(re.findall(r"call .*@llvm.prefetch", code))
+
+    assert asked(4096, 4096, 1) > 0
+    assert asked(0, 4096, 1) == 0
+    assert asked(4096, 4096, 3) == asked(4096, 4096, 2) == 2 * asked(4096, 4096, 1)
+    assert asked(4096, 4096, 4) == 0
+    assert asked(64, 64, 1) > asked(0, 64, 1) == 0
+
+
+@triton.jit
+def few_rows_kernel(x_ptr, y_ptr, turns, N: tl.constexpr, HEIGHT: tl.constexpr):
+    """Copies blocks of a few long rows."""
+    rows = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)[:, None]
+    at = rows * N + tl.arange(0, N)[None, :]
+    tl.store(y_ptr + at, tl.load(x_ptr + at) + 1)
+
+
+def test_blocks_of_few_rows_are_asked_for_by_the_program_before() -> None:
+    """A row by itself is asked for in the other way."""
+    asked, alone = (
+        lowered(few_rows_kernel, "prefetch-stream", N=256, HEIGHT=height).count("@llvm.prefetch")
+        for height in (2, 1)
+    )
+    assert asked > alone == 0
 
 
 @triton.jit

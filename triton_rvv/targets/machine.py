@@ -133,6 +133,11 @@ class Machine:
         return max(1, min(self.rows_ahead, self.lines_in_flight // lines))
 
     @property
+    def stream_ahead_bytes(self) -> int:
+        """How far ahead to ask for the lines of a row that is read once."""
+        return self.lines_in_flight * self.line_bytes
+
+    @property
     def next_program_bytes(self) -> int:
         """A block up to this size is not evicted before the next program reads it."""
         return self.l1d_bytes // 8

@@ -68,6 +68,7 @@ RULES: Sequence[Rule] = (
     Rule("load-segments", "Loads every so many elements together with those between them."),
     Rule("prefetch-columns", "Asks for the next lines of a block that lies by column."),
     Rule("prefetch-next-program", "Asks for the next program's block where it has few lines."),
+    Rule("prefetch-stream", "Asks for what a row that is read once has some lines further on."),
     Rule("prefetch-next-turn", "Asks for the row that a later turn of a loop reads."),
     Rule("convert-by-limits", "Makes integers of floats that have limits without checking them."),
     Rule("convert-rounded", "Rounds floats that become integers by what converts them."),

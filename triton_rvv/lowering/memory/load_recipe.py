@@ -40,10 +40,9 @@ from triton_rvv.lowering.memory.accesses import (
 from triton_rvv.lowering.memory.every_other import EveryOther, every_other_run
 from triton_rvv.lowering.memory.periodic_loads import periodic_run
 from triton_rvv.lowering.memory.prefetches import (
+    RowHints,
     prefetch_ahead,
     prefetch_columns_ahead,
-    prefetch_later_row,
-    prefetch_next_program,
     row_in_set,
     run_address,
 )
@@ -59,9 +58,7 @@ class Load(Tensor):
     It is put off until something asks, and has to be carried out before memory changes.
 
     Attributes:
-        to_next_program: elements to the block of the next program, where that is known and worth
-            asking for while this one is read again.
-        later_row: where the row lies that a later turn of a loop around reads in its place.
+        hints: what is asked for beside each run.
         rows: the loads with which it shares rows, where code may rely on that.
         every_other: the lanes that its mask lets through at most, where these are neighbours.
     """
@@ -86,8 +83,7 @@ class Load(Tensor):
         self._is_run_of_list = False
         self.streams: SegmentLoad | None = None
         self.place = 0
-        self.to_next_program: Val | None = None
-        self.later_row: Affine | None = None
+        self.hints = RowHints()
         self.rows: SharedRows | None = None
         self.every_other: EveryOther | None = None
 
@@ -258,10 +254,7 @@ class Load(Tensor):
         type_ = vector_type(memory_type(self.element), point.width)
         lanes, size_bytes = point.lanes, self.element.size_bytes
         row = run_address(builder, pointers, point)
-        if self.to_next_program is not None and self.walks == 1:
-            prefetch_next_program(builder, row, self.element, point.width, self.to_next_program)
-        if self.later_row is not None:
-            prefetch_later_row(builder, self.later_row, point)
+        self.hints.ask(builder, self, row, point)
         if condition.truth is True and lanes is not None:
             fill = self._fill(builder, point)
             value = load_first(builder, row, lanes, fill, size_bytes, point.clears)

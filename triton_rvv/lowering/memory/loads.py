@@ -19,8 +19,9 @@ from triton_rvv.lowering.memory.accesses import load_scalar, zero
 from triton_rvv.lowering.memory.every_other import every_other_of
 from triton_rvv.lowering.memory.listed import with_lists
 from triton_rvv.lowering.memory.load_recipe import Load
+from triton_rvv.lowering.memory.prefetches import RowHints
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad
-from triton_rvv.lowering.ttir.access import Access
+from triton_rvv.lowering.ttir.access import Access, RowsAhead
 from triton_rvv.lowering.ttir.polynomials import Extended, Polynomial
 
 __all__ = ["HANDLERS", "as_mask", "moving", "optional_operands", "written"]
@@ -72,8 +73,12 @@ def _load(context: Context, operation: Operation) -> None:
     if access is not None:
         load.is_denser_by_column = access.is_denser_by_column
         load.rows = access.rows
-        load.to_next_program = _to_next_program(context, load, access)
-        load.later_row = _later_row(context, operation, load, access)
+        load.hints = RowHints(
+            _to_next_program(context, load, access),
+            _later_row(context, operation, load, access),
+            _rows_ahead(context, load, access),
+            _is_long(context, load),
+        )
         if access.streams is not None:
             load.streams = SegmentLoad(access.streams, context.lowered_block)
             load.place = access.place
@@ -91,6 +96,23 @@ def _to_next_program(context: Context, load: Load, access: Access) -> Val | None
     if not context.builder.abilities.rvv_bits or size_bytes > machine.next_program_bytes:
         return None
     return written(context, access.to_next_program)
+
+
+@rule("prefetch-stream", nothing)
+def _rows_ahead(context: Context, load: Load, access: Access) -> RowsAhead | None:
+    """Which rows are asked for ahead beside a load's, where its own may be.
+
+    Of bytes, a line is enough for so much arithmetic that it comes in time by itself.
+    """
+    is_row = load.shape[-1] == load.type.elements
+    in_order = context.builder.abilities.rvv_bits and context.target.machine.issues_in_order
+    is_worth_it = not _is_long(context, load) or load.element.bits > 8
+    return access.ahead if in_order and is_row and is_worth_it else None
+
+
+def _is_long(context: Context, load: Load) -> bool:
+    size_bytes = load.type.elements * load.element.size_bytes
+    return size_bytes > context.target.machine.stream_ahead_bytes
 
 
 @rule("prefetch-next-turn", nothing)
@@ -133,9 +155,27 @@ def _turns_ahead(context: Context, load: Load, advance: Val, access: Access) -> 
 
 
 def moving(context: Context, addresses: Affine, access: Access | None) -> Affine:
-    """Addresses that know how far the loop around them moves them in a turn."""
-    advance = None if access is None else written(context, access.moves_by)
+    """Addresses that know how far the loop around them moves them in a turn.
+
+    Of blocks of a few rows, how far the next program does.
+    """
+    if access is None:
+        return addresses
+    advance = written(context, access.moves_by)
+    if advance is None and access.rows is None and len(addresses.shape) > 1:
+        advance = _to_other_rows(context, addresses, access)
     return addresses if advance is None else addresses.moving(advance)
+
+
+def _to_other_rows(context: Context, addresses: Affine, access: Access) -> Val | None:
+    """How far the next program's block is, where it has other rows and not many."""
+    *_, rows, columns = addresses.shape
+    elements, most = addresses.type.elements, context.target.machine.rows_ahead
+    if not (rows > 1 and elements <= most * columns):
+        return None
+    distance = written(context, access.to_next_program)
+    number = None if distance is None else context.builder.intervals.number(distance)
+    return None if number is not None and abs(number) < columns else distance
 
 
 def written(context: Context, distance: Polynomial | None) -> Val | None:

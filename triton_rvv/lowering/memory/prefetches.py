@@ -2,24 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import PointerType, ScalarType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import READ, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.ttir.access import RowsAhead
 
 __all__ = [
+    "RowHints",
     "ends_of_run",
     "prefetch_ahead",
     "prefetch_columns_ahead",
-    "prefetch_later_row",
-    "prefetch_next_program",
     "row_in_set",
     "run_address",
 ]
+
+
+@dataclass
+class RowHints:
+    """What to ask for beside each run of a load.
+
+    Attributes:
+        to_next_program: elements to the block of the next program, where its lines are few.
+        later_row: where the row lies that a later turn of a loop reads in its place.
+        ahead: where its row may be asked for ahead, which of those beside it are.
+        is_long: whether that is some lines further on, and not in place of the next program.
+    """
+
+    to_next_program: Val | None = None
+    later_row: Affine | None = None
+    ahead: RowsAhead | None = None
+    is_long: bool = False
+
+    def ask(self, builder: Builder, load: Tensor, row: Val, point: VectorIndex) -> None:
+        """Ask for what follows a run, or takes its place later.
+
+        The next program's block is asked for in the last of two walks, in which lines of this one
+        are near, or in the only one.
+        """
+        following, is_read_again = self.to_next_program, not load.is_over
+        is_ahead = self.ahead is not None and self.ahead.takes(load)
+        is_last = load.walks == 1 or (is_ahead and not self.is_long and not is_read_again)
+        if following is not None and is_last:
+            _prefetch_next_program(builder, row, load.element, point.width, following)
+        if self.later_row is not None:
+            _prefetch_later_row(builder, self.later_row, point)
+        elif is_ahead and self.is_long and load.walks == 0 and not (following and is_read_again):
+            _prefetch_stream(builder, row, load.element, point)
 
 
 def run_address(builder: Builder, pointers: Affine, point: VectorIndex) -> Val:
@@ -37,9 +71,11 @@ def ends_of_run(
         stride: elements from one row to the next; the first row starts with a line.
     """
     size_bytes, line_bytes = element.size_bytes, builder.abilities.machine.line_bytes
-    if builder.multiple(stride) * size_bytes % min(width * size_bytes, line_bytes) == 0:
-        return [start]
-    return [start, builder.element_pointer(memory_type(element), start, integer(width - 1))]
+    places = [*range(0, width, max(line_bytes // size_bytes, 1))]
+    if builder.multiple(stride) * size_bytes % min(width * size_bytes, line_bytes) != 0:
+        places.append(width - 1)
+    type_ = memory_type(element)
+    return [builder.element_pointer(type_, start, integer(place)) for place in places]
 
 
 def prefetch_ahead(
@@ -84,7 +120,7 @@ def prefetch_ahead(
         builder.prefetch(end, access)
 
 
-def prefetch_next_program(
+def _prefetch_next_program(
     builder: Builder, address: Val, element: ScalarType | PointerType, width: int, distance: Val
 ) -> None:
     """Ask for what the next program reads in place of a run; a hint, whatever is there.
@@ -99,13 +135,31 @@ def prefetch_next_program(
     _prefetch_ends(builder, start, element, width)
 
 
-def prefetch_later_row(builder: Builder, pointers: Affine, point: VectorIndex) -> None:
+def _prefetch_later_row(builder: Builder, pointers: Affine, point: VectorIndex) -> None:
     """Ask for a run of the row that a later turn of a loop reads; a hint, whatever is there."""
     pointers = pointers.on(point.version)
     start = run_address(builder, pointers, point)
     if point.start.constant == 0:
         builder.prefetch(start)
     _prefetch_ends(builder, start, pointers.pointee, point.width)
+
+
+def _prefetch_stream(
+    builder: Builder, address: Val, element: ScalarType | PointerType, point: VectorIndex
+) -> None:
+    """Ask for the lines that a long row has some lines behind a run; a hint, whatever is there.
+
+    Of runs of less than a line, only those that begin where a line may are asked beside.
+    """
+    machine, size_bytes = builder.abilities.machine, element.size_bytes
+    run_bytes = point.width * size_bytes
+    begins = builder.multiple(point.start) * size_bytes % machine.line_bytes == 0
+    if point.start.constant is not None or not (begins or run_bytes >= machine.line_bytes):
+        return
+    type_ = memory_type(element)
+    for further_bytes in range(0, run_bytes, machine.line_bytes):
+        distance = integer((machine.stream_ahead_bytes + further_bytes) // size_bytes)
+        builder.prefetch(builder.element_pointer(type_, address, distance))
 
 
 def _prefetch_ends(

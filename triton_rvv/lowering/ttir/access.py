@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.lowering.ttir.conditions import Condition, as_text
 from triton_rvv.lowering.ttir.polynomials import ONE, ZERO, Polynomial, Unknown, axes_of
 
-__all__ = ["ACCESS", "Access", "SharedRows", "Streams"]
+__all__ = ["ACCESS", "Access", "RowsAhead", "SharedRows", "Streams"]
 
 _SCATTERED = ("strided", "by column", "gathered")
 # The attribute of loads and stores that says what was found, for people.
 ACCESS = "triton_rvv.access"
+
+
+_MOST_ROWS_AHEAD = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,24 @@ class Streams:
 
     stride: int
     places: tuple[int, ...]
+
+
+@dataclass(eq=False)
+class RowsAhead:
+    """Which of the rows that one block of code loads are asked for ahead: those loaded first.
+
+    L1 evicts any line but the last used. The lines of arrays at the same place of their pages share
+    a set, so each line that comes before one is used may evict it: of more rows that are asked for,
+    or of one that is loaded before.
+    """
+
+    chosen: list[object] = field(default_factory=list)
+
+    def takes(self, load: object) -> bool:
+        """Whether to ask for the row of a load, which is written now."""
+        if load not in self.chosen and len(self.chosen) < _MOST_ROWS_AHEAD:
+            self.chosen.append(load)
+        return load in self.chosen
 
 
 @dataclass(frozen=True)
@@ -62,6 +83,7 @@ class Access:
         rows: the loads with which it shares rows.
         streams_in: whether a loop moves it that waits for loads alone, and other programs read
             elsewhere.
+        ahead: which rows of its block of code are asked for ahead, where its own may be.
     """
 
     address: Polynomial
@@ -74,6 +96,7 @@ class Access:
     place: int = 0
     rows: SharedRows | None = None
     streams_in: bool = False
+    ahead: RowsAhead | None = None
 
     @property
     def kind(self) -> str:
