@@ -164,7 +164,7 @@ def _tune(
             continue
         if not as_json:
             print_result(results[-1], sys.stdout)
-        if with_report:
+        if with_report and results[-1].ended.tried:  # else it would show nothing
             report_run(results[-1], sys.stderr if as_json else sys.stdout)
         if results[-1].ended.reason == "interrupted":
             break

@@ -35,7 +35,9 @@ _GAIN_TRIALS = 8.0
 # the program's time: what the scheduler expects of them is a guess, which one slice makes better.
 _LAST_PART = 0.2
 _LEAST_SHARE = 0.01
-# A task of such a share gets its first trials before more go to one that gained less than that.
+# In the last half of a budget, a task of such a share gets its first trials before more go to one
+# that gained less than that.
+_COVERING_PART = 0.5
 _COVERED_SHARE = 0.05
 _SHOWN_GAIN = 0.005
 # Smaller spaces have less to find.
@@ -115,7 +117,8 @@ def next_task(states: Sequence[TaskState], part_left: float = 1.0) -> int | None
     if part_left <= _LAST_PART and (new := _without_trial(states, _LEAST_SHARE)):
         return max(new, key=lambda number: (_weight(states[number]), -number))
     best = max(open_, key=lambda number: (_claim(states, number), -number))
-    if not states[best].tried or states[best].gained >= _SHOWN_GAIN:
+    is_early = part_left > _COVERING_PART
+    if is_early or not states[best].tried or states[best].gained >= _SHOWN_GAIN:
         return best
     # What it showed is that it gained nothing so far; of the others, nothing is known.
     new = _without_trial(states, _COVERED_SHARE)

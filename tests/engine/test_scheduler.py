@@ -49,7 +49,7 @@ def test_a_task_that_expects_nothing_makes_room_for_a_lighter_one() -> None:
 
 
 def test_a_task_that_still_expects_much_keeps_its_turn() -> None:
-    promising = task(launches=50, best_s=9e-4, tried=2 * SLICE_TRIALS, expected_gain=0.02)
+    promising = task(launches=50, tried=2 * SLICE_TRIALS, expected_gain=0.02)
     assert next_task([promising, task(family="rope")]) == 0
 
 
@@ -145,11 +145,12 @@ def test_a_slice_leaves_the_last_part_to_tasks_without_a_trial() -> None:
     assert part_after_slice([light], 0, 0.5) == 0.0
 
 
-def test_a_task_that_gained_nothing_waits_for_those_of_a_share_without_a_trial() -> None:
+def test_in_the_last_half_a_task_that_gained_nothing_waits_for_those_without_a_trial() -> None:
     spent = task(launches=50, tried=SLICE_TRIALS, expected_gain=0.1)
     others = [task(launches=5, family="rope"), task(launches=1, family="norm")]
-    assert next_task([spent, *others]) == 1
+    assert next_task([spent, *others], 0.6) == 0
+    assert next_task([spent, *others], 0.5) == 1
     gained = dataclasses.replace(spent, best_s=5e-4)
-    assert next_task([gained, *others]) == 0
+    assert next_task([gained, *others], 0.5) == 0
     tried = dataclasses.replace(others[0], tried=SLICE_TRIALS)
-    assert next_task([spent, tried, others[1]]) == 0
+    assert next_task([spent, tried, others[1]], 0.5) == 0
