@@ -267,8 +267,14 @@ def test_the_same_studies_give_the_same_bytes(tmp_path, capsys):
     assert [file.read_bytes() for file in files[0]] == [file.read_bytes() for file in files[1]]
     assert "Vector lengths: 256 bits." in (tmp_path / "one/c/include/tuned.h").read_text()
     steps = ["compiling tuned_vector_add_fp32, variants: 2", "compiling the library around them"]
-    told = capsys.readouterr().err.splitlines()
-    assert told == [f"stage={step}" for step in ("writing c", *steps)] * 2
+    printed = capsys.readouterr()
+    assert printed.err.splitlines() == [f"stage={step}" for step in ("writing c", *steps)] * 2
+    link = printed.out.splitlines()[1].removeprefix("to link: ")
+    program = tmp_path / "PROGRAM.c"
+    program.write_text('#include "tuned.h"\nint main(void) { return tuned_message(0) == 0; }\n')
+    command = link.replace("PROGRAM", str(tmp_path / "PROGRAM"))
+    subprocess.run(shlex.split(command), check=True, timeout=200)
+    assert (tmp_path / "PROGRAM").read_bytes().startswith(b"\x7fELF")
 
 
 def stored_name(storage):

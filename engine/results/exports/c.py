@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from engine.c_library.winners import winners_of
 from engine.results.tuned_shape import UnfitStudyError
 from engine.study.trials import StoredTrials
 from foundation.errors import UserError
+from foundation.programs import python_command
 
 __all__ = ["entry_of", "write_entries"]
 
@@ -30,7 +32,7 @@ def entry_of(study: StoredTrials) -> list[LibraryWinner]:
 def write_entries(
     entries: Sequence[Sequence[LibraryWinner]], folder: Path, tell: Callable[[str], None]
 ) -> Iterator[str]:
-    """Write the library.
+    """Write the library; a line with its functions, and one with how to link a program.
 
     Raises:
         UserError: for studies that cannot be in one library.
@@ -39,3 +41,13 @@ def write_entries(
     names = write_library([winner for entry in entries for winner in entry], folder, tell)
     if names:
         yield f"{folder}: {', '.join(names)}"
+        yield f"to link: {_link_command(folder)}"
+
+
+def _link_command(folder: Path) -> str:
+    """For a program in C, with the compiler that comes with this project."""
+    include, lib = (shlex.quote(str(folder / name)) for name in ("include", "lib"))
+    return (
+        f"{python_command('ziglang')} cc -target riscv64-linux-musl -static PROGRAM.c -I {include} "
+        f"-L {lib} -ltuned -o PROGRAM"
+    )
