@@ -114,8 +114,8 @@ def pytest_configure(config: pytest.Config) -> None:
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     if STARTED not in paths:  # as in a process of pytest-xdist
         os.environ["PYTHONPATH"] = os.pathsep.join([STARTED, *filter(None, paths)])
-    # Else torch's threads that wait for work use the processors that other tests need: to check a
-    # kernel takes twice as long. Torch is imported later.
+    # Else torch's threads that wait for work use the processors that other tests need, an eighth of
+    # the time of tests that check kernels. Torch is imported later.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     config.pluginmanager.register(EndOfTests(config))
     if not hasattr(config, "workerinput"):  # in the process that hears of all tests
