@@ -81,6 +81,6 @@ def test_they_are_tuned_and_run_with_their_winners(tmp_path: Path) -> None:
     before = command("capture", "-o", str(capture), *python)
     board = ["--device", "cuda", "--storage", str(tmp_path / "journal"), "--no-report", "--json"]
     tuned = json.loads(command("tune", str(capture), "--trials", "10", *board))
-    assert all("time_s" in task for task in tuned["tasks"]), tuned
+    assert all("time_s" in task for task in tuned["tasks"]), json.dumps(tuned, indent=1)
     assert all("BLOCK" in task["config"] for task in tuned["tasks"])
     assert command("run", "--with", str(capture), *python) == before
