@@ -33,7 +33,8 @@ _ANOTHER_TOOLCHAIN = 0.25
 
 # The least part of the parameters of two kernels that both have, for one to start from the other,
 # and the fewest correct trials of such a study: fewer make no transfer model. On recorded spaces
-# kernels that share half of their parameters mislead as often as they help.
+# kernels that share half of their parameters mislead as often as they help, and so do kernels that
+# share all of them by chance: M and N with BLOCK_M and BLOCK_N are anybody's.
 _SHARED_PARAMETERS = 0.6
 _FEWEST_SISTER_TRIALS = 20
 
@@ -68,9 +69,10 @@ def history_of(
 ) -> PastStudy | None:
     """The study that a study warm-starts from: the nearest in its storage when it began, or None.
 
-    It is one of the same kernel, or if there is none, of a sister: a kernel with the same
-    dimensions and mostly the same parameters, on the same board. The choice is stored with the
-    study, so that resuming it does not change it.
+    It is one of the same kernel, or if there is none, of a sister: a kernel whose name begins as
+    its own, such as `matmul_bias` beside `matmul`, with the same dimensions and mostly the same
+    parameters, on the same board. The choice is stored with the study, so that resuming it does
+    not change it.
 
     Args:
         stored: the study.
@@ -98,7 +100,7 @@ def _nearest(stored: StoredTrials, identity: StudyIdentity, space: SearchSpace) 
     for name, attributes in stored.other_studies():
         away = _distance(identity, attributes)
         if attributes.get("kernel") != identity.kernel:
-            if away is not None and _on_one_board(identity, attributes):
+            if away is not None and _is_sister(identity, attributes):
                 sisters.append((away, name))
             continue
         if away is None:
@@ -174,9 +176,12 @@ def _distance(identity: StudyIdentity, attributes: Mapping[str, object]) -> floa
     )
 
 
-def _on_one_board(identity: StudyIdentity, attributes: Mapping[str, object]) -> bool:
-    """Whether both are of one board, on whatever number of its cores."""
-    return without_cores(identity.device) == without_cores(device_of(attributes))
+def _is_sister(identity: StudyIdentity, attributes: Mapping[str, object]) -> bool:
+    """Whether the words of one kernel's name begin the other's, on one board with any cores."""
+    if without_cores(identity.device) != without_cores(device_of(attributes)):
+        return False
+    words = [name.split("_") for name in (identity.kernel, str(attributes.get("kernel")))]
+    return all(own == other for own, other in zip(*words, strict=False))
 
 
 def _device_distance(device: str, other: str | None) -> float:

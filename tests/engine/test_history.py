@@ -231,18 +231,25 @@ def test_the_nearest_study_of_the_kernel_is_the_history(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "sister",
     [
+        {"kernel": "another"},
         {"trials": 19},
         {"shape": {"M": 64, "K": 64}},
         {"device": "emulated:c908"},
         {"space": SearchSpace((Parameter("ROWS", tuple(range(1, 31))),))},
     ],
-    ids=["short", "of-other-dimensions", "of-another-board", "of-other-parameters"],
+    ids=[
+        "of-another-name",
+        "short",
+        "of-other-dimensions",
+        "of-another-board",
+        "of-other-parameters",
+    ],
 )
 def test_a_study_of_a_kernel_that_is_no_sister_is_no_history(
     tmp_path: Path, sister: dict[str, Any]
 ) -> None:
     storage = tmp_path / "j.journal"
-    study(storage, **{"kernel": "another", "trials": 30, **sister})
+    study(storage, **{"kernel": f"{IDENTITY.kernel}_bias", "trials": 30, **sister})
     assert nearest_of(storage) is None
 
 
@@ -251,8 +258,9 @@ def test_without_a_study_of_the_kernel_it_is_the_sisters_that_shares_most(tmp_pa
     (first, *others), fewer = SPACE.parameters, replace(SPACE, default=None)
     most = replace(fewer, parameters=(first, *others, Parameter("STAGES", (1, 2))))
     shared = replace(fewer, parameters=(first, *others[:-1]), rules=())
-    study(storage, kernel="some", trials=30, space=shared)
-    near, _ = study(storage, kernel="most", shape={"M": 9, "N": 9}, trials=20, space=most)
+    study(storage, kernel=f"{IDENTITY.kernel}_some", trials=30, space=shared)
+    most_like = f"{IDENTITY.kernel}_most"
+    near, _ = study(storage, kernel=most_like, shape={"M": 9, "N": 9}, trials=20, space=most)
     assert nearest_of(storage) == near.name
     own, _ = study(storage, shape={"M": 4096, "N": 4096}, device="emulated:c908", trials=5)
     assert nearest_of(storage, dtype="fp16") == own.name
