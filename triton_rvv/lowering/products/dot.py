@@ -21,9 +21,7 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import loop_versioning, materialise
 from triton_rvv.lowering.math.casts import conversion
-from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.memory.load_recipe import Load
-from triton_rvv.lowering.products.accumulator_init import accumulator_init
 from triton_rvv.lowering.products.dot_extents import (
     DotExtents,
     dot_extents,
@@ -37,6 +35,7 @@ from triton_rvv.lowering.products.matrix_chains import products_behind
 from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit, multiply_int8
 from triton_rvv.lowering.products.product import Product, write_packed, write_tiles
 from triton_rvv.lowering.products.rhs_tiles import PackedRhs, Rhs
+from triton_rvv.lowering.products.sums import sums_of
 from triton_rvv.lowering.products.unpacked_rhs import unpacked_rhs
 from triton_rvv.lowering.products.word_products import multiply_words, takes_words
 
@@ -93,8 +92,7 @@ def multiply(
     start = converted(start, sum_type)
     if takes_words(context.target, left, right, sum_type):
         context.choices.note("tiles", "of words")
-        rounded = _rounding(sum_type, result)
-        multiply_words(context, operation, (left, right), start, result, rounded)
+        multiply_words(context, operation, (left, right), start, result)
         return
     _multiply_in_tiles(context, operation, (left, right), start, result)
 
@@ -122,12 +120,11 @@ def _multiply_in_tiles(
         if operand.uses > 1 and not operand.lies_by_column:
             materialise.materialise(context, operand)
     live = dot_extents(context, operation, left, right, sum_type)
-    before = accumulator_init(start)
-    store, rounded = before.store_of(operation), _rounding(sum_type, result)
+    sums = sums_of(operation, start, result, update)
 
     def by(b: Rhs, live: DotExtents) -> None:
         rows, depth = left.shape[-2:]
-        product = Product(live, rows, depth, b, before, result, rounded, store, update)
+        product = Product(live, rows, depth, b, sums)
         with context.region():
             _multiply_by(context, left, in_place[0], product)
 
@@ -226,11 +223,6 @@ def converted(tensor: Tensor, target: ScalarType) -> Tensor:
     assert isinstance(tensor.element, ScalarType)
     emit = conversion(tensor.element, target)
     return Elementwise(TensorType(tensor.shape, target), emit, [tensor], keeps_zero=True)
-
-
-def _rounding(sum_type: ScalarType, result: Buffer) -> Emit:
-    assert isinstance(result.element, ScalarType)
-    return conversion(sum_type, result.element)
 
 
 def _destination(context: Context, operation: Operation, start: Tensor) -> Buffer:

@@ -11,8 +11,7 @@ product may also do so where the mask lets only the leading part of the block th
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation
@@ -31,7 +30,7 @@ from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import ends_of_run, run_address
 from triton_rvv.lowering.ttir.epilogues import STORED_IN_LAST_TURN
 
-__all__ = ["EpilogueStore", "plan_epilogue_store", "write_sums"]
+__all__ = ["EpilogueStore", "plan_epilogue_store"]
 
 
 @dataclass(frozen=True)
@@ -145,22 +144,6 @@ class EpilogueStore:
             column = builder.binary("sub", point.start, first.start)
             found.append(builder.element_pointer(element, start, column))
         return found
-
-
-def write_sums(
-    builder: Builder,
-    store: EpilogueStore | None,
-    points: Sequence[VectorIndex],
-    sums: Sequence[Val],
-    write: Callable[[Builder, Sequence[VectorIndex], Sequence[Val]], None],
-) -> None:
-    """Write a tile's sums to memory where a store takes them in this turn, else by `write`."""
-    to_array = functools.partial(write, builder, points, sums)
-    if store is None:
-        to_array()
-    else:
-        to_memory = functools.partial(store.write, builder, points, sums)
-        builder.branches(store.is_now(builder), to_memory, to_array)
 
 
 def plan_epilogue_store(

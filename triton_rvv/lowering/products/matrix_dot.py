@@ -6,6 +6,8 @@ columns at a time, always to the same room. The result is computed tile by tile:
     for each few columns of B that stay in the L1 cache:
         copy them
         for each tile's rows of A: for each tile's columns among these: multiply, along all of K
+
+The loop is not `product.py`'s, since columns are copied in it, and a tile is a call of a function.
 """
 
 from __future__ import annotations
@@ -23,10 +25,8 @@ from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, materialise
-from triton_rvv.lowering.products.accumulator_init import AccumulatorInit, accumulator_init
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
-from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
-from triton_rvv.lowering.products.loop_updates import LoopUpdate, plan_loop_update
+from triton_rvv.lowering.products.loop_updates import plan_loop_update
 from triton_rvv.lowering.products.matrix_column_panels import (
     ColumnPanels,
     ColumnSource,
@@ -42,6 +42,7 @@ from triton_rvv.lowering.products.matrix_panels import (
 )
 from triton_rvv.lowering.products.pack import demanded_count
 from triton_rvv.lowering.products.scaled_totals import ScaledTotal, scaled_total
+from triton_rvv.lowering.products.sums import Sums, sums_of
 from triton_rvv.targets.matrix_unit import MOST_STEPS_WITHOUT_LOOP, MatrixUnit, TileShape
 from triton_rvv.targets.target import Target
 
@@ -63,17 +64,15 @@ def fits_matrix_unit(
 
 @dataclass(frozen=True)
 class _Product:
-    """A product on its way: `result = start + A @ b`.
+    """A product on its way: `A @ b`, added to what its sums begin with.
 
     Args:
         live: what of the product counts.
         left: A, in order.
         right: B, of which some columns at a time are.
-        result: the sums after; it may be the array that `start` reads.
-        store: what to do with complete tiles in the last turn of a loop.
-        in_parts: whether the mask of that store may cut tiles.
-        update: what to do with tiles in every turn, in place of writing them to `result`.
-        scaled: what that is, if tiles do it themselves.
+        sums: where they begin and go.
+        in_parts: whether the mask of the store that takes them may cut tiles.
+        scaled: what the loop's update is, if tiles do it themselves.
     """
 
     unit: MatrixUnit
@@ -81,11 +80,8 @@ class _Product:
     left: MatrixOperand
     right: ColumnPanels
     columns: int
-    start: AccumulatorInit
-    result: Buffer
-    store: EpilogueStore | None
+    sums: Sums
     in_parts: bool = False
-    update: LoopUpdate | None = None
     scaled: ScaledTotal | None = None
 
     def plane(self, builder: Builder, position: Val, rows: int) -> _Product:
@@ -94,9 +90,7 @@ class _Product:
             self,
             left=self.left.plane(builder, position, rows),
             right=replace(self.right, plane=(position,)),
-            start=self.start.plane(position),
-            result=self.result.plane(builder, position),
-            store=None,
+            sums=self.sums.plane(builder, position),
         )
 
 
@@ -122,17 +116,16 @@ def multiply_int8(
     tile_columns = min(most, max(fewest, columns))
     live = _extents(context, operation, operands, tile_columns)
     a = packed_rows(context, unit, lefts, live)
-    before = accumulator_init(start)
-    store = before.store_of(operation)
+    sums = sums_of(operation, start, result, update)
 
     def by(sources: Sequence[ColumnSource]) -> None:
         parts = [(each, right.shape[-2]) for each, right in zip(sources, rights, strict=True)]
         b = column_panels(context, unit, parts, columns, live, tile_columns)
-        product = _Product(unit, live, a, b, tile_columns, before, result, store, update=update)
+        product = _Product(unit, live, a, b, tile_columns, sums)
         if update is not None and _scales_itself(product):
             product = replace(product, scaled=scaled_total(context, operation, update))
-        if store is not None:
-            store.takes_part = store.part is not None and _is_in_place(product)
+        if sums.store is not None:
+            sums.store.takes_part = sums.store.part is not None and _is_in_place(product)
         for plane in index_loops.positions(context, lefts[0].shape[:-2], unrolled=False):
             one = product if not plane else product.plane(builder, plane[0], rows)
             _tiles_of_a_store(context, one, rows, columns)
@@ -165,7 +158,7 @@ def _extents(
 
 def _tiles_of_a_store(context: Context, product: _Product, rows: int, columns: int) -> None:
     """Every tile of a product of two matrices, which a store of the whole block does not cut."""
-    store = product.store
+    store = product.sums.store
     if store is None or not store.takes_part:
         _tiles(context, product, rows, columns)
         return
@@ -214,12 +207,13 @@ def _tile(
     if product.scaled is not None:
         _add_scaled(context, product.scaled, call, point)
         return
-    if product.update is not None or not _is_in_place(product):
+    if product.sums.update is not None or not _is_in_place(product):
         _by_an_array(context, product, call, point, height)
         return
-    before, start = TilePlace.of_array(builder, product.result, point), product.start
+    start, result = product.sums.start, product.sums.result
+    before = TilePlace.of_array(builder, result, point)
     size = (height, product.columns)
-    goal = tile_goal(context, product.store, product.result, point, size, product.in_parts)
+    goal = tile_goal(context, product.sums.store, result, point, size, product.in_parts)
     to = before if goal is None else goal.place(builder, before)
     if start.first is start.usual and not isinstance(start.usual, Buffer):
         call.write(to)
@@ -268,7 +262,8 @@ class _Call:
 
 def _is_in_place(product: _Product) -> bool:
     """Whether tiles are written where they belong, and added to what is there."""
-    result, start, store = product.result, product.start, product.store
+    sums = product.sums
+    result, start, store = sums.result, sums.start, sums.store
     if result.panel < product.columns or (store is not None and not store.is_plain):
         return False
     is_zero = isinstance(start.first, Splat) and start.first.value.constant == 0
@@ -281,11 +276,11 @@ def _is_in_place(product: _Product) -> bool:
 
 def _scales_itself(product: _Product) -> bool:
     """Whether tiles cover the block, and begin with sums of 0."""
-    first = product.start.first
+    sums, first = product.sums, product.sums.start.first
     is_zero = isinstance(first, Splat) and first.value.constant == 0
-    panels = (product.result.panel, product.update.array.panel if product.update else 0)
+    panels = (sums.result.panel, sums.update.array.panel if sums.update else 0)
     is_covered = min(panels) >= product.columns
-    return is_zero and first is product.start.usual and is_covered and product.store is None
+    return is_zero and first is sums.start.usual and is_covered and sums.store is None
 
 
 def _add_scaled(context: Context, total: ScaledTotal, call: _Call, point: VectorIndex) -> None:
@@ -300,11 +295,11 @@ def _by_an_array(
     context: Context, product: _Product, call: _Call, point: VectorIndex, height: int
 ) -> None:
     """Write a tile to an array of its own first, and from there on as any other product."""
-    builder = context.builder
+    builder, sums = context.builder, product.sums
     tile = materialise.row_major_array(
-        context, TensorType((height, product.columns), product.result.element)
+        context, TensorType((height, product.columns), sums.result.element)
     )
-    width = min(point.width, product.result.panel)
+    width = min(point.width, sums.result.panel)
     places = [(row, column) for row in range(height) for column in range(0, point.width, width)]
     points = [
         VectorIndex(
@@ -314,14 +309,13 @@ def _by_an_array(
         )
         for row, column in places
     ]
-    if product.update is not None:
-        product.update.prefetch(builder, points)
+    if sums.update is not None:
+        sums.update.prefetch(builder, points)
     call.write(TilePlace.of_array(builder, tile, VectorIndex((integer(0),), integer(0), 1)))
-    sums = [
+    products = [
         tile.at(builder, VectorIndex((integer(row),), integer(column), width))
         for row, column in places
     ]
-    totals = product.start.read(builder, points)
-    sums = [builder.add(total.read(), each) for total, each in zip(totals, sums, strict=True)]
-    write = product.result.write_each if product.update is None else product.update.write
-    write_sums(builder, product.store, points, sums, write)
+    starts = sums.start.read(builder, points)
+    totals = [builder.add(total.read(), each) for total, each in zip(starts, products, strict=True)]
+    sums.write(builder, points, totals)

@@ -1,4 +1,11 @@
-"""A matrix product on its way, tile by tile.
+"""The loop of a matrix product by vector instructions, tile by tile.
+
+    for each tile's columns of B:           or rows of A, whichever operand stays in the L1 cache
+        for each tile's rows of A:          the last one of fewer
+            begin with the sums before, multiply and add along K, have the sums go where they belong
+
+Products differ in how tiles read A (`Lhs`) and B (`Rhs`), in the instruction (`MultiplyAdd`), in
+where sums begin and go (`Sums`), and in what counts (`DotExtents`).
 
 Tiles have as many rows as fill the vector registers with one run of columns each. Where fewer rows
 are left, their tiles take more runs, so that as many sums are under way and few rows are wasted.
@@ -16,13 +23,10 @@ from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops
-from triton_rvv.lowering.math.lanes import Emit
-from triton_rvv.lowering.products.accumulator_init import AccumulatorInit
 from triton_rvv.lowering.products.dot_extents import DotExtents
-from triton_rvv.lowering.products.epilogue_stores import EpilogueStore, write_sums
 from triton_rvv.lowering.products.lhs_tiles import Lhs, PackedLhs, TransposedPackedLhs
-from triton_rvv.lowering.products.loop_updates import LoopUpdate
 from triton_rvv.lowering.products.rhs_tiles import Rhs
+from triton_rvv.lowering.products.sums import Sums
 from triton_rvv.lowering.products.tile import MultiplyAdd, Tile, multiplied_and_added
 
 __all__ = ["Product", "RowsOfA", "write_packed", "write_tiles"]
@@ -35,16 +39,12 @@ RowsOfA = Callable[[Val, int], Lhs]
 
 @dataclass(frozen=True)
 class Product:
-    """A dot product on its way: `result = start + A @ b`.
+    """A dot product on its way: `A @ b`, added to what its sums begin with.
 
     Args:
         live: how many rows, columns and steps along K there are to compute.
         rows, depth: the shape of A.
-        start: the accumulator before, in the type of the sums.
-        result: the accumulator after; it may be the array that `start` reads.
-        rounded: converts sums to the type of the result.
-        store: what to do with complete tiles in the last turn of a loop.
-        update: what to do with complete tiles in place of writing them to `result`.
+        sums: where they begin and go.
         multiply_add: the instruction that a tile is made of.
     """
 
@@ -52,11 +52,7 @@ class Product:
     rows: int
     depth: int
     b: Rhs
-    start: AccumulatorInit
-    result: Buffer
-    rounded: Emit
-    store: EpilogueStore | None
-    update: LoopUpdate | None = None
+    sums: Sums
     multiply_add: MultiplyAdd = multiplied_and_added
 
     def tile_rows(self, most_rows: int) -> int:
@@ -65,7 +61,7 @@ class Product:
         Sums of 16 bits take half the time, and tiles of all rows would wait for their loads of A:
         those of half as many take two runs of columns.
         """
-        are_short = self.start.usual.element.bits < _USUAL_BITS
+        are_short = self.sums.start.usual.element.bits < _USUAL_BITS
         takes_two_runs = are_short and self.b.block.shape[-1] > self.b.panel
         return min(self.rows, most_rows // 2 if takes_two_runs else most_rows)
 
@@ -95,8 +91,7 @@ def write_packed(
         one = replace(
             product,
             b=replace(product.b, block=block.plane(builder, batch)),
-            start=product.start.plane(batch),
-            result=product.result.plane(builder, batch),
+            sums=product.sums.plane(builder, batch),
         )
         write_tiles(context, one, functools.partial(rows, builder, plane))
 
@@ -210,22 +205,21 @@ def _tile(
     places = [builder.add(row, integer(offset)) for offset in range(rows.count)]
     starts = [builder.add(column, integer(run * product.b.panel)) for run in range(product.b.runs)]
     points = [VectorIndex((place,), start, product.b.panel) for place in places for start in starts]
-    totals = product.start.read(builder, points)
+    sums = product.sums
+    totals = sums.start.read(builder, points)
     for base in index_loops.steps(context, end, tile.unroll, unrolled=False):
-        if product.store is not None:
+        if sums.store is not None:
             after = builder.add(base, integer(tile.unroll))
             ends = builder.compare("sge", after, end)
-            now = builder.conjunction(product.store.is_now(builder), ends)
-            builder.branches(now, functools.partial(product.store.prefetch, builder, points))
+            now = builder.conjunction(sums.store.is_now(builder), ends)
+            builder.branches(now, functools.partial(sums.store.prefetch, builder, points))
         tile.multiply(base, depth, ahead, totals)
     if end is not depth:
         tail_k = product.b.machine.tail_k
         with builder.loop(end, depth, integer(tail_k)) as base:
             longest = tail_k * product.b.runs
             replace(tile, longest=longest).multiply(base, depth, ahead, totals)
-    sums = [product.rounded(builder, [total.read()]) for total in totals]
-    write = product.result.write_each if product.update is None else product.update.write
-    write_sums(builder, product.store, points, sums, write)
+    sums.write(builder, points, [total.read() for total in totals])
 
 
 def _depth_and_turns(builder: Builder, product: Product, tile: Tile) -> tuple[Val, Val]:

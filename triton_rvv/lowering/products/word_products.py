@@ -29,12 +29,11 @@ from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vectors import concatenated
 from triton_rvv.lowering.loops import index_loops, materialise
-from triton_rvv.lowering.math.lanes import Emit
-from triton_rvv.lowering.products.accumulator_init import accumulator_init
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents
 from triton_rvv.lowering.products.loop_updates import plan_loop_update
 from triton_rvv.lowering.products.product import Product, write_packed
 from triton_rvv.lowering.products.rhs_tiles import PackedRhs
+from triton_rvv.lowering.products.sums import sums_of
 from triton_rvv.lowering.products.tile import MultiplyAdd
 from triton_rvv.lowering.products.word_operands import (
     INT8,
@@ -75,7 +74,6 @@ def multiply_words(
     operands: tuple[Tensor, Tensor],
     start: Tensor,
     result: Buffer,
-    rounded: Emit,
 ) -> None:
     """Write `start + left @ right` to `result`, which may be the array that `start` reads.
 
@@ -103,19 +101,9 @@ def multiply_words(
     multiply_add = _multiply_add(target, left.element.name)
     if left.element == INT8:
         start = _without_offsets(context, start, columns, live, unroll, multiply_add)
-    before = accumulator_init(start)
-    product = Product(
-        live,
-        rows.shape[-2],
-        rows.shape[-1],
-        PackedRhs(columns, columns.panel, machine),
-        before,
-        result,
-        rounded,
-        before.store_of(operation),
-        update,
-        multiply_add,
-    )
+    sums = sums_of(operation, start, result, update)
+    panels = PackedRhs(columns, columns.panel, machine)
+    product = Product(live, rows.shape[-2], rows.shape[-1], panels, sums, multiply_add)
     write_packed(context, rows, product)
 
 
