@@ -48,8 +48,6 @@ class Machine:
         max_unpacked_steps: its rows that more than two of these tiles find in the caches.
         max_colliding_steps: the same for two tiles, where rows share a few sets of L1 and each
             takes a page of the TLB.
-        max_tiles_two_ways: tiles up to which both ways to read a right operand are worth their
-            code, where only the run tells which one is right.
         min_runs_computed: runs of a right operand that a tile reads, from which on it pays to
             compute them on the way: what is computed is waited for.
         min_tile_rows: tiles of fewer rows take as many runs as these.
@@ -90,7 +88,6 @@ class Machine:
     max_unpacked_tiles: int = 8
     max_unpacked_steps: int = 64
     max_colliding_steps: int = 32
-    max_tiles_two_ways: int = 2
     min_runs_computed: int = 4
     min_tile_rows: int = 2
     unroll_k: int = 16

@@ -125,9 +125,6 @@ def _in_place(
         widest = columns.of_tiles(tile_rows // min(rows, machine.min_tile_rows)).width
         guards.append(builder.compare("ne", live.columns, integer(0)))
         guards.append(builder.compare("eq", builder.split(live.columns, widest)[1], integer(0)))
-    is_decided = all(guard.truth is not None for guard in guards)
-    if tiles > machine.max_tiles_two_ways and not is_decided:
-        return None
     return UnpackedRhs(columns, guards, live)
 
 
