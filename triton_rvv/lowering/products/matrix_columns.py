@@ -142,8 +142,10 @@ class _InRows:
         def rows(column: Val) -> list[Val]:
             loaded, row = list[Val](), builder.element_pointer("i8", start, column)
             for _ in range(panels.unit.depth):
+                # An in-order core would wait for an address that is computed right before.
+                following = builder.element_pointer("i8", row, stride)
                 loaded.append(_row_of_bytes(builder, row, panels.width, None))
-                row = builder.element_pointer("i8", row, stride)
+                row = following
             return loaded
 
         ahead = [Variable(builder, row) for row in rows(integer(0))]
