@@ -15,6 +15,7 @@ __all__ = [
     "UserError",
     "listed",
     "mistakes_in",
+    "near_file",
     "nearest",
 ]
 
@@ -55,6 +56,18 @@ def nearest(word: str, valid: Iterable[str], similarity: float = 0.5) -> str:
     if not names:
         return "there is none"
     return f"choose {'one of ' if len(names) > 1 else ''}{listed(names, ', ')}"
+
+
+def near_file(path: Path, pattern: str) -> Path | None:
+    """A file beside one that is not there, with almost its name; None if there is none.
+
+    Args:
+        path: of what is not there.
+        pattern: of the names that count, as `Path.glob` takes it.
+    """
+    beside = {file.name: file for file in path.parent.glob(pattern)}
+    close = difflib.get_close_matches(path.name, beside, n=1, cutoff=0.85)
+    return beside[close[0]] if close else None
 
 
 def listed(names: Sequence[str], between: str) -> str:

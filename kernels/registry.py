@@ -207,8 +207,11 @@ def _known_dtype(kernel: str, dtypes: Sequence[str], given: str) -> str:
     if dtype in dtypes:
         return dtype
     # In the words of who gave it: by Triton's, bfloat is as near to fp64 as to bf16.
-    spelt = [_LONG_NAMES.get(n, n) for n in dtypes] if "float" in given else dtypes
-    raise UserError(f"{kernel} does not take {given}: {nearest(given.lower(), spelt, 0.6)}")
+    if "float" in given.lower():
+        near = nearest(given.lower(), [_LONG_NAMES.get(name, name) for name in dtypes])
+    else:
+        near = nearest(dtype, dtypes)
+    raise UserError(f"{kernel} does not take {given}: {near}")
 
 
 def _check_shape(kernel: str, default: Mapping[str, int], shape: Mapping[str, int]) -> None:

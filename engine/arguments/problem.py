@@ -18,7 +18,7 @@ from engine.workers.devices import (
 )
 from foundation.command_line import ArgumentParser, one_of, positive_integer
 from foundation.completion import completes
-from foundation.errors import UserError
+from foundation.errors import UserError, near_file
 from foundation.processors import cores
 from foundation.programs import MAKE_CAPTURE
 from gpu_runner.names import TIMINGS
@@ -263,6 +263,8 @@ def kernel_name(text: str) -> str:
     if is_capture(text):
         raise UserError(f"{text} is a capture: name one of its tasks, as {text}#KEY, or tune it")
     path = Path(text)
+    if not path.exists() and (near := near_file(path, "*.capture")):
+        raise UserError(f"there is no file {text}: did you mean {near}?")
     if path.suffix == ".capture" and not path.exists():
         raise UserError(f"there is no file {text}: {MAKE_CAPTURE}")
     if path.is_dir() or (path.is_file() and path.suffix != ".py"):
@@ -271,8 +273,11 @@ def kernel_name(text: str) -> str:
     if is_kernel_file(text):
         file, _ = split_path(text)
         if not file.exists():
+            near = near_file(file, "*.py")
             advice = "give the path of a Python file with a kernel"
-            raise UserError(f"there is no file {file}: {advice}")
+            raise UserError(
+                f"there is no file {file}: {f'did you mean {near}?' if near else advice}"
+            )
         return text
     return one_of("kernel", kernel_names)(text)
 

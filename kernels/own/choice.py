@@ -68,6 +68,9 @@ def _is_tuned(kernel: Any) -> bool:
 
 
 def _named(path: Path, module: ModuleType, name: str, kernels: dict[str, Any]) -> Any:
+    stem = name.removesuffix("_kernel")
+    spellings = (name, f"{stem}_kernel", stem)
+    name = next((n for n in spellings if is_launched(getattr(module, n, None))), name)
     kernel = getattr(module, name, None)
     # A file without decorators has plain functions, as in the documents of triton-cpu.
     if is_launched(kernel) or (inspect.isfunction(kernel) and not kernels):

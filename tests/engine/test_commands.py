@@ -45,6 +45,7 @@ MISTAKES = [
         "there is no file none.capture: make a capture with "
         "`rvv-tune capture -o FILE -- python program.py`",
     ),
+    ("tune", "nois.py", "there is no file nois.py: did you mean noise.py?"),
     ("tune", "", "KERNEL is missing: see `COMMAND --help`"),
     ("tune", "matmul --sampler tpa", "there is no sampler named tpa: did you mean tpe?"),
     (

@@ -177,3 +177,13 @@ def test_torch_keeps_what_it_compiles_in_this_users_folder(
     path.write_text(HEAD + SWIGLU + SWIGLU_FUNCTIONS)
     load_kernel(str(path))
     assert Path(os.environ["TORCHINDUCTOR_CACHE_DIR"]).is_relative_to(tmp_path / "cache")
+
+
+@pytest.mark.parametrize(("written", "given"), [("gate_kernel", "gate"), ("gate", "gate_kernel")])
+def test_a_name_may_leave_out_or_add_kernel(tmp_path: Path, written: str, given: str) -> None:
+    path = tmp_path / "activations.py"
+    body = SWIGLU.replace("get_swiglu_kernel", "get_gate_kernel").replace("swiglu", written)
+    path.write_text(HEAD + body + SILU + SWIGLU_FUNCTIONS)
+    assert load_kernel(f"{path}:{given}").name == "gate"
+    with pytest.raises(UserError, match="has no kernel gat: did you mean gate"):
+        load_kernel(f"{path}:gat")
