@@ -26,6 +26,7 @@ from engine.study.imported import store_imported
 from engine.study.storage import StudyIdentity, open_study
 from foundation.command_line import positive_integer, run_script
 from foundation.config import Config
+from foundation.errors import UserError
 
 __all__ = ["main"]
 
@@ -116,7 +117,7 @@ def main() -> None:
     """Print a line for each space, and the mean with its error over spaces."""
     parser = argparse.ArgumentParser(description="Scores searches that start from other kernels.")
     parser.add_argument("--seeds", type=positive_integer, default=10, help="searches of each space")
-    parser.add_argument("--half", choices=("development", "test"), default="development")
+    parser.add_argument("--half", choices=("development", "test"), default="test")
     arguments = parser.parse_args()
     means = []
     for place, (of, _) in enumerate(spaces_of(arguments.half)):
@@ -124,6 +125,8 @@ def main() -> None:
         if each is not None:
             means.append(each.mean(axis=0))
             print(row(f"{of.name}\t{len(of.table)}", each), flush=True)
+    if not means:
+        raise UserError(f"no recorded space of the {arguments.half} half has a sister there")
     print(row(f"mean\t{len(means)} spaces", np.array(means)))
     worst = min((on - off)[0] for off, on in means)
     print(f"largest loss at P@{BUDGETS[0]}\t{min(worst, 0.0):.2f}")
