@@ -31,6 +31,14 @@ def test_a_module_that_was_looked_for_is_told_once_it_is_imported(name: str) -> 
     assert told == [1]
 
 
+def test_a_module_is_told_to_all_that_wait_for_it(name: str) -> None:
+    told: list[str] = []
+    when_imported(name, lambda module: told.append("first"))
+    when_imported(name, lambda module: told.append("second"))
+    importlib.import_module(name)
+    assert sorted(told) == ["first", "second"]
+
+
 def test_what_comes_before_an_import_comes_once(name: str) -> None:
     told: list[bool] = []
     before_import(name, lambda: told.append(name in sys.modules))

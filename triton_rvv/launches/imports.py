@@ -58,11 +58,14 @@ class _Finder(importlib.abc.MetaPathFinder):
             self._act(*module)
 
 
+# Several finders for one module wrap one loader, and the last to do so is the first to be called.
+
+
 def _act_before_loading(loader: Any, finder: _Finder) -> None:
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        del loader.exec_module
+        vars(loader).pop("exec_module", None)
         mine = sys.modules.pop(module.__name__)
         try:
             finder.act()
@@ -77,7 +80,7 @@ def _act_when_loaded(loader: Any, finder: _Finder) -> None:
     execute = loader.exec_module
 
     def exec_module(module: ModuleType) -> None:
-        del loader.exec_module
+        vars(loader).pop("exec_module", None)
         execute(module)
         finder.act(module)
 
