@@ -60,6 +60,9 @@ def test_a_mask_beside_a_shift_is_a_difference():
 def test_what_gains_nothing_stays():
     average = "%s = add <64 x i8> %v, %v\n  %r0 = lshr <64 x i8> %s"
     signed = "%n = ashr <64 x i8> %r0, splat (i8 4)\n  store <64 x i8> %n"
+    widened = "%s = zext <64 x i8> %v to <64 x i16>\n  %r0 = shl <64 x i16> %s, splat (i16 4)"
+    added = f"{widened}\n  %n = add <64 x i16> %r0, %s\n  store <64 x i16> %n"
+    whole = "%r0 = shl <64 x i8> %v, splat (i8 4)\n  store <64 x i8> %r0"
     narrowed = "%n = trunc <64 x i8> %r0 to <64 x i4>\n  store <64 x i4> %n"
     for text in (
         module("lshr 4", width=8),  # less than a register
@@ -68,8 +71,11 @@ def test_what_gains_nothing_stays():
         module("ashr 4"),
         module("shl 4").replace("store <64 x i8> %r0", signed),
         module("lshr 4").replace("store <64 x i8> %r0", narrowed),
+        module("shl 4").replace(whole, added),
     ):
         assert with_shift_products(text, 256) == text
+    alone = module("shl 4").replace(whole, f"{widened}\n  store <64 x i16> %r0")
+    assert "vmul" in with_shift_products(alone, 256)
     other = RVVTarget.named("spacemit-x60", 256, "a100")
     assert instructions(module("lshr 4"), other) == ["vsrl.vi"]
 

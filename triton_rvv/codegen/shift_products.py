@@ -34,8 +34,9 @@ _FUNCTION = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(r"[-\w.]+:")
 # Uses of a shift that LLVM makes one instruction with.
 _JOINED = re.compile(r" = (?:trunc|ashr) (?:(?:exact|nuw|nsw) )*<\d+ x i\d+> (%[-\w.]+)(?: to|,)")
-
-
+# LLVM shifts what is widened, and adds it, by one instruction.
+_WIDENED = re.compile(r" *(%[-\w.]+) = [sz]ext ")
+_ADDED = re.compile(r" = (?:add|sub) (?:(?:nuw|nsw) )*<\d+ x i\d+> (%[-\w.]+), (%[-\w.]+)")
 _SUM = re.compile(r" *(%[-\w.]+) = add ")
 
 
@@ -101,11 +102,18 @@ def _changes(lines: Sequence[str], vector_bits: int, written: _Writer) -> Iterat
         return
     uses = Counter(name for line in lines for name in set(_NAME.findall(line)))
     joined = {match[1] for line in lines if (match := _JOINED.search(line))}
-    sums = {match[1] for line in lines if (match := _SUM.match(line))}
+    added = {name for line in lines if (match := _ADDED.search(line)) for name in match.groups()}
+    sums, widened = (
+        {match[1] for line in lines if (match := pattern.match(line))}
+        for pattern in (_SUM, _WIDENED)
+    )
     products = [
         each
         for each in found
-        if each.is_product and each.name not in joined and not (each.by == 1 and each.of in sums)
+        if each.is_product
+        and each.name not in joined
+        and not (each.by == 1 and each.of in sums)
+        and not (each.does == "shl" and each.of in widened and each.name in added)
     ]
     yield from ((each.line, written.shifted(each)) for each in products)
     shifts = {(each.block, each.of, each.by): each for each in products if each.does == "lshr"}

@@ -57,10 +57,16 @@ def _is_one_group(context: Context, tensors: Sequence[Tensor], bits: int) -> boo
     that loads and results are hardly waited for.
     """
     arrays = [each for each in tensors if isinstance(each, Buffer)]
-    loads = [each for each in recipes_under(tensors) if each.own_memory_bits()]
     register_bits = context.builder.abilities.rvv_bits
     fills = tensors[0].type.elements * bits == _LARGEST_GROUP * register_bits > 0
-    return fills and len(arrays) == len(loads) == 1 and not context.has_products
+    loads = _loaded_bits(tensors)
+    is_widened = len(loads) == 1 and loads[0] < bits
+    return fills and len(arrays) == 1 and is_widened and not context.has_products
+
+
+def _loaded_bits(tensors: Sequence[Tensor]) -> list[int]:
+    """Of an element of each load."""
+    return [bits for each in recipes_under(tensors) if (bits := each.own_memory_bits())]
 
 
 @rule("lengthen-vectors", no)
@@ -158,10 +164,13 @@ def runs_together(context: Context, tensors: Sequence[Tensor]) -> int:
 def _fill_registers(context: Context, tensors: Sequence[Tensor]) -> bool:
     """Whether a walk changes arrays that LLVM keeps in half of the registers or more.
 
-    Runs side by side would leave none for what they are computed from.
+    Runs side by side would leave none for what they are computed from. With several loads they are
+    faster all the same, since those of one run come while another waits.
     """
     elements = tensors[0].type.elements
     if context.has_products or elements > UNROLLED_RUNS * vector_width(context, tensors):
+        return False
+    if len(_loaded_bits(tensors)) != 1:
         return False
     arrays = [each for each in recipes_under(tensors) if isinstance(each, Buffer)]
     written = [each for each in tensors if isinstance(each, Buffer)]
