@@ -18,6 +18,7 @@ from triton_rvv.codegen.llvm_passes import run_passes
 from triton_rvv.codegen.long_blocks import has_long_block
 from triton_rvv.codegen.loop_estimate import LoopEstimate, estimated_cycles
 from triton_rvv.codegen.matrix_tile import tile_functions
+from triton_rvv.codegen.permuted_stores import with_permuted_stores
 from triton_rvv.codegen.shift_products import with_shift_products
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import BY_ESTIMATE, SCHEDULED_BY_LLVM
@@ -98,7 +99,10 @@ def _optimised(llir: str, target: Target, machine: Any) -> str:
     module = _verified(llir)
     run_passes(module, machine)
     text = without_far_prefetches(str(module))
-    if target.backend == "rvv" and target.machine.shifts_slowly:
+    if target.backend != "rvv":
+        return text
+    text = with_permuted_stores(text)
+    if target.machine.shifts_slowly:
         return with_shift_products(text, target.vector_bits)
     return text
 

@@ -1,0 +1,68 @@
+"""Writes scatters to neighbouring elements in another order as a permutation and one store.
+
+LLVM 22.1 does the same where it makes machine code for RVV, with the permutation the wrong way
+round: element i goes where the element that belongs into place i should, which is right for
+permutations that are their own inverses alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["with_permuted_stores"]
+
+_SIZES_BYTES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
+_SIZES_BYTES |= {"half": 2, "bfloat": 2, "float": 4, "double": 8}
+_ADDRESSES = re.compile(
+    r" *(?P<name>%[-\w.]+) = getelementptr (?:(?:inbounds|nuw|nusw) )*(?P<type>\w+), "
+    r"ptr (?P<base>[%@][-\w.]+), <\d+ x i\d+> <(?P<steps>[^>]+)>.*"
+)
+_SCATTER = re.compile(
+    r" *call void @llvm\.masked\.scatter\.\S+?\((?P<vector><\d+ x (?P<type>\w+)>) (?P<value>.+), "
+    r"<\d+ x ptr> align (?P<align>\d+) (?P<addresses>%[-\w.]+), <\d+ x i1> splat \(i1 true\)\)"
+    r"(?: #\d+)?(?P<rest>.*)"
+)
+
+
+def with_permuted_stores(llir: str) -> str:
+    """The text of an optimised module without scatters that are permutations.
+
+    Args:
+        llir: the module.
+    """
+    if "@llvm.masked.scatter" not in llir:
+        return llir
+    addresses: dict[str, re.Match[str]] = {}
+    lines = llir.splitlines()
+    for number, line in enumerate(lines):
+        if line.startswith("define "):
+            addresses.clear()
+        elif found := _ADDRESSES.fullmatch(line):
+            addresses[found["name"]] = found
+        elif (scatter := _SCATTER.fullmatch(line)) and scatter["addresses"] in addresses:
+            lines[number] = _stored(scatter, addresses[scatter["addresses"]], number) or line
+    return "\n".join((*lines, ""))
+
+
+def _stored(scatter: re.Match[str], addresses: re.Match[str], number: int) -> str | None:
+    """A permutation and a store in place of a scatter; None if its places are no neighbours."""
+    places = _places(addresses, _SIZES_BYTES.get(scatter["type"], 0))
+    if places is None or sorted(places) != list(range(len(places))):
+        return None
+    lanes = ", ".join(f"i32 {places.index(place)}" for place in range(len(places)))
+    vector, name = scatter["vector"], f"%in.order.{number}"
+    mask = f"<{len(places)} x i32> <{lanes}>"
+    return (
+        f"  {name} = shufflevector {vector} {scatter['value']}, {vector} poison, {mask}\n"
+        f"  store {vector} {name}, ptr {addresses['base']}, "
+        f"align {scatter['align']}{scatter['rest']}"
+    )
+
+
+def _places(addresses: re.Match[str], size_bytes: int) -> list[int] | None:
+    """Elements of `size_bytes` between the base and each address; None if they are none."""
+    step_bytes = _SIZES_BYTES.get(addresses["type"], 0)
+    offsets = [int(step.split()[1]) * step_bytes for step in addresses["steps"].split(", ")]
+    if not step_bytes or not size_bytes or any(offset % size_bytes for offset in offsets):
+        return None
+    return [offset // size_bytes for offset in offsets]
