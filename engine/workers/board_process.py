@@ -6,11 +6,10 @@ import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from engine.workers.parcels import Parcel, TravellingFile, missing, unpack
-from rvv_runner.board import Board
+from rvv_runner.board import Board, BoardError
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.silence import told_of_silence
 
@@ -31,6 +30,7 @@ class BoardWorker:
         self._load = load
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="board")
         self._answers: queue.SimpleQueue[Said | Future[object]] = queue.SimpleQueue()
+        self._refusal: BoardError | None = None  # of an opening whose result nobody asked for
         self._goes_on = False
 
     def open(self) -> None:
@@ -56,7 +56,13 @@ class BoardWorker:
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement | Said:
         """The board's measurement."""
-        found = self._begin(partial(self._board.measure, artifact, repeats, timeout_s))
+
+        def measured() -> Measurement:
+            if self._refusal is not None:
+                raise self._refusal
+            return self._board.measure(artifact, repeats, timeout_s)
+
+        found = self._begin(measured)
         assert isinstance(found, Measurement | Said)
         return found
 
@@ -79,15 +85,24 @@ class BoardWorker:
         self._board.close()
 
     def _open(self) -> None:
-        self._board = self._load()
-        self._board.open()
+        try:
+            self._board = self._load()
+            self._board.open()
+        except BoardError as error:
+            self._refusal = error
+            raise
+        self._refusal = None
 
     def _begin(self, work: Callable[[], object]) -> object:
+        # Of this call alone: the result of an earlier one that was given up would come first.
+        answers: queue.SimpleQueue[Said | Future[object]] = queue.SimpleQueue()
+        self._answers = answers
+
         def run() -> object:
-            with told_of_silence(lambda text: self._answers.put(Said(text))):
+            with told_of_silence(lambda text: answers.put(Said(text))):
                 return work()
 
-        self._thread.submit(run).add_done_callback(self._answers.put)
+        self._thread.submit(run).add_done_callback(answers.put)
         return self._next()
 
     def _next(self) -> object:

@@ -29,6 +29,18 @@ def test_what_is_said_comes_before_the_result() -> None:
     assert measured.status == "correct"
 
 
+def test_what_a_call_gives_that_was_given_up_is_no_answer_to_the_next() -> None:
+    worker = worker_of(silent_s=0.01)
+    worker.open()
+    assert worker.measure(artifact(time_ms=3), 1, 10) == Said("it does not answer")
+    assert worker.go_on() == Said("it answers again")
+    assert isinstance(worker.go_on(), Measurement)
+    refused = worker_of(opens=False, silent_s=0.01)
+    refused.open()
+    with pytest.raises(BoardError, match="out of order"):
+        refused.measure(artifact(time_ms=3), 1, 10)
+
+
 def test_a_board_that_says_nothing_answers_at_once() -> None:
     worker = worker_of()
     worker.open()
