@@ -127,6 +127,7 @@ def nearer(
         size, finer = one.double(), other.double()
         difference = (finer - size).abs_()
         is_rounding = difference <= size.abs().mul_(relative).add_(off).add_(rounding)
+        is_rounding &= size.isfinite() & finer.isfinite()
         to.copy_(torch.where(is_rounding, finer, size))
         # Twice, so that fp32 does not round it down.
         wider = difference.mul_(1 + 2 * relative).add_(off).add_(lost * (finer.abs_() <= lost))
