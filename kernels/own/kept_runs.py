@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import functools
 import hashlib
 import os
 import pickle
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +27,12 @@ __all__ = ["contents_of", "is_slow", "keep_slow", "kept_runs"]
 # Of one run; to write and read more takes about as long as to run it again.
 _MOST_BYTES = 64 << 20
 # Of all that is kept. Beyond it, what was not asked for longest goes, down to half of it.
-_MOST_KEPT_BYTES = 512 << 20
+_MOST_KEPT_BYTES, _MOST_KEPT_FILES = 512 << 20, 4096
+# How long what another process runs is waited for: it may have been stopped, or give what is too
+# large to keep.
+_PATIENCE_S, _PAUSE_S = 60.0, 0.05
+# How long a run is taken for a slow one: the machine may have been busy.
+_SLOW_FOR_S = 24 * 3600.0
 _UNREADABLE = (OSError, RuntimeError, ValueError, EOFError, pickle.UnpicklingError)
 
 
@@ -35,7 +43,7 @@ def kept_runs(
 ) -> list[dict[str, torch.Tensor]]:
     """The tensors after runs from several values, each run once by any process of this user.
 
-    A process that asks for what another one is running waits for it.
+    A process that asks for what another one is running waits for it, for a minute at most.
 
     Args:
         job: all that the runs follow from besides the values, and the versions of the compiler and
@@ -48,16 +56,21 @@ def kept_runs(
         with contextlib.suppress(OSError):  # nothing is kept where nothing can be written
             held.enter_context(_locked(keys[0]))
         found = [_read(key, start) for key, start in zip(keys, starts, strict=True)]
-        missing = [number for number, one in enumerate(found) if one is None]
-        made = dict(zip(missing, run(missing), strict=True)) if missing else {}
-        for number, after in made.items():
-            _keep(keys[number], starts[number], after)
-    return [made[number] if one is None else one for number, one in enumerate(found)]
+        # Of equal starts, one runs.
+        missing = {key: n for n, key in enumerate(keys) if found[n] is None and key not in keys[:n]}
+        after = run([*missing.values()]) if missing else []
+        made = dict(zip(missing, after, strict=True))
+        for key, one in made.items():
+            _keep(key, starts[missing[key]], one)
+    return [made[key] if one is None else one for key, one in zip(keys, found, strict=True)]
 
 
 def is_slow(job: str) -> bool:
-    """Whether `keep_slow` was called for the same."""
-    return _path(_digest(job, "slow")).exists()
+    """Whether `keep_slow` was called for the same within a day."""
+    try:
+        return time.time() - _path(_digest(job, "slow")).stat().st_mtime < _SLOW_FOR_S
+    except OSError:
+        return False
 
 
 def keep_slow(job: str) -> None:
@@ -72,7 +85,8 @@ def contents_of(start: Mapping[str, Any]) -> str:
     digest = hashlib.sha256()
     for name, value in start.items():
         if isinstance(value, torch.Tensor):
-            kind = (name, value.dtype, tuple(value.shape), value.stride(), value.device.type)
+            device = torch.cuda.get_device_name(value.device) if value.is_cuda else value.device
+            kind = (name, value.dtype, tuple(value.shape), value.stride(), str(device))
             digest.update(repr(kind).encode())
             digest.update(memory_of(value).detach().cpu().flatten().view(torch.uint8).numpy().data)
         else:
@@ -81,8 +95,13 @@ def contents_of(start: Mapping[str, Any]) -> str:
 
 
 def _digest(*parts: str) -> str:
-    text = repr((backend_version(), folder_digest(Path(__file__).parent), *parts))
+    text = repr((_versions(), folder_digest(Path(__file__).parent), *parts))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@functools.cache
+def _versions() -> tuple[str, ...]:
+    return (backend_version(), *map(version, ("numpy", "torch", "triton")))
 
 
 def _folder() -> Path:
@@ -95,7 +114,7 @@ def _path(key: str) -> Path:
 
 @contextlib.contextmanager
 def _locked(key: str) -> Iterator[None]:
-    """Held by one process at a time, of all that ask for the same.
+    """Held by one process at a time, of all that ask for the same; not waited for too long.
 
     Raises:
         OSError: if the file cannot be made.
@@ -103,7 +122,12 @@ def _locked(key: str) -> Iterator[None]:
     _folder().mkdir(parents=True, exist_ok=True)
     descriptor = os.open(_folder() / f"{key[:2]}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        end_s = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < end_s:
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(_PAUSE_S)
         yield
     finally:
         os.close(descriptor)
@@ -133,14 +157,14 @@ def _keep(key: str, start: Mapping[str, Any], after: Mapping[str, torch.Tensor])
 
 def _forget_oldest() -> None:
     files = [(file.stat(), file) for file in _folder().glob("*.pt")]
-    size_bytes = sum(state.st_size for state, _ in files)
-    if size_bytes <= _MOST_KEPT_BYTES:
+    size_bytes, count = sum(state.st_size for state, _ in files), len(files)
+    if size_bytes <= _MOST_KEPT_BYTES and count <= _MOST_KEPT_FILES:
         return
     for state, file in sorted(files, key=lambda one: one[0].st_mtime):
-        if size_bytes <= _MOST_KEPT_BYTES // 2:
+        if size_bytes <= _MOST_KEPT_BYTES // 2 and count <= _MOST_KEPT_FILES // 2:
             return
         file.unlink(missing_ok=True)
-        size_bytes -= state.st_size
+        size_bytes, count = size_bytes - state.st_size, count - 1
 
 
 def _tensors(values: Mapping[str, Any]) -> dict[str, torch.Tensor]:

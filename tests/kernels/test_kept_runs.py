@@ -47,6 +47,9 @@ def test_each_run_is_made_once(cache):
     assert one["y"][0] == second["y"][0] == 4
     assert other["y"][0] == 6
     assert torch.equal(one["x"], torch.arange(3))  # though it is in no file
+    equal = Doubling(starts_of(5, 5))
+    assert [float(after["y"][0]) for after in kept_runs("job", equal.starts, equal)] == [10, 10]
+    assert equal.done == [0]
 
 
 def test_another_job_and_another_view_of_the_same_numbers_run_again():
@@ -70,7 +73,28 @@ def test_who_asks_for_what_another_is_running_waits_for_it():
     assert sum(len(run.done) for run in runs) == 1
 
 
-def test_a_damaged_file_and_a_folder_that_is_none_run_again(cache):
+def test_who_has_waited_long_runs_it_as_well(monkeypatch):
+    monkeypatch.setattr(kept, "_PATIENCE_S", 0.01)
+    runs = [Doubling(starts_of(1)), Doubling(starts_of(1))]
+    runs[0].may_end.clear()
+    first = threading.Thread(target=kept_runs, args=("job", runs[0].starts, runs[0]))
+    first.start()
+    kept_runs("job", runs[1].starts, runs[1])
+    assert runs[1].done == [0]
+    runs[0].may_end.set()
+    first.join(20)
+
+
+def test_where_nothing_can_be_kept_all_run(monkeypatch, cache):
+    (cache / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "file"))
+    run = Doubling(starts_of(1))
+    for _ in range(2):
+        assert kept_runs("job", run.starts, run)[0]["y"][0] == 2
+    assert run.done == [0, 0]
+
+
+def test_a_damaged_file_runs_again(cache):
     run = Doubling(starts_of(1))
     kept_runs("job", run.starts, run)
     (file,) = (cache / "triton-rvv-tuner" / "runs").glob("*.pt")
@@ -88,10 +112,16 @@ def test_the_oldest_go_where_there_are_too_many(monkeypatch, cache):
         kept_runs("job", run.starts, run)
     left = sum(f.stat().st_size for f in (cache / "triton-rvv-tuner" / "runs").glob("*.pt"))
     assert 0 < left <= 4000
+    last = Doubling(starts_of(0, 7))
+    kept_runs("job", last.starts, last)
+    assert last.done == [0]
 
 
-def test_what_is_slow_is_remembered():
+def test_what_is_slow_is_remembered_for_a_day(monkeypatch):
     assert not is_slow("job")
     keep_slow("job")
     assert is_slow("job")
+    with monkeypatch.context() as later:
+        later.setattr(kept, "_SLOW_FOR_S", 0.0)
+        assert not is_slow("job")
     assert not is_slow("another")
