@@ -66,6 +66,7 @@ def test_what_gains_nothing_stays():
     narrowed = "%n = trunc <64 x i8> %r0 to <64 x i4>\n  store <64 x i4> %n"
     for text in (
         module("lshr 4", width=8),  # less than a register
+        module("lshr 4", width=48),  # no group of registers
         module("lshr 4", width=8, bits=64),  # whose products take longer
         module("lshr 1").replace("%r0 = lshr <64 x i8> %v", average),
         module("ashr 4"),

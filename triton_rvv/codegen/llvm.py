@@ -67,7 +67,8 @@ def generate_unoptimised(llir: str, target: Target) -> MachineCode:
         CompileError: where LLVM does not accept the module; that is a bug of the lowering.
     """
     machine = _machine(target.triple, target.cpu, target.features, 0)
-    return MachineCode(llir, machine.emit_object(_verified(llir)))
+    text = with_permuted_stores(llir) if target.backend == "rvv" else llir
+    return MachineCode(text, machine.emit_object(_verified(text)))
 
 
 def commented_assembly(llir: str, target: Target) -> str:

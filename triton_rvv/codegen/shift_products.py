@@ -133,7 +133,8 @@ def _operations(lines: Sequence[str], vector_bits: int) -> Iterator[_Operation]:
             continue
         width, bits = int(match["width"]), int(match["bits"])
         # Shifts of less than a register take no longer than products.
-        if vector_bits <= width * bits <= _LARGEST_GROUP * vector_bits:
+        is_group = width & width - 1 == 0
+        if is_group and vector_bits <= width * bits <= _LARGEST_GROUP * vector_bits:
             names = (match["name"], match["does"], width, bits, match["of"])
             yield _Operation(number, block, *names, int(match["by"]), match["rest"])
 
