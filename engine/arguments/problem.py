@@ -263,7 +263,7 @@ def kernel_name(text: str) -> str:
     if is_capture(text):
         raise UserError(f"{text} is a capture: name one of its tasks, as {text}#KEY, or tune it")
     path = Path(text)
-    if not path.exists() and (near := near_file(path, "*.capture")):
+    if not split_path(text)[0].exists() and (near := near_file(path, "*.capture")):
         raise UserError(f"there is no file {text}: did you mean {near}?")
     if path.suffix == ".capture" and not path.exists():
         raise UserError(f"there is no file {text}: {MAKE_CAPTURE}")

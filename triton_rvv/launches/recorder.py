@@ -124,7 +124,10 @@ class Recorder:
         except AttributeError:  # a package's own
             name = "a kernel"
         self._runs(name)
-        return run()
+        try:
+            return run()
+        finally:
+            self._runs("")
 
     def _runs(self, kernel: str) -> None:
         """Write down which kernel runs, if another did; "" for none."""
