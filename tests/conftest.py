@@ -3,7 +3,6 @@ their processes do about garbage and threads."""
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 from collections.abc import Iterator
@@ -19,17 +18,9 @@ STARTED = str(Path(__file__).parent / "started")
 # of the time of tests that compile.
 GARBAGE_AFTER = 100_000
 
-# The Ray that tests of this process share, while one of them runs.
-_RAY: list[contextlib.AbstractContextManager[None]] = []
 
-
-@pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Start Ray for the first test that uses it; skip what needs a GPU where there is none."""
-    if _uses_ray(item) and not _RAY:
-        ray = _ray()
-        ray.__enter__()
-        _RAY.append(ray)
+    """Skip what needs a GPU where there is none."""
     if item.get_closest_marker("gpu") is None:
         return
     import torch
@@ -50,56 +41,18 @@ def pytest_collection() -> Iterator[None]:
         gc.enable()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> Iterator[None]:
-    """Make no tests of long cases where they would be left out: half of all are."""
-    yield
-    if metafunc.config.option.markexpr == "not long":
-        cases = metafunc._calls  # pytest asks no hook whether to make one
-        short = [case for case in cases if not any(mark.name == "long" for mark in case.marks)]
-        if short:  # or it would make one without its parameters
-            cases[:] = short
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put tests that share a Ray first: with `--dist worksteal`, one process then has them all.
 
     Each process with a Ray pays for its start, for builders and boards that import torch, and until
-    the last of these tests for what Ray does when idle, a twenty-fifth of a core.
+    its end for what Ray does when idle, a twenty-fifth of a core.
     """
-    items.sort(key=lambda item: not _uses_ray(item))
-
-
-def _uses_ray(item: pytest.Item | None) -> bool:
-    return "ray_for_tests" in getattr(item, "fixturenames", ())
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(nextitem: pytest.Item | None) -> Iterator[None]:
-    """End Ray after the last of several tests that use it."""
-    try:
-        return (yield)
-    finally:
-        if not _uses_ray(nextitem):
-            _end_ray()
-
-
-def pytest_sessionfinish() -> None:
-    _end_ray()  # where a test was interrupted
-
-
-def _end_ray() -> None:
-    while _RAY:
-        _RAY.pop().__exit__(None, None, None)
+    items.sort(key=lambda item: "ray_for_tests" not in getattr(item, "fixturenames", ()))
 
 
 @pytest.fixture(scope="session")
-def ray_for_tests() -> None:
-    """One Ray for all tests that use it, one after another, since starting it takes seconds."""
-
-
-@contextlib.contextmanager
-def _ray() -> Iterator[None]:
+def ray_for_tests() -> Iterator[None]:
+    """One Ray for all tests of a process, since starting it takes seconds."""
     # Imported late: tests that need no Ray should not wait for it.
     from engine.workers.ray_session import ray_session
 

@@ -72,7 +72,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_a_callable_is_tuned_and_looked_up(file: Path, workers_here: None) -> None:
+def test_a_callable_is_tuned_and_looked_up(file: Path, ray_for_tests: None) -> None:
     result = engine.tune(file, device="python", trials=6, jobs=1)
     trials = result.trials
     assert dict(zip(trials["chunk"], trials["status"], strict=True)) == {

@@ -18,7 +18,6 @@ from xml.etree import ElementTree
 
 import pytest
 from command_here import run_here
-from workers_here import working_here
 
 import engine
 import engine.tune as tune_command
@@ -28,7 +27,7 @@ from engine.run.stop_signals import stopped_by_signals
 from engine.run.tuning import TuningResult
 from foundation.errors import UserError
 
-pytestmark = pytest.mark.usefixtures("workers_here")
+pytestmark = pytest.mark.usefixtures("ray_for_tests")
 
 SHAPE = {"N": 1000}
 TRIALS = 3
@@ -48,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def result(folder: Path, events: list[Event]) -> ShownResult:
-    with working_here(), pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         return engine.tune("vector_add", shape=SHAPE, trials=TRIALS, jobs=1, progress=events.append)
 

@@ -16,7 +16,7 @@ from foundation.errors import UserError
 from search_spaces.space import Parameter
 
 
-@pytest.mark.usefixtures("workers_here")
+@pytest.mark.usefixtures("ray_for_tests")
 @pytest.mark.parametrize(
     ("config", "status", "exit_status"),
     [("BLOCK_SIZE=256", "correct", 0), ("BLOCK_SIZE=100", "compile", 1)],

@@ -19,7 +19,6 @@ import pytest
 from command_here import run_here
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
-from workers_here import working_here
 
 from engine import build, collect
 from engine.by_hand import run_perf
@@ -66,17 +65,16 @@ class Built:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+def built(tmp_path_factory: pytest.TempPathFactory, ray_for_tests: None) -> Built:
     home = tmp_path_factory.mktemp("by hand")
     boards = home / "config" / "triton-rvv-tuner" / "boards"
     boards.mkdir(parents=True)
     (boards / "mine.toml").write_text(BOARD.format(lock=home / "lock"))
     built = Built(home, home / "a tree")
     arguments = ["--shape", "N=1000", "--board", "mine", "--proposals", "3"]
-    with working_here():
-        done = built.command(
-            "build", "vector_add", *arguments, "--out", "a tree", "--storage", "study.journal"
-        )
+    done = built.command(
+        "build", "vector_add", *arguments, "--out", "a tree", "--storage", "study.journal"
+    )
     assert done.returncode == 0, done.stderr
     return built
 
