@@ -201,7 +201,7 @@ class Preflight:
             raise _Stop(
                 "architecture",
                 f"it is {facts.machine}, and the code is for riscv64: name another machine, or "
-                f"write an emulator that it has under [ssh] into its board file: {_EMULATOR}",
+                f"an emulator that it has, under [ssh] in its board file: {_EMULATOR}",
             )
         yield Finding("architecture", "ok", f"riscv64, {len(facts.processors)} processors")
         told = (facts.mvendorid, facts.marchid)

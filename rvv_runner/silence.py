@@ -1,5 +1,5 @@
-"""Tells whoever waits for a board that it does not answer: a minute without a word looks like a
-command that hangs."""
+"""Tells the user that a board does not answer: a minute without output looks like a command that
+hangs."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ __all__ = ["comparison_sentences", "leader_lines", "leaders_table"]
 _STANDS = "no configuration is significantly faster than the default: keep the default"
 
 _WITHIN = (
-    "a board's speed changes between rounds, so who is slower is told within each: the times, of "
-    "all rounds, may differ otherwise"
+    "a board's speed changes between rounds, so leaders are compared within each round; the times "
+    "are over all rounds and rank them differently"
 )
 
 

@@ -30,7 +30,7 @@ def checked_file(problem: Problem, info: BoardInfo, tell: Callable[[str], None])
     prepare_runs_here(problem, info, tell)
     name = problem.spec.name
     if problem.spec.is_its_reference:
-        tell(f"running {name} in Triton's interpreter: a function reference is faster")
+        tell(f"running {name} in Triton's interpreter; with a function `reference`, this is faster")
     else:
         tell(f"trying the check's inputs on {name}")
     return check(problem)

@@ -51,4 +51,4 @@ def note_on_wrapper(info: BoardInfo) -> tuple[str, ...]:
     name = re.sub(r"(-cold)?(@\d+cores)?$", "", info.kind.partition(UNDER)[2])
     if not name:
         return ()
-    return (f"times are those of {name}, which runs the programs on {info.name}, and of no core",)
+    return (f"times are those of {name}, which runs the programs on {info.name}, not of a core",)

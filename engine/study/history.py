@@ -34,7 +34,7 @@ _ANOTHER_TOOLCHAIN = 0.25
 # The least part of the parameters of two kernels that both have, for one to start from the other,
 # and the fewest correct trials of such a study: fewer make no transfer model. On recorded spaces
 # kernels that share half of their parameters mislead as often as they help, and so do kernels that
-# share all of them by chance: M and N with BLOCK_M and BLOCK_N are anybody's.
+# share all of them by chance: M and N with BLOCK_M and BLOCK_N are common.
 _SHARED_PARAMETERS = 0.6
 _FEWEST_SISTER_TRIALS = 20
 

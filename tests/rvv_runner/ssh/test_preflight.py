@@ -133,7 +133,7 @@ def test_a_machine_that_is_no_riscv_board_needs_an_emulator_in_its_file(server, 
     assert "architecture: it is" in failed
     path = user_board_folder() / "mine.toml"
     assert written == f"written: {path}"
-    emulator = failed.partition("under [ssh] into its board file: ")[2]
+    emulator = failed.partition("under [ssh] in its board file: ")[2]
     path.write_text(f"{path.read_text()}{emulator}\n")
     assert read_board_file("mine", path.parent).wrapper[0] == "qemu-riscv64"
 
