@@ -44,3 +44,11 @@ def test_others_are_left_alone():
     changed = without_far_prefetches(module(4064, 64))
     assert changed.count("i64 -32") == 1
     assert "ptr nonnull %far, i32" not in changed
+
+
+def test_names_are_those_of_one_function():
+    near, far = (module(distance, 64).partition("define")[2] for distance in (4096, 4064))
+    changed = without_far_prefetches(f"define{far}define{near.replace('@f', '@g')}")
+    first, second = changed.split("@g")
+    assert "i64 -32" in first
+    assert "i64 -32" not in second

@@ -31,6 +31,13 @@ def test_a_permutation_is_stored_in_order() -> None:
         assert "store <4 x i32> %in.order.2, ptr %y, align 4" in written
 
 
+def test_blocks_come_in_any_order() -> None:
+    head, address, scatter, *rest = module([2, 0, 3, 1]).splitlines()
+    jump, blocks = "  br label %first", ("last:", scatter, *rest[:-1], "first:", address)
+    text = "\n".join((head, jump, *blocks, "  br label %last", rest[-1]))
+    assert "masked.scatter" not in with_permuted_stores(text)
+
+
 def test_other_scatters_stay() -> None:
     for text in (
         module([2, 0, 3, 4]),

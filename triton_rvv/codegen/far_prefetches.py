@@ -8,6 +8,9 @@ the register by `addi`. It does so up to 4,065, and the last two sums do not fit
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+
+from triton_rvv.codegen.changed_lines import with_changed_lines
 
 __all__ = ["without_far_prefetches"]
 
@@ -15,28 +18,29 @@ _TOO_FAR_BYTES = (4064, 4065)
 # As far as LLVM can select; where the array is aligned, in the same line.
 _NEARER_BYTES = 32
 
-_CALL = re.compile(r"^ *call void @llvm\.prefetch\.\w+\(ptr (?:\w+ )*(%[-\w.]+),.*$", re.MULTILINE)
+_CALL = re.compile(r" *call void @llvm\.prefetch\.\w+\(ptr (?:\w+ )*(%[-\w.]+),.*")
 _ADDRESS = re.compile(r" *(%[-\w.]+) = getelementptr (?:\w+ )*i8, ptr (%[-\w.]+), i64 (-?\d+)")
 
 
 def without_far_prefetches(llir: str) -> str:
     """The text of an optimised module in which such prefetches ask for 32 bytes before."""
-    if "@llvm.prefetch" not in llir:
-        return llir
-    lines = (line for line in llir.splitlines() if " = getelementptr " in line)
+    return with_changed_lines(llir, _nearer) if "@llvm.prefetch" in llir else llir
+
+
+def _nearer(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     found = filter(None, map(_ADDRESS.match, lines))
     addresses = {match[1]: (match[2], int(match[3])) for match in found}
-
-    def nearer(call: re.Match[str]) -> str:
-        text, pointer = call[0], call[1]
-        base, distance_bytes = pointer, 0
+    for number, line in enumerate(lines):
+        call = _CALL.fullmatch(line)
+        if call is None:
+            continue
+        pointer = base = call[1]
+        distance_bytes = 0
         while base in addresses:
             base, further_bytes = addresses[base]
             distance_bytes += further_bytes
             if distance_bytes in _TOO_FAR_BYTES:
-                near = f"{pointer}.near{call.start()}"
+                near = f"{pointer}.near{number}"
                 address = f"{near} = getelementptr i8, ptr {pointer}, i64 -{_NEARER_BYTES}"
-                return f"  {address}\n{text.replace(pointer + ',', near + ',', 1)}"
-        return text
-
-    return _CALL.sub(nearer, llir)
+                yield number, f"  {address}\n{line.replace(pointer + ',', near + ',', 1)}"
+                break

@@ -8,6 +8,9 @@ permutations that are their own inverses alone.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+
+from triton_rvv.codegen.changed_lines import with_changed_lines
 
 __all__ = ["with_permuted_stores"]
 
@@ -15,7 +18,7 @@ _SIZES_BYTES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
 _SIZES_BYTES |= {"half": 2, "bfloat": 2, "float": 4, "double": 8}
 _ADDRESSES = re.compile(
     r" *(?P<name>%[-\w.]+) = getelementptr (?:(?:inbounds|nuw|nusw) )*(?P<type>\w+), "
-    r"ptr (?P<base>[%@][-\w.]+), <\d+ x i\d+> <(?P<steps>[^>]+)>.*"
+    r"ptr (?P<base>[%@][-\w.]+), <\d+ x i\d+> <(?P<steps>(?:i\d+ -?\d+(?:, )?)+)>.*"
 )
 _SCATTER = re.compile(
     r" *call void @llvm\.masked\.scatter\.\S+?\((?P<vector><\d+ x (?P<type>\w+)>) (?P<value>.+), "
@@ -25,23 +28,19 @@ _SCATTER = re.compile(
 
 
 def with_permuted_stores(llir: str) -> str:
-    """The text of an optimised module without scatters that are permutations.
+    """The text of a module without scatters that are permutations."""
+    return with_changed_lines(llir, _changes) if "@llvm.masked.scatter" in llir else llir
 
-    Args:
-        llir: the module.
-    """
-    if "@llvm.masked.scatter" not in llir:
-        return llir
-    addresses: dict[str, re.Match[str]] = {}
-    lines = llir.splitlines()
+
+def _changes(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    # Blocks may come before those that they follow.
+    addresses = {found["name"]: found for found in map(_ADDRESSES.fullmatch, lines) if found}
     for number, line in enumerate(lines):
-        if line.startswith("define "):
-            addresses.clear()
-        elif found := _ADDRESSES.fullmatch(line):
-            addresses[found["name"]] = found
-        elif (scatter := _SCATTER.fullmatch(line)) and scatter["addresses"] in addresses:
-            lines[number] = _stored(scatter, addresses[scatter["addresses"]], number) or line
-    return "\n".join((*lines, ""))
+        scatter = _SCATTER.fullmatch(line)
+        if scatter is not None and (places := addresses.get(scatter["addresses"])) is not None:
+            stored = _stored(scatter, places, number)
+            if stored is not None:
+                yield number, stored
 
 
 def _stored(scatter: re.Match[str], addresses: re.Match[str], number: int) -> str | None:

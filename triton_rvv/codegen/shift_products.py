@@ -18,6 +18,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from triton_rvv.codegen.changed_lines import with_changed_lines
+
 __all__ = ["with_shift_products"]
 
 # An element of LLVM's types for groups stands for 64 bits of a register; a group has 8 at most.
@@ -30,7 +32,6 @@ _OPERATION = re.compile(
     r"splat \(i\d+ (?P<by>\d+)\)(?P<rest>.*)"
 )
 _NAME = re.compile(r"%[-\w.]+")
-_FUNCTION = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
 _LABEL = re.compile(r"[-\w.]+:")
 # Uses of a shift that LLVM makes one instruction with.
 _JOINED = re.compile(r" = (?:trunc|ashr) (?:(?:exact|nuw|nsw) )*<\d+ x i\d+> (%[-\w.]+)(?: to|,)")
@@ -85,12 +86,7 @@ def with_shift_products(llir: str, vector_bits: int) -> str:
     """
     written = _Writer(vector_bits)
 
-    def changed(function: re.Match[str]) -> str:
-        lines = function[0].splitlines()
-        changes = dict(_changes(lines, vector_bits, written))
-        return "\n".join(changes.get(number, line) for number, line in enumerate(lines))
-
-    text = _FUNCTION.sub(changed, llir)
+    text = with_changed_lines(llir, lambda lines: _changes(lines, vector_bits, written))
     new = [line for name, line in sorted(written.declarations.items()) if f"{name}(" not in llir]
     return "\n".join((text, *new, "")) if new else text
 
