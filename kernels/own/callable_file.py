@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -20,15 +19,14 @@ from gpu_runner.device_arrays import DeviceArguments
 from kernels.own.accesses import Accesses
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.device_run import DeviceRun
-from kernels.own.exact_reference import exact_outputs
-from kernels.own.expected import ExpectedOutput, closer, expected_output, tensors_of
+from kernels.own.expected import ExpectedOutput, from_reference, tensors_of
 from kernels.own.journal import Journal
 from kernels.own.kept_answers import kept_telling
 from kernels.own.module import call_by_name, import_file
 from kernels.own.reference_outputs import checked_outputs
 from kernels.own.seeded import seeded
 from kernels.own.telling import Telling, Tried, telling_changes
-from kernels.own.tolerance import DRAWS, disturbed, share_of, tolerance
+from kernels.own.tolerance import tolerance
 from kernels.spec import KernelSpec, Problem
 from kernels.values import TORCH_TYPES, current_data_set, input_array, output_array
 from launchers.arguments import Argument
@@ -208,22 +206,7 @@ class CallableFile:
 
     def _arguments(self, call: _Call) -> tuple[Argument, ...]:
         values = call.values()
-        start_s = time.monotonic()
-        outputs = call.reference(values)
-        took_s = time.monotonic() - start_s
-        has_floats = any(values[name].is_floating_point() for name in outputs)
-        draws = [disturbed(values, draw) for draw in range(DRAWS if has_floats else 0)]
-        others = [call.reference(draw) for draw in draws]
-        exact = exact_outputs(call.reference, values, took_s) if has_floats else {}
-        share = share_of(values)
-        expected = {
-            name: closer(
-                expected_output(tensor, [o[name] for o in others], share, values[name].dtype),
-                exact.get(name),
-                values,
-            )
-            for name, tensor in outputs.items()
-        }
+        _, expected = from_reference(call, values)
         return tuple(_argument(name, value, expected.get(name)) for name, value in values.items())
 
     def build(

@@ -18,7 +18,7 @@ from foundation.errors import UserError
 from kernels.own.time_limit import time_limit
 from kernels.own.tolerance import in_parts, relative_tolerance
 
-__all__ = ["exact_outputs", "nearer"]
+__all__ = ["exact_outputs", "largest", "nearer"]
 
 _Outputs = Mapping[str, torch.Tensor | None]
 
@@ -101,7 +101,7 @@ def nearer(
     exact: torch.Tensor,
     slack: torch.Tensor,
     dtype: torch.dtype,
-    values: Mapping[str, Any],
+    size_of_inputs: float,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """An output with the elements of fp64 where they differ from those of fp32 by rounding, and a
     slack with which passes what is near either.
@@ -111,11 +111,11 @@ def nearer(
             type.
         slack: of the plain one.
         dtype: whose relative tolerance counts.
-        values: what the reference gets.
+        size_of_inputs: the largest number that the reference gets.
     """
     relative = relative_tolerance(dtype)
     # The lesser of both: a mask holds numbers that no other is added to.
-    size_of = min(max(map(_largest, values.values()), default=0.0), _largest(plain))
+    size_of = min(size_of_inputs, largest([plain]))
     rounding = _LAST_PLACES * torch.finfo(torch.float32).eps * max(size_of, _CONSTANT)
     # Beside the largest, fp64 has no digit of what is smaller: nor has the reference.
     lost = torch.finfo(torch.float64).eps * size_of
@@ -136,8 +136,8 @@ def nearer(
     return expected, allowed
 
 
-def _largest(value: Any) -> float:
-    """The largest finite size of an element, if these are floating-point numbers; else 0."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or not value.numel():
-        return 0.0
-    return float(value.double().abs().nan_to_num_(0.0, 0.0, 0.0).max())
+def largest(values: Iterable[Any]) -> float:
+    """The largest finite size of an element, of tensors of floating-point numbers; 0 of others."""
+    tensors = (v for v in values if isinstance(v, torch.Tensor) and v.is_floating_point())
+    sizes = (t.double().abs().nan_to_num_(0.0, 0.0, 0.0).max() for t in tensors if t.numel())
+    return max(map(float, sizes), default=0.0)

@@ -11,7 +11,8 @@ import torch
 
 from foundation.errors import UserError
 from kernels.own.accesses import accesses_of, interpreter_lacks
-from kernels.own.exact_reference import exact_outputs, nearer
+from kernels.own.changeable import Launched
+from kernels.own.exact_reference import exact_outputs, largest, nearer
 from kernels.own.interpreted import interpreted
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import NARROW, RunFailed, Way, runs, ways_of, widened
@@ -20,15 +21,16 @@ from kernels.values import TORCH_TYPES, current_data_set
 
 __all__ = [
     "ExpectedOutput",
-    "closer",
     "expected_output",
     "expected_outputs",
     "from_kernel",
+    "from_reference",
     "tensors_of",
     "unnamed_outputs",
 ]
 
 _Run = dict[str, torch.Tensor]
+_Said = Mapping[str, torch.Tensor | None]
 _KNOWN = frozenset(TORCH_TYPES.values())
 
 
@@ -61,42 +63,81 @@ def expected_outputs(launch: Launch, *, with_unnamed: bool = True) -> dict[str, 
             nothing, or uses memory that `arguments` leaves uninitialised.
     """
     values = launch.values()
-    draws = [disturbed(values, draw) for draw in range(DRAWS)]
-    rounded_to: dict[str, torch.dtype] = {}
-    refilled = launch.values(fill=1 - current_data_set())
-    exact: _Run = {}
+    said, expected = from_reference(launch, values)
+    if said is None:
+        way, found = from_kernel(launch, _starts(launch, values))
+        return _expected(found, values, rounded_to=_rounding(launch, values, way, found))
+    unnamed = unnamed_outputs(launch, said) if with_unnamed else frozenset()
+    if unnamed:
+        found, rounded_to = _left_by_kernel(launch, _starts(launch, values), unnamed)
+        expected |= _expected(found, values, rounded_to=rounded_to)
+    return expected
+
+
+def from_reference(
+    launch: Launched, values: Mapping[str, Any]
+) -> tuple[_Said | None, dict[str, ExpectedOutput]]:
+    """What the file's `reference` gives, None without one; and what is expected by it.
+
+    Args:
+        launch: of a kernel or a callable.
+        values: of its arguments.
+
+    Raises:
+        UserError: if the reference fails.
+    """
     start_s = time.monotonic()
     said = launch.reference(values)
     took_s = time.monotonic() - start_s
     if said is None:
-        way, (outputs, *others) = from_kernel(launch, [values, refilled, *draws])
-        rounded_to = _rounding(launch, values, way, [outputs, *others])
-    else:
-        outputs = tensors_of(said)
-        has_floats = any(values[name].is_floating_point() for name in outputs)
-        others = [tensors_of(launch.reference(draw)) for draw in draws] if has_floats else []
-        exact = exact_outputs(launch.reference, values, took_s) if has_floats else {}
-        unnamed = unnamed_outputs(launch, said) if with_unnamed else frozenset()
-        if unnamed:
-            found, rounded_to = _left_by_kernel(launch, [values, refilled, *draws], unnamed)
-            others = others or [{} for _ in draws]
-            runs_of = zip([outputs, *others], found, strict=True)
-            outputs, *others = [{**named, **left} for named, left in runs_of]
-    share = share_of(values)
-    return {
-        name: closer(
-            expected_output(
-                tensor,
-                [other[name] for other in others],
-                share,
-                values[name].dtype,
-                rounded_to.get(name),
-            ),
-            exact.get(name),
-            values,
+        return None, {}
+    outputs = tensors_of(said)
+    if not any(values[name].is_floating_point() for name in outputs):
+        return said, _expected([outputs], values)
+    draws = [tensors_of(launch.reference(disturbed(values, draw))) for draw in range(DRAWS)]
+    exact = exact_outputs(launch.reference, values, took_s)
+    return said, _expected([outputs, *draws], values, exact)
+
+
+def _starts(launch: Launch, values: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the kernel runs on: the values, with uninitialised memory filled in another way, and
+    disturbed."""
+    draws = [disturbed(values, draw) for draw in range(DRAWS)]
+    return [values, launch.values(fill=1 - current_data_set()), *draws]
+
+
+def _expected(
+    found: list[_Run],
+    values: Mapping[str, Any],
+    exact: Mapping[str, torch.Tensor] | None = None,
+    rounded_to: Mapping[str, torch.dtype] | None = None,
+) -> dict[str, ExpectedOutput]:
+    """Each output from what a reference or the kernel gives.
+
+    Args:
+        found: of the values, and of each that was disturbed.
+        values: of the arguments.
+        exact: what a reference gives in fp64, where that could be had.
+        rounded_to: as for `expected_output`.
+    """
+    outputs, *draws = found
+    share, exact, rounded_to = share_of(values), exact or {}, rounded_to or {}
+    expected = {
+        name: expected_output(
+            tensor,
+            [draw[name] for draw in draws],
+            share,
+            values[name].dtype,
+            rounded_to.get(name),
         )
         for name, tensor in outputs.items()
     }
+    if exact:
+        size = largest(values.values())
+        expected |= {
+            n: _closer(expected[n], exact[n], size) for n in expected.keys() & exact.keys()
+        }
+    return expected
 
 
 def tensors_of(outputs: Mapping[str, torch.Tensor | None] | None) -> _Run:
@@ -132,21 +173,19 @@ def expected_output(
     return ExpectedOutput(tensor.to(dtype), allowed, rounded_to)
 
 
-def closer(
-    output: ExpectedOutput, exact: torch.Tensor | None, values: Mapping[str, Any]
-) -> ExpectedOutput:
+def _closer(output: ExpectedOutput, exact: torch.Tensor, size: float) -> ExpectedOutput:
     """An output with what its reference gives in fp64, where rounding alone makes them differ.
 
     Args:
         output: what the reference gives in its own types.
-        exact: the same in fp64; None if it could not be had.
-        values: what the reference gets.
+        exact: the same in fp64.
+        size: the largest of what the reference gets.
     """
     plain, slack = output.tensor, output.slack
-    if exact is None or slack is None or exact.shape != plain.shape:
+    if slack is None or exact.shape != plain.shape:
         return output
     wide = exact.to(plain.dtype)
-    expected, allowed = nearer(plain, wide, slack, output.rounded_to, values)
+    expected, allowed = nearer(plain, wide, slack, output.rounded_to, size)
     return replace(output, tensor=expected, slack=allowed)
 
 

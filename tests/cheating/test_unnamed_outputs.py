@@ -83,3 +83,12 @@ def test_what_the_ir_says_of_arrays():
     assert found.only_stored == {"y_ptr", "lse_ptr", "count_ptr"}
     on_its_input = Launch(launch.file, launch.shape, "fp32", Config({"WAY": 4, "BLOCK": 4}))
     assert accesses_of(on_its_input).constant == frozenset()
+
+
+def test_a_reference_may_name_integers_alone(tmp_path):
+    path = tmp_path / "softmax.py"
+    counts = '"count_ptr": (x_ptr > 0).sum(1).int()}'
+    path.write_text(FILE.read_text().replace('"y_ptr": x_ptr.double().softmax(1)}', counts))
+    problem = make_problem(load_kernel(str(path)), {})
+    outputs = [a.name for a in problem.arguments(problem.default_config) if a.expected is not None]
+    assert outputs == ["y_ptr", "lse_ptr", "count_ptr"]
