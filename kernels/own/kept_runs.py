@@ -1,5 +1,6 @@
-"""What runs of a kernel without a reference left, kept for other processes: a study's builders need
-the runs of the process that opened it, and Triton's interpreter takes its time."""
+"""What runs of a kernel without a reference left, and which took too long, kept for other
+processes: a study's builders need the runs of the process that opened it, and Triton's interpreter
+takes its time."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from foundation.user_folders import cache_folder
 from kernels.own.strides import memory_of
 from triton_rvv.version import backend_version, folder_digest
 
-__all__ = ["contents_of", "is_slow", "keep_slow", "kept_runs"]
+__all__ = ["is_slow", "keep_slow", "kept_runs"]
 
 # Of one run; to write and read more takes about as long as to run it again.
 _MOST_BYTES = 64 << 20
@@ -51,7 +52,7 @@ def kept_runs(
         starts: the values of the arguments at the beginning of each run, by name.
         run: gives the tensors after those of the runs that are asked for, by position.
     """
-    keys = [_digest(job, contents_of(start)) for start in starts]
+    keys = [_digest(job, _contents(start)) for start in starts]
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):  # nothing is kept where nothing can be written
             held.enter_context(_locked(keys[0]))
@@ -62,6 +63,9 @@ def kept_runs(
         made = dict(zip(missing, after, strict=True))
         for key, one in made.items():
             _keep(key, starts[missing[key]], one)
+        if made:
+            with contextlib.suppress(OSError):  # another process may forget them, too
+                _forget_oldest()
     return [made[key] if one is None else one for key, one in zip(keys, found, strict=True)]
 
 
@@ -80,15 +84,14 @@ def keep_slow(job: str) -> None:
         _path(_digest(job, "slow")).touch()
 
 
-def contents_of(start: Mapping[str, Any]) -> str:
+def _contents(start: Mapping[str, Any]) -> str:
     """A digest of the values of arguments."""
     digest = hashlib.sha256()
     for name, value in start.items():
         if isinstance(value, torch.Tensor):
             device = torch.cuda.get_device_name(value.device) if value.is_cuda else value.device
-            kind = (name, value.dtype, tuple(value.shape), value.stride(), str(device))
-            digest.update(repr(kind).encode())
-            digest.update(memory_of(value).detach().cpu().flatten().view(torch.uint8).numpy().data)
+            digest.update(repr((name, *_kind(value), str(device))).encode())
+            digest.update(_bytes(value).cpu().numpy().data)
         else:
             digest.update(repr((name, value)).encode())
     return digest.hexdigest()
@@ -152,7 +155,6 @@ def _keep(key: str, start: Mapping[str, Any], after: Mapping[str, torch.Tensor])
     with contextlib.suppress(OSError), scratch_folder(UNFINISHED, _folder()) as scratch:
         torch.save(changed, scratch / key)
         (scratch / key).replace(_path(key))
-        _forget_oldest()
 
 
 def _forget_oldest() -> None:
@@ -173,4 +175,13 @@ def _tensors(values: Mapping[str, Any]) -> dict[str, torch.Tensor]:
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors have the same bits."""
-    return contents_of({"": one}) == contents_of({"": other})
+    are_alike = one.device == other.device and _kind(one) == _kind(other)
+    return are_alike and torch.equal(_bytes(one), _bytes(other))
+
+
+def _kind(tensor: torch.Tensor) -> tuple[torch.dtype, tuple[int, ...], tuple[int, ...]]:
+    return tensor.dtype, tuple(tensor.shape), tensor.stride()
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return memory_of(tensor).detach().flatten().view(torch.uint8)
