@@ -27,6 +27,9 @@ class Machine:
         rows_ahead: rows of a block from a load to the prefetch beside it. Rows further on are often
             evicted from a cache of 4 ways before their turn comes.
         colliding_rows_ahead: the same where rows share a few sets of L1.
+        max_rows_asked_for: rows of different arrays that are asked for side by side.
+        max_rows_beside: rows that one block of code reads, up to which any is asked for: AdamW,
+            which reads four, took a tenth longer where not all of them lie in L2.
         rows_at_once: neighbouring rows that are read side by side; a prefetch of one of them comes
             too late.
         stream_cost: instructions on each run that rows have to share for each array that they read,
@@ -78,6 +81,8 @@ class Machine:
     lines_in_flight: int = 8
     rows_ahead: int = 4
     colliding_rows_ahead: int = 2
+    max_rows_asked_for: int = 2
+    max_rows_beside: int = 3
     rows_at_once: int = 2
     stream_cost: int = 4
     copied_rows: int = 2

@@ -46,7 +46,8 @@ class RowHints:
         are near, or in the only one.
         """
         following, is_read_again = self.to_next_program, not load.is_over
-        is_ahead = self.ahead is not None and self.ahead.takes(load)
+        most = builder.abilities.machine.max_rows_asked_for
+        is_ahead = self.ahead is not None and self.ahead.takes(load, most)
         is_last = load.walks == 1 or (is_ahead and not self.is_long and not is_read_again)
         if following is not None and is_last:
             _prefetch_next_program(builder, row, load.element, point.width, following)

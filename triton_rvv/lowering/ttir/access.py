@@ -15,9 +15,6 @@ _SCATTERED = ("strided", "by column", "gathered")
 ACCESS = "triton_rvv.access"
 
 
-_MOST_ROWS_AHEAD = 2
-
-
 @dataclass(frozen=True, eq=False)
 class Streams:
     """Loads, or stores, of every so many elements of the same rows, under one mask.
@@ -42,9 +39,9 @@ class RowsAhead:
 
     chosen: list[object] = field(default_factory=list)
 
-    def takes(self, load: object) -> bool:
-        """Whether to ask for the row of a load, which is written now."""
-        if load not in self.chosen and len(self.chosen) < _MOST_ROWS_AHEAD:
+    def takes(self, load: object, most: int) -> bool:
+        """Whether to ask for the row of a load, which is written now; of so many at most."""
+        if load not in self.chosen and len(self.chosen) < most:
             self.chosen.append(load)
         return load in self.chosen
 

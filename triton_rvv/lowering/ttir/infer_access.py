@@ -57,6 +57,7 @@ class _Inference:
         self._store_groups = [[*earlier, last] for last, earlier in groups.items()]
         self._turns = kernel.known_integers.turns
         self._makers = kernel.makers
+        self._machine = kernel.target.machine
         # What is the same in all programs; other functions are called with anything.
         arguments = function.regions[0].blocks[0].arguments
         self._same = frozenset(arguments if function is kernel.function else ())
@@ -114,7 +115,7 @@ class _Inference:
         """The loads of a block of code whose rows are other ones in the next turn or program.
 
         None beside gathers, which read lines again: a bilinear sample took a twentieth longer. Nor
-        of four rows or more: AdamW took a tenth longer where not all of them lie in L2.
+        of more rows than the core's `max_rows_beside`.
         """
         loads = {key: each for key, each in found.items() if key.name == "tt.load"}
         if any(access.kind == "gathered" for access in loads.values()):
@@ -126,7 +127,7 @@ class _Inference:
             and (access.moves_by if loops else access.to_next_program) != ZERO
             and not self._is_same(access.address, loops)
         ]
-        return rows if len(rows) < 4 else []
+        return rows if len(rows) <= self._machine.max_rows_beside else []
 
     def _is_same(self, total: Polynomial, loops: Sequence[_Loop]) -> bool:
         """Whether a sum is the same in all programs, in the same turns of loops."""
