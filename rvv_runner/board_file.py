@@ -256,6 +256,8 @@ def read_board_file(name: str, folder: Path = _FOLDER) -> BoardFile:
                 f"the board file {path} lacks the entry {key}: add it, or a kind that has it"
             )
     emulation, ssh = entries.get("emulation"), entries.get("ssh")
+    if emulation is not None:
+        _check(path, emulation, _EMULATION, required=("cost_table",))
     return BoardFile(
         name=name,
         kind=kind,
@@ -317,7 +319,19 @@ def _with_kind(path: Path) -> tuple[str, dict[str, Any]]:
     kind, of_kind = _with_kind(_FOLDER / f"{kind}.toml")
     cores, own = of_kind.get(_CORE_KINDS, {}), entries.get(_CORE_KINDS, {})
     together = {core: {**cores.get(core, {}), **own.get(core, {})} for core in {**cores, **own}}
-    return kind, {**of_kind, **entries, **({_CORE_KINDS: together} if together else {})}
+    merged = {**of_kind, **entries, **({_CORE_KINDS: together} if together else {})}
+    if "emulation" in of_kind.keys() & entries.keys():
+        merged["emulation"] = _emulation_on_top(of_kind["emulation"], entries["emulation"])
+    return kind, merged
+
+
+def _emulation_on_top(of_kind: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """The kind's emulation with a file's own on top; of costs, single figures and classes."""
+    costs = dict(of_kind.get("costs", {}))
+    for part, entries in own.get("costs", {}).items():
+        is_table = isinstance(entries, dict)
+        costs[part] = {**costs.get(part, {}), **entries} if is_table else entries
+    return {**of_kind, **own, **({"costs": costs} if costs else {})}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -357,7 +371,7 @@ def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
     events = entries.get("events", {})
     _check(path, events, dict.fromkeys(events, (int, str)))
     if "emulation" in entries:
-        _check(path, entries["emulation"], _EMULATION, required=("cost_table",))
+        _check(path, entries["emulation"], _EMULATION)
     prefetch = entries.get("prefetch", "near")
     if prefetch not in PREFETCHES:
         raise BoardError(

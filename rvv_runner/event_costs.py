@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-import rvv_runner.emulated
 from rvv_runner.board import BoardError
 from rvv_runner.devices import emulated_board_file
-from rvv_runner.emulated.costs import read_cost_table
+from rvv_runner.emulated.board import cost_table_of
 
 __all__ = ["event_costs"]
 
@@ -34,9 +32,7 @@ def event_costs(device: str) -> Mapping[str, float]:
         board_file = emulated_board_file(device)
     except BoardError:
         return {}
-    emulation = board_file.emulation
-    if emulation is None:
+    if board_file.emulation is None:
         return {}
-    folder = Path(rvv_runner.emulated.__path__[0])
-    table = read_cost_table(folder / emulation.cost_table, board_file.vlen_bits, emulation.costs)
+    table = cost_table_of(board_file)
     return {event: table.cycles(key) for event, key in _CHARGES.items()}

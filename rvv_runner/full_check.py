@@ -14,7 +14,7 @@ from rvv_runner.board import BoardError
 from rvv_runner.board_file import UNDER, BoardFile
 from rvv_runner.calibrate import plain_name
 from rvv_runner.calibration.family_page import Page, measure_page, models_on_page
-from rvv_runner.calibration.nearest_model import core_text, findings, surprises
+from rvv_runner.calibration.nearest_model import core_text, findings, models_left, surprises
 from rvv_runner.calibration.shared_probes import CORE_COUNTS
 from rvv_runner.devices import (
     board_file_of,
@@ -23,6 +23,7 @@ from rvv_runner.devices import (
     load_board,
     on_cores,
 )
+from rvv_runner.emulated.board import cost_table_of
 from rvv_runner.new_board_file import check_new_name, write_text
 from rvv_runner.usage import cores_text
 
@@ -116,14 +117,15 @@ def import_page(page: Page, core: str | None, like: str | None, say: Callable[[s
         )
     for finding in found:
         say(f"{'note' if finding.is_far else 'ok':8}{finding}")
-    if any(finding.is_far for finding in found):
-        say("note    no model is near: estimates are not this board's; tune on it, or calibrate it")
     for sentence in surprises(page, estimated):
         say(f"note    {sentence}")
-    assert stand_in.emulation is not None
-    text = core_text(stand_in.name, stand_in.emulation.cost_table, found)
+    say(f"ok      models left: {models_left(found)}")
+    text = core_text(stand_in.name, cost_table_of(stand_in), found)
     say(f"written: {write_text(core, text)}")
-    say(f"next: {python_command('engine.tune')} KERNEL --device emulated:{core}")
+    if any(finding.is_far for finding in found):
+        say("note    no model is near: estimates are not this board's; tune on it, or calibrate it")
+    else:
+        say(f"next: {python_command('engine.tune')} KERNEL --device emulated:{core}")
 
 
 def _estimated(page: Page, stand_in: BoardFile) -> Mapping[str, Mapping[str, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rvv_runner.calibration.check_probes import (
     ASKED_4,
@@ -18,24 +18,53 @@ from rvv_runner.calibration.check_probes import (
     PAGES_ASKED,
 )
 from rvv_runner.calibration.family_page import Page
+from rvv_runner.emulated.costs import CostTable
 from rvv_runner.emulated.family import DEFAULT_MODEL, Model, models
 
-__all__ = ["Finding", "core_text", "findings", "surprises"]
+__all__ = ["Finding", "core_text", "findings", "models_left", "surprises"]
 
-# Logarithms of cycles, or of their ratios, by what they are about, with the models that differ in
-# it. Ratios cancel what a core's clock or memory has to do with all of them. A busy neighbour is no
-# property of a board: one that was idle at the time may have one later.
-_TOPICS: Mapping[str, tuple[tuple[str, ...], tuple[tuple[str, str | None], ...]]] = {
+
+@dataclass(frozen=True)
+class _Figure:
+    """What a page says in one figure: a share of the time that misses take, or cycles.
+
+    The share is that of (slow - fast) / (slow - floor), of which a core's clock and the latency of
+    its DRAM make little: by how much prefetches shorten misses, how many lines L2 keeps.
+    """
+
+    name: str
+    slow: str | None = None
+    floor: str | None = None
+
+    @property
+    def probes(self) -> set[str]:
+        return {name for name in (self.name, self.slow, self.floor) if name is not None}
+
+    def apart(self, one: Mapping[str, float], other: Mapping[str, float]) -> float:
+        """How far apart two boards are, by the cycles of their probes."""
+        if self.slow is None:
+            return math.expm1(abs(math.log(one[self.name] / other[self.name])))
+        return abs(self._share(one, self.slow) - self._share(other, self.slow))
+
+    def _share(self, cycles: Mapping[str, float], slow: str) -> float:
+        floor = 0.0 if self.floor is None else cycles[self.floor]
+        saved = cycles[slow] - cycles[self.name]
+        return saved / max(cycles[slow] - floor, 1e-9)
+
+
+# What each topic is told by, and the models that differ in it. A busy neighbour is no property of a
+# board: one that was idle at the time may have one later.
+_TOPICS: Mapping[str, tuple[tuple[str, ...], tuple[_Figure, ...]]] = {
     "software prefetches": (
         ("prefetch-late", "prefetch-dropped", "prefetch-ignored"),
-        ((ASKED_4, FAR), (ASKED_32, FAR), (PAGES_ASKED, PAGES)),
+        (_Figure(ASKED_4, FAR), _Figure(ASKED_32, FAR), _Figure(PAGES_ASKED, PAGES)),
     ),
-    "L2": (("wary-l2",), ((L2_HALF, L2_SMALL), (L2_TWICE, L2_SMALL))),
-    "DRAM": (("fast-dram",), ((FAR, None), (PAGES, None))),
+    "L2": (("wary-l2",), (_Figure(L2_HALF, FAR, L2_SMALL), _Figure(L2_TWICE, FAR, L2_SMALL))),
+    "DRAM": (("fast-dram",), (_Figure(FAR), _Figure(PAGES))),
 }
 # A model that is further off than this, and twice as far as the nearest, is ruled out.
-_OFF = math.log(1.15)
-_SURPRISING = math.log(1.25)
+_OFF = 0.08
+_FAR_OFF = 0.25
 
 
 @dataclass(frozen=True)
@@ -45,29 +74,31 @@ class Finding:
     Args:
         topic: the topic.
         nearest: name of the nearest model.
-        factor: how far off that is in its worst figure, as a factor.
-        ruled_out: models that are too far off, the default among them where it is.
+        off: how far off that is in its worst figure.
+        ruled_out: models that are too far off, the default among them where it is; none where the
+            nearest is too far off itself to speak for the board.
         apart: whether the models differ in the figures at all.
     """
 
     topic: str
     nearest: str
-    factor: float
+    off: float
     ruled_out: tuple[str, ...]
     apart: bool
 
     @property
     def is_far(self) -> bool:
         """Whether the models differ, and not even the nearest stands for the board."""
-        return self.apart and math.log(self.factor) > _SURPRISING
+        return self.apart and self.off > _FAR_OFF
 
     def __str__(self) -> str:
         if not self.apart:
             return f"{self.topic}: the models do not differ on this core"
         out = ", ".join(self.ruled_out) or "none"
-        near = f"nearest is {self.nearest}, within a factor of {self.factor:.2f}"
+        says = next(model.says for model in models() if model.name == self.nearest)
+        near = f"nearest is {self.nearest} ({says}), {self.off:.0%} off at most"
         if self.is_far:
-            near = f"no model is near, {self.nearest} is off by a factor of {self.factor:.2f}"
+            near = f"no model is near, {self.nearest} is {self.off:.0%} off"
         return f"{self.topic}: {near}; ruled out: {out}"
 
 
@@ -80,7 +111,7 @@ def findings(page: Page, estimated: Mapping[str, Mapping[str, float]]) -> list[F
     """
     found = []
     for topic, (rivals, figures) in _TOPICS.items():
-        names = {name for pair in figures for name in pair if name is not None}
+        names = set[str]().union(*(figure.probes for figure in figures))
         if names <= page.cycles.keys() and names <= estimated.keys():
             found.append(_finding(topic, rivals, figures, page, estimated))
     return found
@@ -93,76 +124,68 @@ def surprises(page: Page, estimated: Mapping[str, Mapping[str, float]]) -> list[
         f"{name}: {cycles:.3g} cycles, and {estimated[name][DEFAULT_MODEL]:.3g} in the model"
         for name, cycles in page.cycles.items()
         if name in estimated.keys() - decided
-        and abs(math.log(cycles / estimated[name][DEFAULT_MODEL])) > _SURPRISING
+        and abs(math.log(cycles / estimated[name][DEFAULT_MODEL])) > math.log1p(_FAR_OFF)
     ]
 
 
 def _finding(
     topic: str,
     rivals: tuple[str, ...],
-    figures: tuple[tuple[str, str | None], ...],
+    figures: tuple[_Figure, ...],
     page: Page,
     estimated: Mapping[str, Mapping[str, float]],
 ) -> Finding:
-    known = estimated[figures[0][0]]
-    distances = {
+    known = estimated[figures[0].name]
+    off = {
         model: max(
-            abs(
-                _figure({n: each[model] for n, each in estimated.items()}, pair)
-                - _figure(page.cycles, pair)
-            )
-            for pair in figures
+            figure.apart({name: each[model] for name, each in estimated.items()}, page.cycles)
+            for figure in figures
         )
         for model in (DEFAULT_MODEL, *rivals)
         if model in known
     }
-    nearest = min(distances, key=lambda model: distances[model])
-    limit = max(_OFF, 2 * distances[nearest])
-    out = tuple(model for model, distance in distances.items() if distance > limit)
-    apart = max(distances.values()) - distances[nearest] > _OFF / 2
-    return Finding(topic, nearest, math.exp(distances[nearest]), out, apart)
+    nearest = min(off, key=lambda model: off[model])
+    limit = max(_OFF, 2 * off[nearest])
+    out = tuple(model for model, distance in off.items() if distance > limit)
+    apart = max(off.values()) - off[nearest] > _OFF / 2
+    finding = Finding(topic, nearest, off[nearest], out, apart)
+    return replace(finding, ruled_out=()) if finding.is_far else finding
 
 
-def _figure(cycles: Mapping[str, float], pair: tuple[str, str | None]) -> float:
-    name, base = pair
-    return math.log(cycles[name]) - (math.log(cycles[base]) if base is not None else 0.0)
-
-
-def core_text(kind: str, cost_table: str, found: list[Finding]) -> str:
+def core_text(kind: str, table: CostTable, found: list[Finding]) -> str:
     """A board file of the kind with the narrowed family.
 
-    Where the page rules out what the default does with prefetches, the nearest model's figures
-    become the default's.
+    Where the page rules out the default, the nearest model's figures become the default's.
 
     Args:
         kind: name of the board file that is narrowed.
-        cost_table: its file of costs.
+        table: its costs.
         found: from `findings`.
     """
-    out = dict.fromkeys(model for each in found if each.apart for model in each.ruled_out)
-    by_name = {model.name: model for model in models()}
-    default = next((by_name[each.nearest] for each in found if _replaces(each, by_name)), None)
-    if default is not None:
-        out[default.name] = None  # it is the default now
-    names = ", ".join(f'"{name}"' for name in out if name != DEFAULT_MODEL)
-    lines = [
-        "# From the page of a full check.",
-        f'kind = "{kind}"',
-        "",
-        "[emulation]",
-        f'cost_table = "{cost_table}"',
-        f"ruled_out = [{names}]",
-    ]
-    if default is not None:
+    chosen, out = _narrowed(found)
+    names = ", ".join(f'"{name}"' for name in out)
+    lines = ["# From the page of a full check.", f'kind = "{kind}"', ""]
+    lines += ["[emulation]", f"ruled_out = [{names}]"]
+    if chosen:
         lines += ["", "[emulation.costs.memory]"]
-        lines += [f"{name} = {value}" for name, value in default.set.items()]
+    for model in chosen:
+        lines += [f"{name} = {value:g}" for name, value in model.memory_figures(table).items()]
     return "\n".join(lines) + "\n"
 
 
-def _replaces(finding: Finding, by_name: Mapping[str, Model]) -> bool:
-    """Whether the nearest model of a topic is to be the core's default."""
-    return (
-        finding.apart
-        and DEFAULT_MODEL in finding.ruled_out
-        and by_name[finding.nearest].is_about_prefetches
-    )
+def models_left(found: list[Finding]) -> str:
+    """The models that a core has once it is narrowed, in words."""
+    chosen, out = _narrowed(found)
+    names = [model.name for model in models() if model.name not in out]
+    names[0] = " and ".join(model.name for model in chosen) or DEFAULT_MODEL
+    return f"{len(names)} of {len(models())}: {', '.join(names)}"
+
+
+def _narrowed(found: list[Finding]) -> tuple[list[Model], list[str]]:
+    """The models whose figures become the default's, and the names of those that are left out."""
+    by_name = {model.name: model for model in models()}
+    apart = [each for each in found if each.apart]
+    chosen = [by_name[each.nearest] for each in apart if DEFAULT_MODEL in each.ruled_out]
+    out = {model for each in apart for model in each.ruled_out} - {DEFAULT_MODEL}
+    out |= {model.name for model in chosen}  # they are the default now
+    return chosen, [name for name in by_name if name in out]

@@ -9,7 +9,7 @@ from pathlib import Path
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.cold import flush_options
-from rvv_runner.emulated.costs import read_cost_table
+from rvv_runner.emulated.costs import CostTable, read_cost_table
 from rvv_runner.emulated.family import family_tables, family_text
 from rvv_runner.emulated.limits import Limits, limits_of
 from rvv_runner.emulated.plugin import MODEL_VERSION, build_plugin, write_once
@@ -22,12 +22,25 @@ from rvv_runner.usage import ONE_CORE, Usage
 from triton_rvv.runtime.qemu import QemuError, cpu_option, environment_options, find_qemu
 from triton_rvv.targets.target import RVVTarget
 
-__all__ = ["EmulatedBoard"]
+__all__ = ["EmulatedBoard", "cost_table_of"]
 
 _COST_TABLES = Path(__file__).parent
 # One thread runs the portions of all cores, which the plug-in tells apart. The warm-up leaves in
 # each core's caches what another run would find there.
 _IN_TURN = ("--in-turn", "--warmup", "1")
+
+
+def cost_table_of(board_file: BoardFile) -> CostTable:
+    """The costs of a core whose board file has a section [emulation].
+
+    Raises:
+        ValueError: if they are wrong.
+        OSError: if their file cannot be read.
+    """
+    emulation = board_file.emulation
+    assert emulation is not None
+    path = _COST_TABLES / emulation.cost_table
+    return read_cost_table(path, board_file.vlen_bits, emulation.costs)
 
 
 class EmulatedBoard:
@@ -52,9 +65,8 @@ class EmulatedBoard:
                 "add the section [emulation] to its board file"
             )
         self._emulation = board_file.emulation
-        path = _COST_TABLES / self._emulation.cost_table
         try:
-            table = read_cost_table(path, board_file.vlen_bits, self._emulation.costs)
+            table = cost_table_of(board_file)
             table = table.for_cores(usage.cores, board_file.cores_per_l2 or board_file.cores)
             family = family_tables(table, self._emulation.ruled_out)
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -137,6 +137,10 @@ class CostTable:
         """A time among `parameters` and `sharing`, in cycles."""
         return {**self.parameters, **self.sharing}[name] / _TICKS_PER_CYCLE
 
+    def memory_figure(self, name: str) -> float:
+        """A figure of the table's [memory], as it stands there: in cycles, or a count."""
+        return self.cycles(name) if name in _MEMORY_CYCLES else self.parameters[name]
+
     def plugin_text(self) -> str:
         """The table in the format of `costs.c`; times are in hundredths of a cycle."""
         lines = [f"param {name} {value}" for name, value in self.parameters.items()]

@@ -49,10 +49,10 @@ class Model:
     times: Mapping[str, float] = field(default_factory=dict)
     loads: float = 1.0
 
-    @property
-    def is_about_prefetches(self) -> bool:
-        """Whether it differs from the default in what becomes of software prefetches."""
-        return any(name.startswith("prefetch") for name in self.set)
+    def memory_figures(self, default: CostTable) -> dict[str, float]:
+        """The figures of [memory] that differ from a core's own, as its cost table has them."""
+        table = self.table(default)
+        return {name: table.memory_figure(name) for name in (*self.set, *self.times)}
 
     def table(self, default: CostTable) -> CostTable:
         """A core's costs in this model."""

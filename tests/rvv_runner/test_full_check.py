@@ -21,9 +21,9 @@ from rvv_runner.calibration.family_page import (
     read_page,
 )
 from rvv_runner.calibration.micro_kernel import input_bytes
-from rvv_runner.calibration.nearest_model import core_text, findings, surprises
-from rvv_runner.devices import load_board, on_cores
-from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.calibration.nearest_model import core_text, findings, models_left, surprises
+from rvv_runner.devices import emulated_board_file, load_board, on_cores
+from rvv_runner.emulated.board import EmulatedBoard, cost_table_of
 from rvv_runner.emulated.family import models
 from rvv_runner.full_check import checked_name
 from rvv_runner.measurement import Status
@@ -79,9 +79,7 @@ def test_a_page_names_what_memory_does(estimated, model, topic):
 def test_a_board_that_is_like_no_model_is_said_to_be(estimated):
     slow = {each.topic: each for each in findings(page_of(estimated, "default", 2), estimated)}
     assert slow["DRAM"].is_far
-    assert str(slow["DRAM"]) == (
-        "DRAM: no model is near, default is off by a factor of 2.00; ruled out: none"
-    )
+    assert str(slow["DRAM"]) == ("DRAM: no model is near, default is 100% off; ruled out: none")
     assert not slow["L2"].is_far  # ratios cancel the clock
 
 
@@ -117,19 +115,49 @@ def test_what_failed_on_the_board_decides_nothing(estimated):
     assert [each.topic for each in found] == ["L2", "DRAM"]
 
 
-@pytest.mark.parametrize("model", ["prefetch-late", "prefetch-ignored", "default"])
-def test_the_core_that_is_written_has_what_is_left_of_the_family(boards, estimated, model):
-    found = findings(page_of(estimated, model), estimated)
-    (boards / "narrow.toml").write_text(core_text("x60", "x60_costs.toml", found))
+def costs_of_narrowed(boards, found, kind: str = "x60") -> str:
+    """What the plug-in gets of a core that a page of this kind makes."""
+    text = core_text(kind, cost_table_of(emulated_board_file(kind)), found)
+    (boards / "narrow.toml").write_text(text)
     board = load_board("emulated:narrow")
     assert isinstance(board, EmulatedBoard)
     board.open()
-    text = board.emulator.costs.read_text()
+    return board.emulator.costs.read_text()
+
+
+@pytest.mark.parametrize(
+    ("model", "left"),
+    [
+        *((name, "busy-neighbour, slow-loads") for name in ("default", "wary-l2", "prefetch-late")),
+        ("prefetch-ignored", "busy-neighbour, slow-loads"),
+        ("fast-dram", "prefetch-late, busy-neighbour, slow-loads"),
+    ],
+)
+def test_the_core_that_is_written_has_what_is_left_of_the_family(boards, estimated, model, left):
+    found = findings(page_of(estimated, model), estimated)
+    assert models_left(found).partition(": ")[2] == f"{model}, {left}"
+    text = costs_of_narrowed(boards, found)
     names = [line.split()[1] for line in text.splitlines() if line.startswith("member")]
-    assert names == ["busy-neighbour", "slow-loads"]
-    whole = text.partition("member")[0]
-    for name, value in FAMILY[model].set.items():
-        assert f"param {name} {value}\n" in whole
+    assert ", ".join(names) == left
+    default = cost_table_of(emulated_board_file("x60"))
+    expected = FAMILY[model].table(default).plugin_text()
+    assert text.partition("member")[0] == expected
+
+
+def test_a_narrowed_core_keeps_the_costs_of_its_own_kind(boards, estimated):
+    """The C908's board file has costs on top of the X60's."""
+    found = findings(page_of(estimated, "prefetch-ignored"), estimated)
+    own = cost_table_of(emulated_board_file("c908"))
+    expected = FAMILY["prefetch-ignored"].table(own).plugin_text()
+    assert costs_of_narrowed(boards, found, "c908").partition("member")[0] == expected
+
+
+def test_a_board_that_no_model_is_near_rules_none_out(estimated):
+    page = page_of(estimated, "prefetch-ignored")
+    cycles = {name: each / 2 if "asked" in name else each for name, each in page.cycles.items()}
+    found = findings(dataclasses.replace(page, cycles=cycles), estimated)
+    assert found[0].is_far
+    assert found[0].ruled_out == ()
 
 
 @pytest.mark.long
