@@ -4,12 +4,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
-__all__ = ["describe_conditions", "doubt", "used_cpu_s"]
+__all__ = ["DOUBTED", "Cause", "Doubt", "describe_conditions", "doubt", "used_cpu_s"]
+
+# The condition of a measurement that names the cause for which its time was discarded.
+DOUBTED = "doubted"
+
+Cause = Literal["busy", "throttled", "limited", "slow"]
 
 _TICKS_A_SECOND = 100  # USER_HZ, the same on every Linux: proc(5)
 _LEAST_BUSY_S = 0.05  # less than that comes from the login itself and the clock's resolution
 _SLOWER = 0.95
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why a time cannot be trusted.
+
+    Args:
+        cause: "busy" with other programs, "throttled" to cool down, "limited" to a lower frequency
+            meanwhile, or "slow": below the frequency that its governor asks for.
+        text: the same for people.
+    """
+
+    cause: Cause
+    text: str
 
 
 def describe_conditions(raw: Mapping[str, tuple[str, ...]]) -> dict[str, float | str]:
@@ -42,8 +63,8 @@ def describe_conditions(raw: Mapping[str, tuple[str, ...]]) -> dict[str, float |
 _FREQUENCIES = {"frequency_hz": "scaling_cur_freq", "highest_frequency_hz": "scaling_max_freq"}
 
 
-def doubt(raw: Mapping[str, tuple[str, ...]], busy_cores: float) -> str:
-    """Why a time measured under these conditions cannot be trusted, or "".
+def doubt(raw: Mapping[str, tuple[str, ...]], busy_cores: float) -> Doubt | None:
+    """Why a time measured under these conditions cannot be trusted; None if it can.
 
     A board is busy if other programs used more than `busy_cores` processors on average. It is
     throttled if a cooling device of the processor is active, if the highest allowed frequency
@@ -53,17 +74,19 @@ def doubt(raw: Mapping[str, tuple[str, ...]], busy_cores: float) -> str:
     if others is not None:
         used_s, elapsed_s = others
         if used_s > max(busy_cores * elapsed_s, _LEAST_BUSY_S):
-            return f"other programs used {used_s:.2f} s of its processors in {elapsed_s:.2f} s"
+            used = f"other programs used {used_s:.2f} s of its processors in {elapsed_s:.2f} s"
+            return Doubt("busy", used)
     if any(level > 0 for level in _integers(raw, "after.cooling")):
-        return "its processor was throttled to cool down"
+        return Doubt("throttled", "its processor was throttled to cool down")
     before, after = (_integers(raw, f"{when}.scaling_max_freq") for when in ("before", "after"))
     if before and after and after[0] < before[0]:
-        return f"its highest frequency fell from {before[0] // 1000} to {after[0] // 1000} MHz"
+        fell = f"its highest frequency fell from {before[0] // 1000} to {after[0] // 1000} MHz"
+        return Doubt("limited", fell)
     frequency = _integers(raw, "after.scaling_cur_freq")
     performs = raw.get("after.scaling_governor") == ("performance",)
     if performs and after and frequency and frequency[0] < _SLOWER * after[0]:
-        return f"it ran at {frequency[0] // 1000} MHz instead of {after[0] // 1000}"
-    return ""
+        return Doubt("slow", f"it ran at {frequency[0] // 1000} MHz instead of {after[0] // 1000}")
+    return None
 
 
 def used_cpu_s(raw: Mapping[str, tuple[str, ...]]) -> float | None:

@@ -65,7 +65,8 @@ class HostWatch:
                 "its container or service used up its quota of processor time "
                 f"{_times(self._throttled)} in {self._elapsed_s:.2f} s"
             )
-        return doubt(self._raw, _BUSY_CORES)
+        found = doubt(self._raw, _BUSY_CORES)
+        return found.text if found else ""
 
 
 def _times(count: int) -> str:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings
+from rvv_runner.conditions import DOUBTED
 from rvv_runner.measurement import Measurement
 from rvv_runner.new_board_file import NEW_KIND, guessed_board_file
 from rvv_runner.perf_groups import Counting
@@ -43,12 +44,12 @@ _EMULATOR = (
     'wrapper = ["qemu-riscv64", "-cpu", '
     '"rv64,v=true,vlen=256,vext_spec=v1.0,zba=true,zbb=true,zbs=true"]'
 )
-# What to do about a time that cannot be trusted, by what `doubt` says.
-_MENDED_BY = {
-    "other programs used": "end them, or write a larger `busy_cores` into its board file",
-    "was throttled": "cool it, or write `cool_below_c` into its board file",
-    "highest frequency fell": "cool it, or give it a stronger supply",
-    "instead of": "look at its supply, and at what limits its frequency",
+# What to do about a time that was discarded, by its cause.
+_MENDED_BY: dict[object, str] = {
+    "busy": "end them, or write a larger `busy_cores` into its board file",
+    "throttled": "cool it, or write `cool_below_c` into its board file",
+    "limited": "cool it, or give it a stronger supply",
+    "slow": "look at its supply, and at what limits its frequency",
 }
 
 _OTHER_VLEN = re.compile(r"vector registers have (\d+) bits")
@@ -313,8 +314,8 @@ def _with_advice(measurement: Measurement) -> str:
     text = f"{measurement.status}: {measurement.reason}"
     if measurement.status != "board":
         return f"{text}: name a kind that has this core's extensions in its board file"
-    advice = (how for what, how in _MENDED_BY.items() if what in measurement.reason)
-    how = next(advice, "")  # other sentences say themselves what to do
+    # Sentences on other causes say themselves what to do.
+    how = _MENDED_BY.get(measurement.conditions.get(DOUBTED), "")
     return f"{text}: {how}" if how else text
 
 

@@ -41,7 +41,8 @@ def watched(core: int, busy_cores: float) -> Iterator[State]:
     yield state
     facts["run.took"] = (str(int((time.monotonic() - start_s) * 100)),)
     facts.update(_facts("after", core))
-    state.doubt = doubt(facts, busy_cores)
+    found = doubt(facts, busy_cores)
+    state.doubt = found.text if found else ""
 
 
 def _facts(moment: str, core: int) -> dict[str, tuple[str, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
 import shlex
 import time
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from rvv_runner.board import BoardError, BoardInfo
 from rvv_runner.board_file import BoardFile
 from rvv_runner.cold import flush_options
-from rvv_runner.conditions import doubt
+from rvv_runner.conditions import DOUBTED, Doubt, doubt
 from rvv_runner.failure import failed, taken_elf
 from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
 from rvv_runner.perf_groups import Counting
@@ -163,16 +164,18 @@ class SshBoard:
             return elf
         start_s = time.monotonic()
         deadline = start_s + timeout_s + _GRACE_S
-        why = ""
         for attempt in range(1, _ATTEMPTS + 1):
             before_s = time.monotonic()
             measurement, why = self._attempt(elf, repeats, timeout_s, deadline)
             took_s = time.monotonic() - before_s
-            if not why or time.monotonic() + _PAUSE_S + took_s > deadline:
+            if why is None or time.monotonic() + _PAUSE_S + took_s > deadline:
                 break
             if attempt < _ATTEMPTS:
                 time.sleep(_PAUSE_S)
-        return failed("board", self._info, f"{why} ({attempt} attempts)") if why else measurement
+        if why is None:
+            return measurement
+        discarded = failed("board", self._info, f"{why.text} ({attempt} attempts)")
+        return dataclasses.replace(discarded, conditions={DOUBTED: why.cause})
 
     def count(self, program: Program) -> ProgramCounts:
         """Run any program once and count events meanwhile; only the program itself is sent.
@@ -246,23 +249,23 @@ class SshBoard:
 
     def _attempt(
         self, artifact: ElfArtifact, repeats: int, timeout_s: float, deadline: float
-    ) -> tuple[Measurement, str]:
-        """One measurement, and why it cannot be trusted, or ""."""
+    ) -> tuple[Measurement, Doubt | None]:
+        """One measurement, and why it cannot be trusted."""
         assert self._ready is not None
         try:
             report = self._run(
                 lambda session: self._plan(session, artifact, repeats, timeout_s), deadline
             )
         except (BoardError, CannotShip, JobFailed, RemoteFileError) as error:
-            return failed("board", self._info, str(error)), ""
+            return failed("board", self._info, str(error)), None
         if report.outcome != "done":
-            return failed("board", self._info, self._not_run(report)), ""
+            return failed("board", self._info, self._not_run(report)), None
         counters = count_events(report, self._ready.counting)
         measurement = measurement_of(
             report, self._info, timeout_s, repeats, counters, artifact.kernel
         )
         if measurement.status != "correct":
-            return measurement, ""
+            return measurement, None
         return measurement, doubt(report.conditions, self._settings.busy_cores)
 
     def _run(self, plan: Callable[[Session], JobPlan], deadline: float) -> JobReport:

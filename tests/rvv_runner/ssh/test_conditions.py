@@ -13,7 +13,7 @@ import pytest
 from ssh_cases import SCALE, TIMEOUT_S, doubled
 
 from rvv_runner import BoardError
-from rvv_runner.conditions import describe_conditions, doubt
+from rvv_runner.conditions import DOUBTED, describe_conditions, doubt
 
 IDLE = "cpu  100 0 100 5000 0 0 0 0 0 0"
 
@@ -54,11 +54,11 @@ def test_conditions_are_described_in_si_units():
 
 def test_what_a_board_does_not_show_is_absent():
     assert describe_conditions({}) == {}
-    assert doubt({}, busy_cores=0.5) == ""
+    assert doubt({}, busy_cores=0.5) is None
 
 
 def test_an_idle_board_is_believed():
-    assert doubt(raw(), busy_cores=0.5) == ""
+    assert doubt(raw(), busy_cores=0.5) is None
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_an_idle_board_is_believed():
     ],
 )
 def test_a_busy_or_throttled_board_is_not_believed(changes, why):
-    assert why in doubt(raw(**changes), busy_cores=0.5)
+    assert why in doubt(raw(**changes), busy_cores=0.5).text
 
 
 def test_a_slow_clock_after_the_run_means_nothing_to_a_saving_governor():
     saving = raw(after__scaling_governor=("schedutil",), after__scaling_cur_freq=("400000",))
-    assert doubt(saving, busy_cores=0.5) == ""
+    assert doubt(saving, busy_cores=0.5) is None
 
 
 @contextmanager
@@ -108,6 +108,7 @@ def test_a_time_taken_on_a_busy_board_is_never_scored(open_board, build_kernel):
     assert measurement.status == "board"
     assert "other programs used" in measurement.reason
     assert measurement.reason.endswith("(3 attempts)")
+    assert measurement.conditions == {DOUBTED: "busy"}
     assert measurement.times_s == ()
 
 
