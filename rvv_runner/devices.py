@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import get_args
 
 from foundation.errors import UserError, nearest
+from foundation.processors import cores
 from rvv_runner.board import Board, BoardError
 from rvv_runner.board_file import (
     BoardFile,
@@ -142,23 +143,37 @@ def on_cores(name: str, count: int) -> str:
 
 
 def check_usage(name: str) -> None:
-    """Check that a board can be used as its name says, as far as this machine knows it: a board at
-    an address is asked when it is opened.
+    """Check that a board can be used as its name says, before anything slow begins.
+
+    A board at an address is asked how many cores it has. If it does not answer now, it may when it
+    is opened.
 
     Raises:
         UserError: if it has fewer cores, or its caches would have to be flushed for several.
-        BoardError: for an unknown name, or if the board's file is wrong.
+        BoardError: for an unknown name, if the board's file is wrong, or if an address leads to no
+            board of a known kind.
     """
     board, usage = split_usage(name)
-    if usage == ONE_CORE or board.startswith(SSH_PREFIX) or board == HOST_DEVICE:
+    if usage == ONE_CORE:
+        return
+    if board == HOST_DEVICE:
+        usage.check(board, cores())
+        return
+    if board.startswith(SSH_PREFIX):
+        # paramiko is slow to import.
+        from rvv_runner.ssh.errors import NotAnswering
+        from rvv_runner.ssh.identify import identify
+
+        with contextlib.suppress(NotAnswering):
+            usage.check(board, identify(board, patience_s=0.0).cores)
         return
     for kind in every_core_kind(board):
         if is_emulated(kind):
             core = _DEFAULT_EMULATED if kind == DEFAULT_DEVICE else kind
             described = emulated_board_file(core)
-            usage.check(described.info(f"{_EMULATED_PREFIX}{described.name}"))
+            usage.check(f"{_EMULATED_PREFIX}{described.name}", described.cores)
         else:
-            usage.check(board_file_of(kind).info(kind))
+            usage.check(kind, board_file_of(kind).cores)
 
 
 def every_core_kind(name: str) -> list[str]:
@@ -206,8 +221,8 @@ def _check_name(name: str, names: Sequence[str], more: Sequence[str] = ()) -> No
 def _unknown_device(name: str, names: Sequence[str]) -> str:
     """Why there is no such device, and what to do."""
     if name.startswith(_EMULATED_PREFIX):
-        cores = [known for known in names if known.startswith(_EMULATED_PREFIX)]
-        return f"there is no emulated core named {name}: choose one of {', '.join(cores)}"
+        models = [known for known in names if known.startswith(_EMULATED_PREFIX)]
+        return f"there is no emulated core named {name}: choose one of {', '.join(models)}"
     if name in board_file_names():
         return (
             f"{name} is a kind of board, and you have no board file of that name: write one with "

@@ -58,7 +58,7 @@ class HostBoard:
             l2_bytes=cache_bytes(2),
             backend="host",
         )
-        usage.check(info)
+        usage.check(info.name, info.cores)
         self._info = usage.of(info)
         flush = flush_options(usage.timing, cache_bytes(3) or info.l2_bytes)
         self._options = (*flush, *usage.launcher_options)

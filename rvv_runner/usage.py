@@ -56,8 +56,12 @@ class Usage:
         """What the launcher is told of the cores."""
         return ("--cores", str(self.cores)) if self.cores > 1 else ()
 
-    def check(self, info: BoardInfo) -> None:
-        """Check that the board can be used so.
+    def check(self, name: str, cores: int) -> None:
+        """Check that a board can be used so.
+
+        Args:
+            name: of the board.
+            cores: that it has.
 
         Raises:
             UserError: if it has fewer cores, or its caches would have to be flushed for several.
@@ -66,10 +70,10 @@ class Usage:
             raise UserError(
                 f"--timing cold is for one core: leave out --cores {self.cores}, or --timing"
             )
-        if self.cores > info.cores:
+        if self.cores > cores:
             raise UserError(
-                f"{info.name} has {cores_text(info.cores)} and --cores asks for "
-                f"{self.cores}: give at most --cores {info.cores}"
+                f"{name} has {cores_text(cores)} and --cores asks for {self.cores}: give at most "
+                f"--cores {cores}"
             )
 
 

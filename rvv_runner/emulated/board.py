@@ -84,7 +84,7 @@ class EmulatedBoard:
             deterministic=True,
             estimated=True,
         )
-        usage.check(info)
+        usage.check(info.name, info.cores)
         self._info = usage.of(info)
         self._limits = limits_of(table, info.frequency_hz, info.l2_bytes or 0)
         in_turn = (*usage.launcher_options, *_IN_TURN) if usage.cores > 1 else ()

@@ -96,7 +96,7 @@ class SshBoard:
         self._ready: _Ready | None = None
         self._done_with: list[str] = []  # reports that are still on the board
         described = board_file.info(name)
-        usage.check(described)
+        usage.check(name, described.cores)
         self._info = usage.of(described)
         flush = flush_options(usage.timing, board_file.l3_bytes or board_file.l2_bytes)
         self._options = (*flush, *usage.launcher_options)

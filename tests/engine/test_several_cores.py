@@ -92,7 +92,10 @@ def test_more_cores_than_a_board_has_are_refused_with_the_arguments(
     assert parser.parse(["--device", name, "--cores", "8"]).device == (f"{name}@8cores",)
     with pytest.raises(UserError, match="has 8 cores and --cores asks for 9: give at most --co"):
         parser.parse(["--device", name, "--cores", "1,9"])
-    parser.parse(["--device", "ssh://me@nowhere.invalid", "--cores", "99"])  # asked when opened
+    # What does not answer is asked again when it is opened.
+    parser.parse(["--device", "ssh://me@127.0.0.1:1", "--cores", "99"])
+    with pytest.raises(UserError, match=r"host has .* and --cores asks for 4096: give at most"):
+        parser.parse(["--device", "host", "--cores", "4096"])
 
 
 @pytest.mark.parametrize(

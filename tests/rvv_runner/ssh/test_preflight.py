@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from ssh_cases import WRAPPER
 
+from foundation.errors import UserError
 from rvv_runner import BoardError
 from rvv_runner.__main__ import main
 from rvv_runner.board_file import read_board_file, user_board_folder
 from rvv_runner.check import check
 from rvv_runner.conditions import DOUBTED, doubt
-from rvv_runner.devices import load_board
+from rvv_runner.devices import check_usage, load_board
 from rvv_runner.measurement import Measurement
 from rvv_runner.new_board_file import write_board_file
 from rvv_runner.preflight import Preflight, _with_advice, missing_extensions
@@ -153,6 +154,17 @@ def test_each_failure_of_the_vector_addition_says_what_to_do(status, cause, advi
     assert said.startswith(f"{status}: it says why")
     assert advice in said
     assert bool(advice) == (said != f"{status}: it says why")
+
+
+def test_more_cores_than_a_board_at_an_address_has_are_refused_before_anything_slow(
+    server, monkeypatch
+):
+    (kind,) = [kind for kind in described_kinds() if kind.name == "x60"]
+    monkeypatch.setattr("rvv_runner.ssh.identify.matching_kind", lambda *_: kind)
+    address = f"ssh://127.0.0.1:{server.port}"
+    check_usage(f"{address}@8cores")
+    with pytest.raises(UserError, match="has 8 cores and --cores asks for 9: give at most --co"):
+        check_usage(f"{address}@9cores")
 
 
 @pytest.mark.parametrize("name", ["../out", "a b", "mine.toml", ""])
