@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from foundation.config import ParameterValue
+from foundation.gpu_limits import GpuLimits
+from gpu_runner.errors import GpuCompileError
+from gpu_runner.stage_checks import check_shared, stage_checks
 from gpu_runner.target import GpuTarget
 from launchers.arguments import Argument
 from triton_rvv.frontend.tuples import in_order, nested, path_of
 
-__all__ = ["CompiledKernel", "GpuCompileError", "KernelInput", "compile_kernel", "kernel_input"]
+__all__ = ["CompiledKernel", "KernelInput", "compile_kernel", "kernel_input"]
 
 # Sizes and addresses that are multiples of this let Triton use wider loads; its JIT compiler makes
 # a kernel of its own for them, and so does this.
@@ -23,10 +26,6 @@ _DIVISOR = 16
 _SMALL_ARRAY_BYTES = 2**31
 
 _LONGEST_REASON = 300
-
-
-class GpuCompileError(Exception):
-    """The kernel cannot be compiled with these values; the message is one sentence."""
 
 
 @dataclass(frozen=True)
@@ -134,16 +133,25 @@ def _known_of(argument: Argument, target: GpuTarget) -> str:
     return "D" if is_integer and int(str(argument.value)) % _DIVISOR == 0 else ""
 
 
-def compile_kernel(kernel: Any, made_from: KernelInput, target: GpuTarget) -> CompiledKernel:
+def compile_kernel(
+    kernel: Any,
+    made_from: KernelInput,
+    target: GpuTarget,
+    limits: GpuLimits | None = None,
+    *,
+    may_spill: bool = False,
+) -> CompiledKernel:
     """Compile with Triton's back end for the GPU.
 
     Args:
         kernel: the `@triton.jit` function.
         made_from: what `kernel_input` gives.
         target: the GPU.
+        limits: of the GPU, so that what exceeds them ends early; None for no check.
+        may_spill: whether what its loops carry may exceed them.
 
     Raises:
-        GpuCompileError: if Triton or the assembler refuses it.
+        GpuCompileError: if Triton or the assembler refuses it, or it exceeds the limits.
         OSError, MemoryError: if this machine does not let them work.
     """
     import triton
@@ -163,11 +171,14 @@ def compile_kernel(kernel: Any, made_from: KernelInput, target: GpuTarget) -> Co
     )
     start_s = time.perf_counter()
     try:
-        compiled = triton.compile(source, target=target.triton, options=options)
-    except (OSError, MemoryError):
+        with stage_checks(limits, may_spill=may_spill):
+            compiled = triton.compile(source, target=target.triton, options=options)
+    except (OSError, MemoryError, GpuCompileError):
         raise
     except Exception as error:  # Triton's passes and assemblers raise errors of many kinds
         raise GpuCompileError(_reason(error)) from error
+    if limits is not None:  # what Triton's cache holds comes without stages
+        check_shared(limits, int(compiled.metadata.shared))
     texts = {
         f".{stage}": text
         for stage, text in compiled.asm.items()

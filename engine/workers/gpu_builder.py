@@ -12,8 +12,9 @@ from foundation.errors import UserError
 from foundation.gpu_limits import GpuLimits
 from foundation.values_read import ByValuesRead
 from gpu_runner.artifact import GpuArtifact
-from gpu_runner.compile import GpuCompileError, KernelInput, compile_kernel, kernel_input
+from gpu_runner.compile import KernelInput, compile_kernel, kernel_input
 from gpu_runner.detect import target_of
+from gpu_runner.errors import GpuCompileError
 from kernels.on_device import (
     ProblemArguments,
     arrays_do_not_fit,
@@ -55,6 +56,7 @@ class GpuKernelBuilder:
         assert request.info.gpu is not None
         self._source = request.source
         self._problem = request.source.problem
+        self._info = request.info
         self._limits: GpuLimits = request.info.gpu
         self._target = target_of(request.info)
         self._store = replace(request.store, suffix=self._target.binary_suffix)
@@ -95,9 +97,7 @@ class GpuKernelBuilder:
         label = "_".join(str(value) for value in config.values()) or "default"
         found = self._store.find(problem.spec.name, label, key)
         if found is None:
-            failure = self._compile(config, made_from, label, key)
-            if failure is not None:
-                return failure
+            self._compile(config, made_from, label, key)
             found = self._store.find(problem.spec.name, label, key)
             if found is None:
                 return BuildFailure(f"the build is no longer in {self._store.root}", "board")
@@ -118,17 +118,18 @@ class GpuKernelBuilder:
             provenance=provenance,
         )
 
-    def _compile(
-        self, config: Config, made_from: KernelInput, label: str, key: str
-    ) -> BuildFailure | None:
-        """Compile and store; a failure if it takes more than the GPU has."""
+    def _compile(self, config: Config, made_from: KernelInput, label: str, key: str) -> None:
+        """Compile and store.
+
+        Raises:
+            GpuCompileError: if Triton refuses it, or it takes more than the GPU has.
+        """
         spec, target = self._problem.spec, self._target
-        compiled = compile_kernel(spec.kernel, made_from, target)
-        if compiled.shared_bytes > self._limits.shared_bytes:
-            return BuildFailure(
-                f"it needs {compiled.shared_bytes} bytes of shared memory, and a program on "
-                f"{self._limits.name} has at most {self._limits.shared_bytes}"
-            )
+        # The default is what all others are compared with, however slow it is.
+        is_default = config == self._problem.space(self._info).default
+        compiled = compile_kernel(
+            spec.kernel, made_from, target, self._limits, may_spill=is_default
+        )
         with self._store.new_folder(spec.name, label, key) as folder:
             stem = folder / f"{spec.name}_kernel"
             for suffix, text in compiled.texts.items():
@@ -148,4 +149,3 @@ class GpuKernelBuilder:
                     "stages_s": dict(compiled.stages_s),
                 },
             )
-        return None

@@ -1,0 +1,74 @@
+"""What exceeds a GPU ends before the stages that take longest."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import triton
+import triton.language as tl
+from gpus import H200, MI300X
+
+from gpu_runner.compile import compile_kernel, kernel_input
+from gpu_runner.detect import target_of
+from gpu_runner.errors import GpuCompileError
+from gpu_runner.stage_checks import carried_registers
+from rvv_runner.board import BoardInfo
+
+MODULE = 'module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 32 : i32} {'
+LOOPS = """
+    %0:3 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y, %c = %z) -> \
+(tensor<64x128xf32, #mma>, tensor<64xf16, #blocked>, tensor<64x!tt.ptr<f32>, #blocked>)  : i32 {
+    }
+    %1 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (i32) : i32 {
+    %2 = tt.load %p : tensor<512x512x!tt.ptr<f32>, #blocked>
+    %3 = arith.addf %2, %2 : tensor<512x512xf32, #blocked>
+    %4:2 = scf.while (%a = %x, %b = %y) : (tensor<8xi64, #b>, i1) -> (tensor<8xi64, #b>, i1) {
+"""
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+
+
+def test_the_loop_that_carries_most_counts_and_pointers_do_not() -> None:
+    first, _, rest = LOOPS.partition("%1 =")
+    assert carried_registers(MODULE + first) == (64 * 128 * 32 + 64 * 16) // 32 // 64
+    assert carried_registers(MODULE + rest.replace("<8x", "<64x")) == 2
+    assert carried_registers(MODULE + LOOPS) == carried_registers(MODULE + first)
+    assert carried_registers(MODULE + rest.partition("%4")[0]) == 0
+
+
+@triton.jit
+def sums_kernel(x, y, n, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for step in range(n):
+        total += tl.load(x + step * ROWS * COLUMNS + at)
+    tl.store(y + at, total)
+
+
+@pytest.mark.parametrize(("gpu", "columns"), [(H200, 512), (MI300X, 1024)])
+def test_a_loop_that_would_spill_in_each_step_is_refused_early(
+    gpu: BoardInfo, columns: int
+) -> None:
+    assert gpu.gpu is not None
+    target = target_of(gpu)
+    signature = kernel_input(sums_kernel, [], {"x": None, "y": None, "n": 1}, {}, target)
+    types = (("x", "*fp32"), ("y", "*fp32"), ("n", "i32"), *signature.signature[3:])
+    rows = 4 * target.warp_threads  # of 4 warps: a register per thread for each column
+
+    def make(count: int) -> None:
+        constants = (("ROWS", rows), ("COLUMNS", count))
+        made_from = replace(signature, signature=types, constants=constants)
+        compile_kernel(sums_kernel, made_from, target, gpu.gpu)
+
+    make(32)
+    start_s = time.process_time()
+    most = gpu.gpu.registers_per_thread
+    with pytest.raises(GpuCompileError, match=rf"carries {columns} registers.* are {most}:"):
+        make(columns)
+    assert time.process_time() - start_s < 10
