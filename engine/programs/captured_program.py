@@ -38,6 +38,7 @@ def program_tasks(capture: Path) -> list[ProgramTask]:
             label=labels[task.key],
             launches=task.launches,
             captured_s=None if task.time_s is None else task.time_s / task.launches,
+            listed=len(task.listed),
         )
         for task in tasks
     ]

@@ -10,16 +10,32 @@ from engine.repeats.racing import stands_out
 from engine.repeats.rounds import ALL_ROUNDS, CONFIDENCE, NO_ROUNDS, Rounds
 from engine.repeats.signed_rank import fewest_values
 
-__all__ = ["COMPARED_PART", "has_ties", "heaviest_first", "rounds_of"]
+__all__ = ["has_ties", "heaviest_first", "is_for_more_trials", "rounds_of", "trials_part"]
 
-# Of the time of a budget. Ten timed runs of each of twenty trials take about three times as long as
-# twelve rounds of six leaders.
-COMPARED_PART = 0.25
+# Of the time that is left. Ten timed runs of each of twenty trials take about three times as long
+# as twelve rounds of six leaders.
+_COMPARED_PART = 0.25
+# Of the whole time; with less, trials and their comparison gain nothing.
+_LEAST_FOR_TRIALS = 0.05
 
 # Shares of the program's time below which a task's leaders get as few rounds as a verdict needs, or
 # none: to take the second fastest of a task costs a program a few percent of the task's share.
 _LARGE_SHARE = 0.1
 _LEAST_SHARE = 0.01
+
+
+def trials_part(left_part: float) -> float:
+    """When trials end and comparisons begin, as a part of the time of a budget.
+
+    Args:
+        left_part: of that time, when the trials begin.
+    """
+    return 1.0 - _COMPARED_PART * left_part
+
+
+def is_for_more_trials(left_part: float) -> bool:
+    """Whether trials go on with what comparisons have left of the time of a budget."""
+    return left_part >= _LEAST_FOR_TRIALS
 
 
 def has_ties(standing: TaskStanding) -> bool:

@@ -24,6 +24,8 @@ from foundation.printing import say, wrapped
 
 __all__ = ["print_change", "print_program", "program_record"]
 
+_LARGE_SHARE = 0.1  # of the program's time
+
 
 def print_change(standings: Sequence[TaskStanding], number: int, stream: TextIO) -> None:
     """Say how a task stands, and the program with it."""
@@ -61,6 +63,7 @@ def print_program(standings: Sequence[TaskStanding], stream: TextIO) -> None:
             how = "not tuned" if standing.best_s is None else "tuned in part"
             say(wrapped(f"{how}: {standing.task.label}: {_reason(standing)}"), file=stream)
     _print_unreached(standings, stream)
+    _print_short_lists(standings, stream)
     _print_studies(standings, stream)
 
 
@@ -94,12 +97,32 @@ def _print_studies(standings: Sequence[TaskStanding], stream: TextIO) -> None:
 
 def _print_unreached(standings: Sequence[TaskStanding], stream: TextIO) -> None:
     """Name the tasks to which the budget did not come, with their share of the program's time."""
-    times_s = [state.launches * state.best_s for state in states_of(standings)]
     for why in dict.fromkeys(filter(None, map(_not_reached, standings))):
         numbers = [n for n, standing in enumerate(standings) if _not_reached(standing) == why]
-        share = sum(times_s[number] for number in numbers) / (sum(times_s) or 1.0)
         labels = ", ".join(standings[number].task.label for number in numbers)
+        share = _share(standings, numbers)
         say(wrapped(f"not reached, {share:.1%} of the time: {labels}: {why}"), file=stream)
+
+
+def _print_short_lists(standings: Sequence[TaskStanding], stream: TextIO) -> None:
+    """Name the tasks that are done since their autotuners list no more, if they take long."""
+    for number, standing in enumerate(standings):
+        share = _share(standings, [number])
+        if standing.has_tried_list and share >= _LARGE_SHARE:
+            lists = counted(standing.task.listed, "configuration")
+            say(
+                wrapped(
+                    f"{standing.task.label}, {share:.1%} of the time: its autotuner lists {lists}, "
+                    "and all were tried: --widen tries others"
+                ),
+                file=stream,
+            )
+
+
+def _share(standings: Sequence[TaskStanding], numbers: Sequence[int]) -> float:
+    """What part of the program's time some tasks take, by their positions."""
+    times_s = [state.launches * state.best_s for state in states_of(standings)]
+    return sum(times_s[number] for number in numbers) / (sum(times_s) or 1.0)
 
 
 def program_record(standings: Sequence[TaskStanding]) -> dict[str, object]:

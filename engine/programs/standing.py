@@ -38,6 +38,7 @@ class ProgramTask:
         launches: in one run of the program.
         captured_s: time of a launch in the captured run, in seconds; None if it was not measured.
         is_examined: whether it is known what varies in it.
+        listed: how many configurations its autotuner lists; 0 without one.
     """
 
     key: str
@@ -47,6 +48,7 @@ class ProgramTask:
     launches: int
     captured_s: float | None
     is_examined: bool = True
+    listed: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,12 @@ class TaskStanding:
         """Whether it gets no more trials."""
         is_left = self.waits or bool(self.refusal) or self.exhausted
         return is_left or self.quiet >= _QUIET_IN_A_ROW
+
+    @property
+    def has_tried_list(self) -> bool:
+        """Whether all that its autotuner lists was tried, and nothing else may be."""
+        # The deployed configuration may be none of them.
+        return self.exhausted and self.size <= self.task.listed + 1
 
     @property
     def tried(self) -> int:

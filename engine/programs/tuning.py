@@ -11,7 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from engine.programs.budget import ProgramBudget, part_way_s
-from engine.programs.comparing import COMPARED_PART, has_ties, heaviest_first, rounds_of
+from engine.programs.comparing import (
+    has_ties,
+    heaviest_first,
+    is_for_more_trials,
+    rounds_of,
+    trials_part,
+)
 from engine.programs.scheduler import next_task, part_after_slice, slice_trials, worth_examining
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
 from engine.repeats.rounds import NO_ROUNDS, Rounds
@@ -86,7 +92,6 @@ def tune_program(
             try:
                 run.resume(first.result())
                 run.spend()
-                run.compare()
             except (_StoppedError, KeyboardInterrupt):
                 return run.standings
     run.check_board()
@@ -123,6 +128,7 @@ class _ProgramRun:
         self._measured = 0  # configurations, of all tasks
         self._has_tried = False  # any task
         self._examinations_s: list[float] = []  # of one task, on average over those at once
+        self._trials_end = trials_part(1.0)
         self._is_cut_off = False  # an examination, by the end of its part of the time
         self.benches = contextlib.ExitStack()
 
@@ -166,7 +172,18 @@ class _ProgramRun:
                 self._run(number, trials=0)
 
     def spend(self) -> None:
-        """Give slices of budget to the tasks from which a program gains most, at least one."""
+        """Give the budget to trials, then to comparisons, and what those leave to both again."""
+        while True:
+            before = self._measured
+            self._try()
+            self._compare()
+            left = self._time_left()
+            if self._measured == before or not is_for_more_trials(left):
+                return
+            self._trials_end = trials_part(left)
+
+    def _try(self) -> None:
+        """Give slices to the tasks from which a program gains most, at least one."""
         while self._trials_left() > 0:
             part = self._trials_part()
             if self._budget.left_s(part) == 0.0:
@@ -186,7 +203,11 @@ class _ProgramRun:
 
     def _trials_part(self) -> float:
         """The part of the time that is for trials; all of it until one was made."""
-        return 1.0 if self._info.deterministic or not self._measured else 1.0 - COMPARED_PART
+        return 1.0 if self._info.deterministic or not self._measured else self._trials_end
+
+    def _time_left(self) -> float:
+        """What part of the time is left; none where there is no limit."""
+        return (self._budget.left_s() or 0.0) / (self._budget.time_s or 1.0)
 
     def _examine_more(self, part: float) -> bool:
         """Examine tasks if it is their turn; return whether any was examined.
@@ -242,7 +263,7 @@ class _ProgramRun:
             self._examinations_s.append((time.monotonic() - began_s) / len(examined))
         return [n for n in numbers if self.standings[n].task.key in examined]
 
-    def compare(self) -> None:
+    def _compare(self) -> None:
         """Compare the leaders of tasks whose trials leave open which one wins, in the time left."""
         if self._info.deterministic:
             return

@@ -8,7 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from engine.programs.comparing import has_ties, heaviest_first, rounds_of
+from engine.programs.comparing import (
+    has_ties,
+    heaviest_first,
+    is_for_more_trials,
+    rounds_of,
+    trials_part,
+)
 from engine.programs.scheduler import TaskState
 from engine.programs.standing import ProgramTask, TaskStanding
 from engine.repeats.rounds import ALL_ROUNDS, NO_ROUNDS, Rounds
@@ -70,3 +76,10 @@ def test_each_task_may_take_its_part_of_the_time_that_is_left() -> None:
     parts = heaviest_first(states, [0, 1, 2])
     assert [number for number, _ in parts] == [1, 2, 0]
     assert [part for _, part in parts] == pytest.approx([100 / 175, 50 / 75, 1.0])
+
+
+def test_what_comparisons_leave_of_the_time_goes_to_trials_again() -> None:
+    assert trials_part(1.0) == 0.75
+    assert is_for_more_trials(0.25)  # there were no ties
+    assert trials_part(0.25) == 0.9375
+    assert not is_for_more_trials(0.04)

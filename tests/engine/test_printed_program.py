@@ -71,6 +71,19 @@ def test_the_studies_are_named_with_a_command_for_them(storage: str, option: str
     assert "study=softmax-a" in printed(tuned(), stream=io.StringIO())
 
 
+def test_a_task_that_is_done_with_a_short_list_says_how_to_try_more() -> None:
+    listed = dataclasses.replace(TASK, listed=2, label="product 64x64 fp32")
+    done = dataclasses.replace(tuned(), task=listed, size=3, exhausted=True)
+    wide = dataclasses.replace(done, size=9)
+    light = dataclasses.replace(done, task=dataclasses.replace(listed, launches=1))
+    for others in ([tuned()], [wide], [dataclasses.replace(done, exhausted=False)]):
+        assert "--widen" not in printed(*others, stream=Terminal())
+    told = "product 64x64 fp32, 90.9% of the time: its autotuner lists 2 configurations,"
+    out = " ".join(printed(done, light, stream=Terminal()).split())
+    assert f"{told} and all were tried: --widen tries others" in out
+    assert out.count("--widen") == 1
+
+
 def test_a_short_launch_says_nothing_about_the_times_of_others() -> None:
     short = dataclasses.replace(tuned(), task=dataclasses.replace(TASK, captured_s=5e-5))
     other = TaskStanding(dataclasses.replace(TASK, launches=1), waits=True)
