@@ -85,7 +85,7 @@ def numbers_kernel(x, out, n, step, factor, BLOCK: tl.constexpr):
 
 numbers_kernel[(16,)](x, torch.empty_like(x), n, step, factor, BLOCK=64)
 """
-# Other integers each time, as seeds are.
+# Other integers each time, as seeds are, and numbers of warps, which do nothing on a processor.
 SEEDS = """
 @triton.jit
 def noise_kernel(out, seed, BLOCK: tl.constexpr):
@@ -93,7 +93,7 @@ def noise_kernel(out, seed, BLOCK: tl.constexpr):
     tl.store(out + at, tl.rand(seed, at))
 
 out = torch.empty(64)
-for seed in range(6): noise_kernel[(1,)](out, seed, BLOCK=64)
+for seed in range(6): noise_kernel[(1,)](out, seed, BLOCK=64, num_warps=2 ** (seed // 3))
 """
 MANY = "for _ in range(2_000): add(x[:8], x[:8], block=16)\n"
 # In its environment and beside it is what may be in the way, and it fails in the end.
@@ -217,7 +217,7 @@ def test_a_launch_with_ever_new_numbers_stays_a_few_tasks(tmp_path):
     assert sum(task.launches for task in held.tasks) == 199
 
 
-def test_seeds_are_one_task(plain):
+def test_seeds_and_numbers_of_warps_are_one_task(plain):
     """And one each for 0 and 1, of which Triton may make constants."""
     tasks = [one for one in read_capture(plain).tasks if one.kernel.name == "noise_kernel"]
     seeds = {task.values()["seed"]: task.launches for task in tasks}

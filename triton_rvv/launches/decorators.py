@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from triton_rvv.launches.options import OPTIONS
+
 __all__ = [
     "Decorators",
     "configuration_values",
@@ -16,7 +18,6 @@ __all__ = [
 ]
 
 _PLAIN = (int, float, bool, str)
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _USUAL = {"num_ctas": 1, "maxnreg": None}
 
 
@@ -100,7 +101,7 @@ def _layers(outermost: Any, kernel: Any) -> list[Any] | None:
 def configuration_values(config: Any) -> dict[str, Any]:
     """The values of a `triton.Config`, with the options that differ from Triton's own."""
     values = {name: v for name, v in config.kwargs.items() if isinstance(v, _PLAIN)}
-    for name in _OPTIONS:
+    for name in OPTIONS:
         value = getattr(config, name, None)
         if value is not None and value != _USUAL.get(name):
             values[name] = value

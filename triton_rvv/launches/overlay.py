@@ -20,6 +20,7 @@ from triton_rvv.launches.forms import forms_of
 from triton_rvv.launches.generated import configurations_of, is_settled, loaded_kernel, settle
 from triton_rvv.launches.grid_text import followed
 from triton_rvv.launches.launch import Launch
+from triton_rvv.launches.options import OPTIONS
 from triton_rvv.launches.rule import Rule
 from triton_rvv.launches.signature import Signature, bound_arguments, signature_of
 from triton_rvv.launches.source import kernel_digest
@@ -31,7 +32,6 @@ _FAR = (
     "task"
 )
 _OTHER_GRID = "its grid does not follow the winner's constants"
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 
 
 @dataclass
@@ -335,12 +335,12 @@ def _configuration(listed: Sequence[Any], config: Mapping[str, Any]) -> Any:
     import triton
 
     for one in listed:
-        options = {name: getattr(one, name, None) for name in _OPTIONS}
+        options = {name: getattr(one, name, None) for name in OPTIONS}
         values = {**options, **one.kwargs}
         if all(values.get(name) == value for name, value in config.items()):
             return one
     first = listed[0] if listed else triton.Config({})
-    options = {name: config.get(name, getattr(first, name, None)) for name in _OPTIONS}
+    options = {name: config.get(name, getattr(first, name, None)) for name in OPTIONS}
     values = {**first.kwargs, **{n: v for n, v in config.items() if n not in options}}
     given = {name: value for name, value in options.items() if value is not None}
     return triton.Config(values, **given, pre_hook=getattr(first, "pre_hook", None))

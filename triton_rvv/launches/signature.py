@@ -16,14 +16,13 @@ from triton_rvv.frontend.tuples import element_names
 from triton_rvv.launches.contents import Range, memory_ranges
 from triton_rvv.launches.data_numbers import data_numbers
 from triton_rvv.launches.decorators import Decorators
+from triton_rvv.launches.options import PLAIN, options_of
 from triton_rvv.launches.source import kernel_digest
 from triton_rvv.launches.tensors import TYPES, tensors_in
 
 __all__ = ["Signature", "bound_arguments", "constant_record", "signature_of"]
 
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _TUPLES = frozenset({"tuple", "named_tuple"})
-_PLAIN = (int, float, bool, str, type(None))
 
 
 @dataclass(frozen=True)
@@ -33,6 +32,8 @@ class Signature:
     Args:
         kernel: the digest of its code.
         arguments, constants, options: as a capture's file has them.
+        telling: the options that tell launches apart. On a processor, numbers of warps and of
+            stages do nothing, so they are the usual ones here.
         grid: numbers of programs.
         chosen: names of the constants that an autotuner or heuristics chose.
         ranges: the memory of the tensors.
@@ -43,6 +44,7 @@ class Signature:
     arguments: Mapping[str, Any]
     constants: Mapping[str, Any]
     options: Mapping[str, Any]
+    telling: Mapping[str, Any]
     grid: Sequence[int]
     chosen: frozenset[str]
     is_tuned: bool
@@ -53,7 +55,7 @@ class Signature:
     def key(self) -> str:
         """The same for launches that are counted together."""
         return _digest(
-            [self.kernel, self._sizes(), dict(self.constants), dict(self.options), list(self.grid)]
+            [self.kernel, self._sizes(), dict(self.constants), dict(self.telling), list(self.grid)]
         )
 
     @property
@@ -63,7 +65,7 @@ class Signature:
         Flags, and integers that are 0 or 1, are no such numbers.
         """
         arguments = {name: _without_numbers(value) for name, value in self.arguments.items()}
-        fixed = [dict(self.constants), dict(self.options), list(self.grid)]
+        fixed = [dict(self.constants), dict(self.telling), list(self.grid)]
         return _digest([self.kernel, arguments, *fixed])
 
     @property
@@ -76,7 +78,7 @@ class Signature:
     def family(self) -> str:
         """The same for launches that differ in sizes alone."""
         types = {name: _without_sizes(value) for name, value in self.arguments.items()}
-        return _digest([self.kernel, types, dict(self.constants), dict(self.options)])
+        return _digest([self.kernel, types, dict(self.constants), dict(self.telling)])
 
     @property
     def call_family(self) -> str:
@@ -108,7 +110,7 @@ class Signature:
     def _fixed(self) -> list[dict[str, Any]]:
         """The constants and options that no autotuner or heuristics choose."""
         fixed = {n: v for n, v in self.constants.items() if n not in self.chosen}
-        return [fixed, {} if self.is_tuned else dict(self.options)]
+        return [fixed, {} if self.is_tuned else dict(self.telling)]
 
     def _sizes(self) -> dict[str, Any]:
         """The arguments without the values of floats, and of integers that only go into values."""
@@ -149,11 +151,13 @@ def signature_of(
                 constants[name] = constant_record(value)
             else:
                 arguments[name] = _argument(name, value, parameters[name], tensors, placed)
+    options, telling = options_of(kernel, given_options)
     return Signature(
         kernel=kernel_digest(kernel),
         arguments=arguments,
         constants=constants,
-        options=_options(kernel, given_options),
+        options=options,
+        telling=telling,
         grid=list(grid),
         chosen=decorators.chosen,
         is_tuned=decorators.configurations is not None,
@@ -260,7 +264,7 @@ def constant_record(value: Any) -> Any:
     """
     if type(value).__name__ == "constexpr":
         value = value.value
-    if isinstance(value, _PLAIN):
+    if isinstance(value, PLAIN):
         return value
     if isinstance(value, list | tuple):
         parts = [constant_record(part) for part in value]
@@ -271,17 +275,6 @@ def constant_record(value: Any) -> Any:
     if type(value).__name__ in ("dtype", "block_type"):
         return {"dtype": str(value)}
     raise TypeError(f"a value of the type {type(value).__name__}")
-
-
-def _options(kernel: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options in force: those of the launch, and the back end's own values of usual ones."""
-    from triton.runtime.driver import driver
-
-    backend = kernel.device_caches[driver.active.get_current_device()][3]
-    parsed = backend.parse_options(dict(given))
-    usual = {name: getattr(parsed, name, None) for name in _OPTIONS}
-    plain = {n: v for n, v in given.items() if isinstance(v, _PLAIN) and n not in ("debug",)}
-    return {n: v for n, v in {**plain, **usual}.items() if v is not None}
 
 
 def _without_values(value: Any, *, are_data: bool) -> Any:
