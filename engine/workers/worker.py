@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import ray
@@ -28,9 +31,12 @@ __all__ = [
     "Worker",
     "WorkerDied",
     "WorkerGone",
+    "WorkerLacks",
     "WorkerOutOfMemory",
     "WorkerTimeout",
 ]
+
+_MISSING = re.compile(r"(ModuleNotFound|Import)Error\b")  # as tracebacks end
 
 # A worker imports for seconds. On a machine that runs more than it has cores, the wait is repeated,
 # since the worker may still get its turn.
@@ -57,6 +63,10 @@ class WorkerDied(Exception):
 
 class WorkerGone(WorkerDied):
     """The worker's process had ended before it was called."""
+
+
+class WorkerLacks(WorkerDied):
+    """The worker's process finds no module of that name; another one would not either."""
 
 
 class NodeLost(WorkerDied):
@@ -169,7 +179,8 @@ class Worker:
         self._handle = process_for(self._kind, may_be_spare=blueprint.leaves_nothing)
         self._told_place = self._handle.__ray_call__.remote(_place_of)
         self._place: _Place | None = None  # until it was asked for
-        self._opened = self._handle.open.remote(blueprint.worker_class, blueprint.args)
+        folders = [str(Path(folder).absolute()) for folder in sys.path]
+        self._opened = self._handle.open.remote(blueprint.worker_class, blueprint.args, folders)
 
     def wait_open(self) -> None:
         check_head()
@@ -296,6 +307,7 @@ class Worker:
         except RayActorError as error:
             lines = str(error).splitlines()
             # Behind the first, a process that could not begin has a traceback, whose last says why.
-            raise WorkerDied(lines[-1 if error.actor_init_failed else 0]) from error
+            why = lines[-1 if error.actor_init_failed else 0]
+            raise (WorkerLacks if _MISSING.match(why) else WorkerDied)(why) from error
         except RayTaskError as error:
             raise error.cause from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from engine.workers.worker import (
     Worker,
     WorkerDied,
     WorkerGone,
+    WorkerLacks,
     WorkerTimeout,
 )
 from foundation.errors import TooBusyError, UserError
@@ -128,6 +130,11 @@ class WorkerPool:
             try:
                 worker.wait_open()
                 return
+            except WorkerLacks as error:
+                raise UserError(
+                    f"a worker ({worker.name}) cannot begin ({error}): install what is missing for "
+                    f"{sys.executable}, or rename what hides it"
+                ) from error
             except WorkerDied as error:
                 if start == _STARTS:
                     if folder := full_temporary_folder():

@@ -6,6 +6,7 @@ A command that runs several studies starts its processes once.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -33,7 +34,9 @@ class ProcessKind(NamedTuple):
 class _WorkerProcess:
     """Runs in the process: one worker after another."""
 
-    def open(self, worker_class: type, args: Sequence[object]) -> None:
+    def open(self, worker_class: type, args: Sequence[object], folders: Sequence[str]) -> None:
+        # Behind its own: modules that a user's program finds by a path of its own.
+        sys.path.extend(folder for folder in folders if folder not in sys.path)
         self._worker: Any = worker_class(*args)
         self._worker.open()
 

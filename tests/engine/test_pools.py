@@ -6,6 +6,7 @@ import argparse
 import ctypes
 import dataclasses
 import functools
+import importlib
 import itertools
 import os
 import signal
@@ -163,15 +164,64 @@ def test_a_late_build_whose_process_is_gone_is_not_the_configurations(
     )
 
 
-def test_a_worker_that_cannot_begin_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = "The actor died because of an error raised in its creation task\n  ...\nImportError: no"
+@pytest.mark.parametrize(
+    ("why", "kind"),
+    [
+        ("OSError: no", worker.WorkerDied),
+        ("ModuleNotFoundError: No module named 'helper'", worker.WorkerLacks),
+    ],
+)
+def test_a_worker_that_cannot_begin_says_why(
+    monkeypatch: pytest.MonkeyPatch, why: str, kind: type
+) -> None:
+    lines = f"The actor died because of an error raised in its creation task\n  ...\n{why}"
 
     def get(*arguments: object, **options: object) -> None:
         raise RayActorError(error_msg=lines, actor_init_failed=True)
 
     monkeypatch.setattr(ray, "get", get)
-    with pytest.raises(worker.WorkerDied, match=r"^ImportError: no$"):
+    with pytest.raises(worker.WorkerDied, match=f"^{why}$") as raised:
         worker.Worker._get(None, 1.0)
+    assert type(raised.value) is kind
+
+
+class Importing:
+    def open(self) -> None:
+        importlib.import_module("module_of_a_program")
+
+    def call(self) -> object:
+        return importlib.import_module("module_of_a_program").answer
+
+
+def test_workers_find_modules_where_the_program_found_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "module_of_a_program.py").write_text("answer = 42\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    one = worker.Worker(worker.Blueprint(Importing, cpus=0), 1)
+    try:
+        one.wait_open()
+        assert one.call("call", timeout_s=20) == 42
+    finally:
+        one.kill()
+
+
+def test_a_module_that_workers_miss_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No other program is in the way, and a second process would find no more."""
+    starts = []
+
+    def lacks(one: worker.Worker) -> None:
+        starts.append(one)
+        raise worker.WorkerLacks("ModuleNotFoundError: No module named 'helper'")
+
+    monkeypatch.setattr(worker.Worker, "wait_open", lacks)
+    pool = BuilderPool(FakeBuilder, jobs=1, limit_s=1)
+    try:
+        with pytest.raises(UserError, match=r"cannot begin \(.*'helper'\): install what"):
+            pool.build(Config({}))
+    finally:
+        pool.close()
+    assert len(starts) == 1
 
 
 def builder_of_which_one_starts_slowly(folder: Path) -> FakeBuilder:
