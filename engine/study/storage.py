@@ -55,6 +55,10 @@ SPACE_NAME = "space_name"
 KERNEL_FILE = "kernel_file"
 
 
+# Characters of a study's name for its sizes, such as "M1024-N1024-K1024".
+_MOST_OF_SIZES = 40
+
+
 @dataclass(frozen=True)
 class StudyIdentity:
     """What a study is about. Times of studies that differ in this are never mixed.
@@ -96,16 +100,17 @@ class StudyIdentity:
         """The study's default name: "matmul-M256-fp32-emulated-x60-auto-1f0c2a9b".
 
         It ends in a digest of `made_with`: another compiler or board model starts a new study
-        beside the old one.
+        beside the old one. Many sizes, as of captured kernels, are a digest.
         """
-        return self._former_name.replace(":", "-")
+        return self._names()[0]
 
     def name_among(self, names: Collection[str]) -> str:
         """The name of this study among those that are stored, and of a new one.
 
-        Earlier versions kept the colon of the device's name.
+        Earlier versions kept the colon of the device's name, or all sizes.
         """
-        return self._former_name if self._former_name in names else self.name
+        oldest_first = reversed(self._names())
+        return next((name for name in oldest_first if name in names), self.name)
 
     def other_parts(self, name: str, attributes: Mapping[str, object]) -> tuple[str, ...]:
         """Names of the parts of `made_with` in which alone a study differs from this one; none if
@@ -115,7 +120,7 @@ class StudyIdentity:
             name: of that study.
             attributes: as its storage has them.
         """
-        stems = "|".join(re.escape(stem) for stem in (self._stem, self._stem.replace(":", "-")))
+        stems = "|".join(map(re.escape, self._stems()))
         if not re.fullmatch(rf"({stems})(-[0-9a-f]{{8}})?", name):
             return ()
         theirs = attributes.get("made_with")
@@ -126,21 +131,25 @@ class StudyIdentity:
             if parts.get(part) != self.made_with.get(part)
         )
 
-    @property
-    def _former_name(self) -> str:
-        made_with = hashlib.sha256(json.dumps(dict(self.made_with), sort_keys=True).encode())
-        return f"{self._stem}-{made_with.hexdigest()[:8]}"
+    def _names(self) -> list[str]:
+        """Its name, and those of earlier versions."""
+        ending = _digest(json.dumps(dict(self.made_with), sort_keys=True))
+        return [f"{stem}-{ending}" for stem in self._stems()]
 
-    @property
-    def _stem(self) -> str:
-        sizes = [f"{name}{size}" for name, size in self.shape.items()]
+    def _stems(self) -> list[str]:
+        sizes = "-".join(f"{name}{size}" for name, size in self.shape.items())
         if self.more_shapes:  # all their sizes would make a name too long for a file
             shapes = json.dumps([dict(shape) for shape in self.shapes])
-            digest = hashlib.sha256(shapes.encode()).hexdigest()[:8]
-            sizes = [str(len(self.shapes)), "shapes", digest]
+            sizes = f"{len(self.shapes)}-shapes-{_digest(shapes)}"
+        long = self._stem(sizes)
+        short = sizes if len(sizes) <= _MOST_OF_SIZES else _digest(sizes)
+        return [self._stem(short).replace(":", "-"), long.replace(":", "-"), long]
+
+    def _stem(self, sizes: str) -> str:
         several = self.objectives if len(self.objectives) > 1 else ()
         named = (self.space_name,) if self.space_name else ()
-        about = (self.kernel, *named, *sizes, self.dtype, self.device, self.sampler, *several)
+        sized = (sizes,) if sizes else ()
+        about = (self.kernel, *named, *sized, self.dtype, self.device, self.sampler, *several)
         return "-".join(about)
 
     def attributes(self) -> dict[str, object]:
@@ -158,6 +167,10 @@ class StudyIdentity:
             "made_with": dict(self.made_with),
             **({SPACE_NAME: self.space_name} if self.space_name else {}),
         }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def open_study(

@@ -7,6 +7,7 @@ is opened with the identity that it holds.
 
 from __future__ import annotations
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -63,10 +64,28 @@ def times_s(search: Search) -> dict[int, float | None]:
     return {int(trial.config["BLOCK_SIZE"]): trial.time_s for trial in search.trials()}
 
 
-def test_it_is_found_under_its_name_and_resumed(storage: str, space: SearchSpace) -> None:
+def test_it_is_found_under_its_name() -> None:
     assert IDENTITY.name == NAME.replace(":", "-")
     assert IDENTITY.name_among([]) == IDENTITY.name
     assert IDENTITY.name_among([IDENTITY.name, NAME]) == NAME
+
+
+def test_many_sizes_are_short_in_its_name() -> None:
+    """As of a captured kernel: its tensors' sizes fill a line."""
+    sizes = {f"x_ptr_{axis}{number}": 1024 for axis in "ij" for number in range(4)}
+    identity = replace(IDENTITY, shape=sizes)
+    assert re.fullmatch(r"vector_add-[0-9a-f]{8}-fp32-emulated-x60-auto-\w{8}", identity.name)
+    other = replace(IDENTITY, shape={**sizes, "x_ptr_i0": 512})
+    assert other.name != identity.name
+    for earlier in ("emulated:x60", "emulated-x60"):
+        kept = "-".join(f"{name}{size}" for name, size in sizes.items())
+        name = f"vector_add-{kept}-fp32-{earlier}-auto-{identity.name[-8:]}"
+        assert identity.name_among([identity.name, name]) == name
+        changed = name.replace(name[-8:], "0" * 8)
+        assert identity.other_parts(changed, {"made_with": {}}) == tuple(sorted(identity.made_with))
+
+
+def test_it_is_resumed(storage: str, space: SearchSpace) -> None:
     search = Search(space, "auto", 0, open_study(storage, IDENTITY, space))
     assert times_s(search) == TIMES_S
     assert search.best() == ({"BLOCK_SIZE": 64}, TIMES_S[64])
