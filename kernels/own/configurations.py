@@ -10,9 +10,9 @@ from typing import Any
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from foundation.triton_options import CONFIG_OPTIONS, GPU_OPTIONS, PREFETCH, launch_options
-from kernels.own.entries import first_entry
+from kernels.own.entries import first_entry, made_entries
 from kernels.own.kernel_file import KernelFile
-from kernels.own.module import call_by_name, mistakes_of
+from kernels.own.module import mistakes_of
 from kernels.own.other_kernels import asked_for_device
 
 __all__ = ["Listed", "first_values", "listed_configs", "pruned_configs", "tuned_values"]
@@ -47,7 +47,7 @@ def listed_configs(file: KernelFile, known: Mapping[str, Any], *, for_gpu: bool 
     else:
         where = f"get_{file.name}_kernel_autotune_config"
         why = "which lists the configurations to try"
-        found = call_by_name(file.path, file.required(where, why), known)
+        found = made_entries(file, file.required(where, why), known)
     options = _options_of(found) if for_gpu else ()
     rows = [tuned_values(file, entry, known, options) for entry in found]
     configs = tuple(dict.fromkeys(rows))

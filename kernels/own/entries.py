@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from foundation.config import Config
+from foundation.errors import UserError
 from kernels.own.kernel_file import KernelFile
 from kernels.own.module import call_by_name
 
-__all__ = ["entry_of", "first_entry"]
+__all__ = ["entry_of", "first_entry", "made_entries"]
 
 
 def first_entry(file: KernelFile, known: Mapping[str, Any]) -> Any:
@@ -51,7 +52,24 @@ def _entries(file: KernelFile, known: Mapping[str, Any]) -> Sequence[Any]:
     parameters = inspect.signature(make).parameters.values()
     if any(p.default is p.empty and p.name not in known for p in parameters):
         return ()
-    return list(call_by_name(file.path, make, known))
+    return made_entries(file, make, known)
+
+
+def made_entries(file: KernelFile, make: Callable[..., Any], known: Mapping[str, Any]) -> list[Any]:
+    """What the file's function gives that lists the configurations.
+
+    Raises:
+        UserError: if it fails, or gives anything but a list of `triton.Config`.
+    """
+    found = call_by_name(file.path, make, known)
+    entries = list(found) if isinstance(found, Iterable) else [found]
+    for entry in entries:
+        if not hasattr(entry, "kwargs"):
+            raise UserError(
+                f"{file.path}: {make.__name__} gives {type(entry).__name__} where a triton.Config "
+                'belongs: return a list such as [triton.Config({"BLOCK_SIZE": 64})]'
+            )
+    return entries
 
 
 def _values(entry: Any) -> Mapping[str, Any]:

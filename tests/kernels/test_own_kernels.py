@@ -193,6 +193,14 @@ def test_memory_that_nobody_filled_differs_in_the_two_data_sets(problem_of):
             "fails in get_twice_kernel_autotu",
         ),
         (
+            ("return [triton.Config", "return [{'BLOCK': 64}] + [triton.Config"),
+            "get_twice_kernel_autotune_config gives dict where a triton.Config belongs: return a l",
+        ),
+        (
+            ("return [triton.Config", "return 64\n    [triton.Config"),
+            "gives int where a triton.Con",
+        ),
+        (
             ("tl.arange(0, BLOCK)", "tl.arange(0, BLOCKS)"),
             "without a function reference, .* which cannot be run .*BLOCKS",
         ),
