@@ -22,11 +22,14 @@ from engine.run.request import TuningRequest
 from engine.workers.board_events import BoardBack, BoardNote, BoardTakenOut
 from engine.workers.devices import board_info
 from engine.workers.workbench import prepare_links
-from foundation.printing import say
+from foundation.printing import say, wrapped
 from kernels.captured.examination import Examiner
 from kernels.captured.examined import read_examined
+from kernels.captured.task import Task
+from kernels.captured.task_file import read_capture
+from rvv_runner.devices import DEFAULT_DEVICE
 
-__all__ = ["after_first_link", "tune_capture"]
+__all__ = ["after_first_link", "default_device_note", "tune_capture"]
 
 _TRIALS_PER_TASK = 20  # if the user gives no budget
 
@@ -56,6 +59,8 @@ def tune_capture(
     if budget.trials is None and budget.time_s is None:
         budget = replace(budget, trials=_TRIALS_PER_TASK * len(tasks))
     labels = {task.key: task.label for task in tasks}
+    if note := default_device_note(read_capture(capture).tasks, request.devices):
+        say(wrapped(note), file=stream)
 
     def begun(stage: str) -> None:
         say(f"stage={stage}", file=sys.stderr)
@@ -90,6 +95,16 @@ def tune_capture(
     else:
         print_program(standings, sys.stdout)
     return any(standing.best_s is not None for standing in standings)
+
+
+def default_device_note(tasks: Sequence[Task], devices: Sequence[str]) -> str:
+    """What to know where no device was named, and the program ran on this machine's processor."""
+    if tuple(devices) != (DEFAULT_DEVICE,) or any(task.device != "host" for task in tasks):
+        return ""
+    return (
+        f"note: kernels are tuned for {DEFAULT_DEVICE}, the default device; the program ran on "
+        "this machine's processor, for which --device host tunes them"
+    )
 
 
 def after_first_link(budget: ProgramBudget, link: Callable[[], None]) -> ProgramBudget:

@@ -25,7 +25,7 @@ from engine.explained.study import problem_of
 from engine.programs import tuning
 from engine.programs.budget import ProgramBudget
 from engine.programs.captured_program import examine_new
-from engine.programs.command import after_first_link
+from engine.programs.command import after_first_link, default_device_note
 from engine.run.request import TuningRequest
 from engine.run.tuning import tune as tune_one
 from engine.study.storage import read_studies, study_named
@@ -177,6 +177,16 @@ def test_a_machines_first_static_link_takes_nothing_of_a_budget() -> None:
     begun = ProgramBudget(None, 60.0, time.monotonic() - 10.0)
     later_s = after_first_link(begun, lambda: time.sleep(0.1)).end_s() - begun.end_s()
     assert later_s > 0.05
+
+
+def test_a_program_of_this_processor_on_the_default_device_is_told_of_the_other(
+    capture: CaptureFile,
+) -> None:
+    add_to(capture, launches=1)
+    tasks = read_capture(capture.path).tasks
+    assert "--device host" in default_device_note(tasks, ("emulated",))
+    assert not default_device_note(tasks, ("emulated:x60",))
+    assert not default_device_note(tasks, ("host",))
 
 
 def test_widen_is_for_programs() -> None:
