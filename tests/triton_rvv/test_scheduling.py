@@ -138,7 +138,7 @@ def test_estimates_count_waits_and_saved_registers():
     once = LOOP.replace("\tbnez\ta0, first\n", "").replace("gcv", "gcv_zba")
     straight = estimated(once.format(f"{SAVE} v1, v1, v1"))
     assert straight.saves_between
-    assert straight.cycles == 0 < straight.of_all()
+    assert straight.cycles == 0 < straight.of_all[0]
     assert estimated(in_turn.replace("\tbnez\ta0", "\tj\tafter #") + "after:").cycles == 0
 
 

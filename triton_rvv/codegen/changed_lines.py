@@ -10,15 +10,19 @@ __all__ = ["with_changed_lines"]
 # Of the lines of one function, the numbers of some, and what comes in their place.
 Changes = Callable[[Sequence[str]], Iterable[tuple[int, str]]]
 
-_FUNCTION = re.compile(r"^define .*?^}$", re.MULTILINE | re.DOTALL)
+_FUNCTIONS = re.compile(r"^(?=define )", re.MULTILINE)
 
 
 def with_changed_lines(llir: str, changes: Changes) -> str:
     """The text of a module with changes to each function, whose names are its own."""
+    head, *functions = _FUNCTIONS.split(llir)
+    return "".join((head, *(_changed(function, changes) for function in functions)))
 
-    def changed(function: re.Match[str]) -> str:
-        lines = function[0].splitlines()
-        new = dict(changes(lines))
-        return "\n".join(new.get(number, line) for number, line in enumerate(lines))
 
-    return _FUNCTION.sub(changed, llir)
+def _changed(text: str, changes: Changes) -> str:
+    function, end, behind = text.partition("\n}")
+    lines = function.split("\n")
+    if not (new := dict(changes(lines))):
+        return text
+    changed = (new.get(number, line) for number, line in enumerate(lines))
+    return "".join(("\n".join(changed), end, behind))

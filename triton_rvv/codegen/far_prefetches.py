@@ -28,11 +28,10 @@ def without_far_prefetches(llir: str) -> str:
 
 
 def _nearer(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    found = filter(None, map(_ADDRESS.match, lines))
+    found = filter(None, (_ADDRESS.match(line) for line in lines if " i8, ptr " in line))
     addresses = {match[1]: (match[2], int(match[3])) for match in found}
     for number, line in enumerate(lines):
-        call = _CALL.fullmatch(line)
-        if call is None:
+        if "@llvm.prefetch" not in line or (call := _CALL.fullmatch(line)) is None:
             continue
         pointer = base = call[1]
         distance_bytes = 0

@@ -15,9 +15,9 @@ import llvmlite.binding as llvm
 from triton_rvv.codegen.assembler import assemble_object
 from triton_rvv.codegen.far_prefetches import without_far_prefetches
 from triton_rvv.codegen.llvm_passes import run_passes
-from triton_rvv.codegen.long_blocks import has_long_block
 from triton_rvv.codegen.loop_estimate import LoopEstimate, estimated_cycles
 from triton_rvv.codegen.matrix_tile import tile_functions
+from triton_rvv.codegen.operands_in_place import with_operands_in_place
 from triton_rvv.codegen.permuted_stores import with_permuted_stores
 from triton_rvv.codegen.shift_products import with_shift_products
 from triton_rvv.errors import CompileError
@@ -102,7 +102,7 @@ def _optimised(llir: str, target: Target, machine: Any) -> str:
     text = without_far_prefetches(str(module))
     if target.backend != "rvv":
         return text
-    text = with_permuted_stores(text)
+    text = with_operands_in_place(with_permuted_stores(text))
     if target.machine.shifts_slowly:
         return with_shift_products(text, target.vector_bits)
     return text
@@ -134,9 +134,10 @@ def _faster_order(optimised: str, machine: Any) -> MachineCode:
     and rope, whose addresses ascend then, 2.5 times. In both directions fewer registers are saved,
     and loads lie between long operations: adamw is a fifth faster. So both are made, unless code
     from the top takes no longer than the units and memory that it needs. Code outside of loops, as
-    where a short block is walked at once, counts where it saves registers. Where registers are
-    saved in the faster one, it may keep the order in which it was written, if that saves none: with
-    registers saved there, too, matvec was 7% slower, and mandelbrot 3%.
+    where a short block is walked at once, counts where it saves registers and takes more than
+    little. Where registers are saved in the faster one, it may keep the order in which it was
+    written, if that saves none: with registers saved there, too, matvec was 7% slower, and
+    mandelbrot 3%.
     """
     asked = f'"{BY_ESTIMATE}"'
     if asked not in optimised:
@@ -148,18 +149,22 @@ def _faster_order(optimised: str, machine: Any) -> MachineCode:
 
     best, estimate = ordered("topdown")
     counts_all = estimate.saves_between
-    if not counts_all and estimate.least >= _CLEARLY * estimate.cycles:  # or there is no loop
-        return best
+    if estimate.least >= _CLEARLY * estimate.cycles:  # or there is no loop
+        cycles, least = estimate.of_all
+        if not counts_all or least >= _WORTHWHILE * cycles:
+            return best
     for order in ("bidirectional", _AS_WRITTEN):
         if order == _AS_WRITTEN and not estimate.saves:
             break
         code, other = ordered(order)
-        cycles, fewer = (e.of_all() if counts_all else e.cycles for e in (estimate, other))
+        cycles, fewer = (e.of_all[0] if counts_all else e.cycles for e in (estimate, other))
         if fewer < _CLEARLY * cycles and not (order == _AS_WRITTEN and other.saves):
             best, estimate = code, other
     return best
 
 
+# What code around loops may take less for another translation to pay.
+_WORTHWHILE = 0.97
 # Of estimates that are about the same, the code whose loads come early is the faster one.
 _CLEARLY = 0.99
 # What a module has in place of a direction where LLVM's scheduler leaves it alone.
@@ -229,15 +234,13 @@ def _machine(triple: str, cpu: str, features: str, level: int = 3) -> Any:
 
 @contextmanager
 def _options_of(llir: str) -> Iterator[None]:
-    """Code inside the `with` is emitted with the options that suit its module.
+    """Code inside the `with` is put in order by LLVM if its module asks for that.
 
-    LLVM puts it in order if the module asks for that, and prepares it unless a block is too long.
-    It has such options for the whole process.
+    LLVM has such options for the whole process.
     """
     found = _DIRECTION.search(llir)
     direction = found[1] if found and found[1] != _AS_WRITTEN else ""
     options = [f"--enable-misched={'true' if direction else 'false'}"]
-    options.append(f"--disable-cgp={'true' if has_long_block(llir) else 'false'}")
     if direction:
         # From the top, LLVM would put loads out of order for a register, and streams of them end.
         pressure = "false" if direction == "topdown" else "true"

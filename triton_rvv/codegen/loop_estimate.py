@@ -6,6 +6,7 @@ are waited for, how long the vector units are taken, and how loads and stores qu
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,10 +71,15 @@ class LoopEstimate:
         """Whether registers of vectors are saved anywhere."""
         return self.saves_within or self.saves_between
 
-    def of_all(self) -> float:
-        """Cycles of all code, with a few turns of each loop; lines are in the cache between."""
+    @functools.cached_property
+    def of_all(self) -> tuple[float, float]:
+        """`cycles` and `least` of all code, with a few turns of each loop.
+
+        Lines are in the cache between loops.
+        """
         between = sum(_last_turn(part, 1, waits_for_dram=False) for part in self.others)
-        return _TURNS * self.cycles + between
+        least = sum(_least_cycles(part, waits_for_dram=False) for part in self.others)
+        return _TURNS * self.cycles + between, _TURNS * self.least + least
 
 
 def estimated_cycles(code: bytes) -> LoopEstimate:
@@ -161,13 +167,14 @@ def _saves(part: Sequence[_Demand]) -> bool:
     return any(each.is_extra and each.unit == _MEMORY for each in part)
 
 
-def _least_cycles(loop: Sequence[_Demand]) -> float:
+def _least_cycles(part: Sequence[_Demand], waits_for_dram: bool = True) -> float:
     """What the most wanted of units, memory and the front end is taken for."""
-    kept = [each for each in loop if not each.is_extra]
+    kept = [each for each in part if not each.is_extra]
     taken: dict[str, float] = defaultdict(float)
     for each in kept:
         taken[each.unit] += each.occupancy
-    return max([*taken.values(), sum(each.dram for each in kept), _ISSUE * len(kept)])
+    dram = sum(each.dram for each in kept) if waits_for_dram else 0
+    return max([*taken.values(), dram, _ISSUE * len(kept)])
 
 
 def _last_turn(part: Sequence[_Demand], turns: int = _TURNS, waits_for_dram: bool = True) -> float:
