@@ -23,9 +23,7 @@ _STAYS = "+no-sink-splat-operands,"
 
 _LABEL = re.compile(r"\n(?=[-\w.$]+:)")
 # Comparisons move, too, and what they compare follows them.
-_MOVABLE = re.compile(
-    r"\n  (%[-\w.]+) = (?:shufflevector [^\n]* zeroinitializer|[fi]cmp [a-z ]+<)"
-)
+_MOVABLE = re.compile(r"\n  (%[-\w.]+) = (?:shufflevector [^\n]* zeroinitializer|[fi]cmp [a-z ]+<)")
 _USE = re.compile(r"\n  %[-\w.]+ = phi [^\n]*|(%[-\w.]+)")
 
 

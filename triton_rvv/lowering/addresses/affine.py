@@ -22,23 +22,15 @@ from triton_rvv.lowering.addresses.components import (
     positions,
     reaches,
 )
+from triton_rvv.lowering.addresses.offsets import sum_of_offsets
 from triton_rvv.lowering.blocks.memory_format import memory_type
-from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import places_of_lanes
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 
-__all__ = [
-    "Affine",
-    "ChosenAddresses",
-    "View",
-    "Wrapped",
-    "as_addresses",
-    "as_affine",
-    "sum_of_offsets",
-]
+__all__ = ["Affine", "View", "Wrapped"]
 
 
 # A block in another arrangement of its dimensions.
@@ -339,54 +331,3 @@ class Affine(Tensor):
             value = builder.resize(values.at(builder, position, 1), self.index_type)
             total = builder.add(total, builder.mul(value, scale))
         return total
-
-
-class ChosenAddresses(Affine):
-    """Addresses that no base and offsets explain, such as those chosen by a condition."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        unknown = Val("ptr", "poison")
-        super().__init__(tensor.type, unknown, [NO_COMPONENT] * len(tensor.shape), tensor)
-
-    def moving(self, advance: Val) -> Affine:
-        return self  # they have no base that a line further on could be reckoned from
-
-    def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
-        return self.operands[0].at(builder, point)
-
-
-def as_addresses(tensor: Tensor) -> Affine:
-    """A block of pointers, taken apart where that is possible."""
-    if isinstance(tensor, Affine):
-        return tensor
-    return as_affine(tensor) or ChosenAddresses(tensor)
-
-
-def as_affine(tensor: Tensor | Val) -> Affine | None:
-    """The tensor as base and components, where it is nothing else.
-
-    Integers of 8 and 16 bits may wrap where their sums are widened, so they are not taken apart.
-    """
-    if isinstance(tensor, Affine):
-        return tensor if tensor.extra is None else None
-    if isinstance(tensor, Splat) and tensor.value.type in ("i32", "i64", "ptr"):
-        return Affine(tensor.type, tensor.value, [NO_COMPONENT] * len(tensor.shape))
-    return None
-
-
-def sum_of_offsets(parts: Sequence[Tensor]) -> Tensor:
-    """Blocks of signed integers added up, with 64 bits.
-
-    They are parts of addresses, which are seldom computed: to add them costs nothing.
-    """
-    type_ = TensorType(parts[0].shape, ScalarType("i64"))
-    if len(parts) == 1 and parts[0].type == type_:
-        return parts[0]
-
-    def add(builder: Builder, values: Sequence[Val]) -> Val:
-        total = builder.resize(values[0], "i64")
-        for value in values[1:]:
-            total = builder.add(total, builder.resize(value, "i64"))
-        return total
-
-    return Elementwise(type_, add, parts, cost=0)

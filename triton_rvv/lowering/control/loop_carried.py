@@ -10,7 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.addresses.affine import Affine, as_affine
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.as_affine import as_affine
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Lowered
 from triton_rvv.lowering.blocks.recipes import Splat

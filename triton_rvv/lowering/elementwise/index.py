@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.lowering.addresses.affine import Affine, as_affine
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.as_affine import as_affine
 from triton_rvv.lowering.addresses.clamped import clamped
 from triton_rvv.lowering.addresses.components import Component
 from triton_rvv.lowering.blocks.context import Context, Handler

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, TensorType, element_type
-from triton_rvv.lowering.addresses.affine import Affine, as_affine, sum_of_offsets
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.as_affine import as_affine
+from triton_rvv.lowering.addresses.offsets import sum_of_offsets
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise

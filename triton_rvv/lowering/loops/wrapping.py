@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.frontend.types import ScalarType, TensorType
-from triton_rvv.lowering.addresses.affine import Affine, Wrapped, sum_of_offsets
+from triton_rvv.lowering.addresses.affine import Affine, Wrapped
+from triton_rvv.lowering.addresses.offsets import sum_of_offsets
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.tensors import MAX_DEPTH, Tensor

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, element_type
-from triton_rvv.lowering.addresses.affine import Affine, as_addresses
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.as_affine import as_addresses
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from triton_rvv.lowering.addresses.affine import Affine, as_affine
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.as_affine import as_affine
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.tensors import Tensor

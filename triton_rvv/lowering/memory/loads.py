@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType
-from triton_rvv.lowering.addresses.affine import Affine, as_addresses
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.as_affine import as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored

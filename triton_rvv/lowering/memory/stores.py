@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.addresses.affine import Affine, as_addresses
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.as_affine import as_addresses
 from triton_rvv.lowering.addresses.clamped import is_limited
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, lanes_are_apart
