@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import io
 import os
 import re
@@ -166,6 +167,7 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
         status = _end(f"{prog}: {reason}", EXIT_MISTAKE)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # what packages do at the end of Python
+    gc.freeze()  # else Python looks for garbage in all that torch and Ray made, for a second
     sys.exit(status)
 
 

@@ -126,3 +126,17 @@ run_command(lambda argv: 0, "tried")
     command = [sys.executable, "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_garbage_is_left_at_the_very_end() -> None:
+    """Looking for it in all that torch and Ray made takes longer than what else an end takes."""
+    program = """
+import atexit, gc
+from foundation.command_line import run_command
+
+atexit.register(lambda: print(gc.get_freeze_count() > 0 == len(gc.get_objects(generation=2))))
+run_command(lambda argv: 0, "tried")
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200, check=False)
+    assert done.stdout == "True\n"
