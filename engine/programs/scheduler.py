@@ -10,6 +10,7 @@ the surrogate of the task's own search predicts it too.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,7 @@ __all__ = [
     "TaskState",
     "next_task",
     "part_after_slice",
+    "part_after_trial",
     "program_time_s",
     "slice_trials",
     "worth_examining",
@@ -135,6 +137,22 @@ def part_after_slice(states: Sequence[TaskState], number: int, part_left: float)
     """
     others = set(_without_trial(states, _LEAST_SHARE)) - {number}
     return _LAST_PART if others and part_left > _LAST_PART else 0.0
+
+
+def part_after_trial(states: Sequence[TaskState], part_left: float, time_s: float | None) -> float:
+    """What part of the budget is left once a trial that begins now has ended.
+
+    Else the last one before the part that is kept for others would begin, and be ended there.
+
+    Args:
+        states: of all tasks.
+        part_left: of the budget.
+        time_s: all of it, in seconds; None if it is not limited.
+    """
+    known_s = [state.trial_s for state in states if state.trial_s is not None]
+    if not known_s or time_s is None:
+        return part_left
+    return max(0.0, part_left - statistics.fmean(known_s) / time_s)
 
 
 def _open(states: Sequence[TaskState]) -> list[int]:

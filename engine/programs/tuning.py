@@ -18,7 +18,13 @@ from engine.programs.comparing import (
     rounds_of,
     trials_part,
 )
-from engine.programs.scheduler import next_task, part_after_slice, slice_trials, worth_examining
+from engine.programs.scheduler import (
+    next_task,
+    part_after_slice,
+    part_after_trial,
+    slice_trials,
+    worth_examining,
+)
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
 from engine.repeats.rounds import NO_ROUNDS, Rounds
 from engine.run.budget import EndingBuilds
@@ -191,7 +197,8 @@ class _ProgramRun:
                     break
             elif self._examine_more(part):
                 continue
-            states, part_left = states_of(self.standings), self._part_left(part)
+            states = states_of(self.standings)
+            part_left = part_after_trial(states, self._part_left(part), self._budget.time_s)
             number = next_task(states, part_left)
             if number is None:
                 return

@@ -12,6 +12,7 @@ from engine.programs.scheduler import (
     TaskState,
     next_task,
     part_after_slice,
+    part_after_trial,
     program_time_s,
     slice_trials,
     worth_examining,
@@ -143,6 +144,17 @@ def test_a_slice_leaves_the_last_part_to_tasks_without_a_trial() -> None:
     negligible = dataclasses.replace(light, launches=0.01)
     assert part_after_slice([promising, negligible], 0, 0.5) == 0.0
     assert part_after_slice([light], 0, 0.5) == 0.0
+
+
+def test_no_trial_begins_that_would_end_in_the_last_part() -> None:
+    promising = task(tried=SLICE_TRIALS, expected_gain=0.1, best_s=5e-4, trial_s=2.0)
+    states = [promising, task(launches=2, family="rope")]
+    left = part_after_trial(states, 0.22, time_s=60.0)
+    assert left == pytest.approx(0.22 - 2.0 / 60.0)
+    assert (next_task(states, 0.22), next_task(states, left)) == (0, 1)
+    assert part_after_trial(states, 0.01, time_s=60.0) == 0.0
+    assert part_after_trial(states, 0.22, time_s=None) == 0.22
+    assert part_after_trial([task()], 0.22, time_s=60.0) == 0.22
 
 
 def test_in_the_last_half_a_task_that_gained_nothing_waits_for_those_without_a_trial() -> None:
