@@ -11,6 +11,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass
 from functools import cache
 from multiprocessing import active_children, get_context
@@ -21,6 +22,7 @@ from engine.replays.recorded_space import RecordedSpace
 from engine.replays.searches import KERNEL_TUNER, factory, identity
 from engine.replays.space_file import read_space, space_name
 from foundation.config import Config
+from foundation.errors import UserError
 
 __all__ = ["Job", "Run", "replay", "run_all"]
 
@@ -108,7 +110,8 @@ def run_all(
         tell: called with how many of the jobs are done, and how many there are.
 
     Raises:
-        UserError: for a search that does not exist or a space that cannot be read.
+        UserError: for a search that does not exist, a space that cannot be read, or a process
+            that was killed.
         OSError: if the file cannot be written; it names the file.
 
     Either of these, Ctrl-C and SIGTERM end the searches under way at once; those that had ended are
@@ -128,7 +131,13 @@ def run_all(
             futures = {pool.submit(_replayed, job): job for job in left}
         for future in as_completed(futures):
             job = futures[future]
-            found[job] = future.result()
+            try:
+                found[job] = future.result()
+            except BrokenProcessPool as error:
+                raise UserError(
+                    "a process that replays searches was killed, as where memory is short or a "
+                    "sampler crashes Python: give --jobs 1; searches that had ended are kept"
+                ) from error
             _append(file, _line(keys[job], job, found[job]))
             tell(len(found), len(jobs))
     return found

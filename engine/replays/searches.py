@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
+from engine.replays.own_sources import digest_of_file, digest_of_package
 from foundation.config import ParameterValue
 from foundation.errors import UserError, mistakes_in, nearest
 from search_spaces.space import SearchSpace
@@ -156,9 +157,9 @@ def identity(name: str) -> str:
     if name.startswith(KERNEL_TUNER):
         return f"{name} {version('kernel_tuner')}"
     if FILE_MARK in name:
-        digest = hashlib.sha256(file_and_name(name)[0].read_bytes())
-        return f"{name} {digest.hexdigest()[:16]}"
-    return f"{name} optuna {version('optuna')} {_own_digest()}"
+        return f"{name} {digest_of_file(file_and_name(name)[0].absolute())}"
+    package = f" {digest_of_package(name)}" if "." in name else ""
+    return f"{name}{package} optuna {version('optuna')} {_own_digest()}"
 
 
 @cache

@@ -125,6 +125,39 @@ def test_names_are_as_short_as_tells_them_apart() -> None:
     }
 
 
+# Ends its process, as a crash or a lack of memory does.
+CRASHING = """
+import os
+
+import optuna
+
+def crash(space, seed):
+    os._exit(9)
+
+class Abstract(optuna.samplers.BaseSampler):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("{}/crashing_bench.py:crash", "a process that replays searches was killed, as where"),
+        ("crashing_bench.Abstract", "the sampler crashing_bench.Abstract cannot be made: Can't in"),
+    ],
+)
+def test_a_sampler_that_cannot_run_is_one_sentence(tmp_path, monkeypatch, name, sentence) -> None:
+    (tmp_path / "crashing_bench.py").write_text(CRASHING)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    write_space(tmp_path / "space.json", {}, {Config({"A": a}): Result(1.0) for a in range(4)})
+    command = ["--spaces", str(tmp_path / "space.json"), "--trials", "2", "--seeds", "1"]
+    command += ["--samplers", name.format(tmp_path), "--out", str(tmp_path / "out")]
+    with pytest.raises(UserError) as raised:
+        bench.main(command)
+    assert str(raised.value).startswith(sentence)
+
+
 # Asks for each value twice, then for one that is not there, and ends.
 REPEATING = """
 class Repeating:

@@ -48,7 +48,7 @@ def imported_sampler(name: str) -> Callable[[SearchState], BaseSampler]:
             warnings.simplefilter("ignore", ExperimentalWarning)
             try:
                 return sampler_class(**taken)
-            except ImportError as error:
+            except Exception as error:
                 raise UserError(f"the sampler {name} cannot be made: {error}") from error
 
     return make
