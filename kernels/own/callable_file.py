@@ -230,7 +230,8 @@ class CallableFile:
         """What outputs should be, by name, as the file's reference gives it."""
         copies = {n: v.clone() if isinstance(v, torch.Tensor) else v for n, v in values.items()}
         known = {**self._known(problem, config), **copies}
-        given = call_by_name(self.path, self.required("reference"), known)
+        with seeded(current_data_set()):
+            given = call_by_name(self.path, self.required("reference"), known)
         return tensors_of(checked_outputs(self.path, "arguments", given, values))
 
     def _known(self, problem: Problem, config: Config) -> dict[str, Any]:

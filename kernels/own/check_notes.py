@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from foundation.errors import UserError
 from kernels.own.accesses import accesses_of, unused_arguments
 from kernels.own.expected import (
     ExpectedOutput,
@@ -17,12 +18,15 @@ from kernels.own.expected import (
     tensors_of,
     unnamed_outputs,
 )
+from kernels.own.held import hold_already
+from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
+from kernels.own.repeatable import refuse_unrepeatable
 from kernels.own.strides import memory_of
 from kernels.own.tolerance import DRAWS, accepted_constant, accepts_half, disturbed, share_of
 from kernels.values import data_set
 
-__all__ = ["check_notes"]
+__all__ = ["check_notes", "on_kept"]
 
 # A reference that takes longer is not run again to find out what the check would accept.
 _PATIENCE_S = 2.0
@@ -46,6 +50,8 @@ def check_notes(
     values = launch.values()
     start_s = time.monotonic()
     said = launch.reference(values)
+    is_quick = time.monotonic() - start_s < _PATIENCE_S
+    refuse_unrepeatable(launch, values, said if is_quick else None)
     if said is None:
         way, _ = from_kernel(launch, [values])
         return (
@@ -54,15 +60,32 @@ def check_notes(
             *_on_unused(launch, values),
             f"without a function reference, outputs are compared with {way.what}",
             *_on_rounding(values, expected()),
+            *_on_held(values, expected()),
         )
-    is_quick = time.monotonic() - start_s < _PATIENCE_S
-    outputs = tensors_of(said)
+    outputs, unnamed = tensors_of(said), unnamed_outputs(launch, said)
+    if not outputs and not unnamed:
+        raise UserError(
+            f"{launch.file.path}: reference gives None for {', '.join(said)} and nothing else, so "
+            "nothing would be checked: give what one output should be"
+        )
     return (
         *_on_second_inputs(launch, values),
         *_on_shared_memory(launch, values),
         *_on_unused(launch, values),
-        *_on_unnamed(unnamed_outputs(launch, said)),
+        *_on_unnamed(unnamed),
+        *_on_held(values, expected()),
         *(_on_tolerance(launch, values, outputs) if is_quick else ()),
+    )
+
+
+def on_kept(file: KernelFile) -> tuple[str, ...]:
+    """What the user should know of a winner for inputs that the file keeps."""
+    if not file.kept_inputs:
+        return ()
+    names = ", ".join(sorted(file.kept_inputs))
+    return (
+        f"the kernel's file says {file.spelt('kept_inputs')}: the winner is right for "
+        f"such {names} as it gives, and perhaps for no other",
     )
 
 
@@ -122,6 +145,17 @@ def _on_unnamed(names: frozenset[str]) -> Iterator[str]:
             f"reference does not name {', '.join(sorted(names))}, which the kernel writes: {they} "
             f"compared with what the default configuration writes; give None for {them} in "
             f"reference to leave {them} unchecked"
+        )
+
+
+def _on_held(values: Mapping[str, Any], expected: Mapping[str, ExpectedOutput]) -> Iterator[str]:
+    """Outputs that are right before the kernel runs."""
+    if hold_already(values, expected):
+        they = "they hold" if len(expected) > 1 else "it holds"
+        yield (
+            f"this check would accept a kernel that writes nothing to {', '.join(expected)}, since "
+            f"{they} what is expected before the kernel runs; other inputs, or torch.empty for "
+            "what it only writes, let it tell more"
         )
 
 

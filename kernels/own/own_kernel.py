@@ -22,10 +22,11 @@ from gpu_runner.loaded_kernel import allocate
 from kernels.own.accesses import accesses_of
 from kernels.own.argument_of import argument_of, described_as
 from kernels.own.changed_inputs import Change
-from kernels.own.check_notes import check_notes
+from kernels.own.check_notes import check_notes, on_kept
 from kernels.own.defined_inputs import makes_difference
 from kernels.own.device_run import DeviceRun
 from kernels.own.expected import ExpectedOutput, expected_outputs
+from kernels.own.followed import on_followed
 from kernels.own.host_run import HostRun
 from kernels.own.journal import Journal, Outcome, outcome_of
 from kernels.own.kept_answers import kept_answer, kept_telling
@@ -88,16 +89,7 @@ class OwnKernel(OwnLaunches):
         telling = self._telling(problem)
         launch = replace(self._launch(problem, config), changes=telling.changes)
         notes = check_notes(launch, partial(self._expected_outputs, problem, config))
-        return (*notes, *telling.notes, *self._note_on_kept())
-
-    def _note_on_kept(self) -> tuple[str, ...]:
-        if not self._file.kept_inputs:
-            return ()
-        names = ", ".join(sorted(self._file.kept_inputs))
-        return (
-            f"the kernel's file says {self._file.spelt('kept_inputs')}: the winner is right for "
-            f"such {names} as it gives, and perhaps for no other",
-        )
+        return (*notes, *telling.notes, *on_kept(self._file))
 
     def on_inputs(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_inputs`; the configuration runs on this machine."""
@@ -120,8 +112,10 @@ class OwnKernel(OwnLaunches):
         return self._on_other_sizes(problem, config, Journal())
 
     def _on_other_sizes(self, problem: Problem, config: Config, journal: Journal) -> str:
-        reference = self._file.optional("reference")
-        if reference is None or self._follows or self._telling(problem).untried:
+        default = self.default_config(problem)
+        if self._follows:
+            return on_followed(self._launch(problem, default), self._launch(problem, config))
+        if self._file.optional("reference") is None or self._telling(problem).untried:
             return ""
 
         for_gpu = torch.get_default_device().type == "cuda"
@@ -141,7 +135,6 @@ class OwnKernel(OwnLaunches):
         def outcome_at(shape: Mapping[str, int], of: Config) -> Outcome:
             return journal.outcome(lambda: run_at(shape, of))
 
-        default = self.default_config(problem)
         found = on_other_sizes(problem.shape, default, config, outcome_at)
         return found or self._on_other_numbers(problem, config, journal)
 

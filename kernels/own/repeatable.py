@@ -1,0 +1,66 @@
+"""Finds functions of a user's file that give something else when they are called again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from foundation.errors import UserError
+from kernels.own.expected import tensors_of
+from kernels.own.launch import Launch
+from kernels.own.tolerance import relative_tolerance
+
+__all__ = ["refuse_unrepeatable"]
+
+_DRAW = (
+    "draw random numbers by torch, random or numpy.random, which get a seed, or give a generator "
+    "of your own one, and keep nothing from call to call"
+)
+
+
+def refuse_unrepeatable(
+    launch: Launch, values: Mapping[str, Any], said: Mapping[str, torch.Tensor | None] | None
+) -> None:
+    """Call the functions of the file once more.
+
+    Args:
+        launch: with the default configuration.
+        values: what its function gave for the arguments.
+        said: what `reference` gave for these; None if that is not to be called again.
+
+    Raises:
+        UserError: if one of them gives other numbers than before, beyond what sums in another order
+            make of floats.
+    """
+    again = launch.values()
+    maker = launch.file.maker().__name__
+    if names := [name for name, value in values.items() if _differ(value, again.get(name))]:
+        raise UserError(_sentence(launch, maker, names))
+    if said is None:
+        return
+    outputs, others = tensors_of(said), tensors_of(launch.reference(values))
+    if names := [name for name, value in outputs.items() if _differ(value, others.get(name))]:
+        raise UserError(_sentence(launch, "reference", names))
+
+
+def _sentence(launch: Launch, function: str, names: list[str]) -> str:
+    return (
+        f"{launch.file.path}: {function} gives other numbers for {', '.join(names)} each time that "
+        f"it is called: {_DRAW}"
+    )
+
+
+def _differ(one: Any, other: Any) -> bool:
+    if not isinstance(one, torch.Tensor):
+        return isinstance(one, int | float) and repr(one) != repr(other)  # a NaN is no other one
+    if not isinstance(other, torch.Tensor) or other.shape != one.shape:
+        return True
+    if not one.is_floating_point():
+        return not torch.equal(one, other)
+    first, second = one.double(), other.double()
+    off = torch.where(first == second, 0.0, (first - second).abs())
+    off = torch.where(first.isnan() & second.isnan(), 0.0, off)
+    largest = torch.where(first.isfinite(), first.abs(), 0.0).amax() if first.numel() else 0.0
+    return not bool((off <= relative_tolerance(one.dtype) * largest).all())
