@@ -230,7 +230,8 @@ def prepare_links(backend: Backend | Literal["cuda", "hip"], tell: Callable[[str
 def prepare_runs_here(problem: Problem, info: BoardInfo, tell: Callable[[str], None]) -> None:
     """The same for the runs of a user's own kernel on this machine, which find the inputs of the
     check: with a GPU, its own process has them."""
-    if problem.spec.file is not None and info.gpu is None:
+    spec = problem.spec
+    if spec.file is not None and spec.callable_file is None and info.gpu is None:
         prepare_links("host", tell)
 
 

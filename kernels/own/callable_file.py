@@ -68,6 +68,7 @@ def callable_spec(file: CallableFile) -> KernelSpec:
         file=str(file.path),
         launch_functions=tuple(function for function in functions if function is not None),
         callable_file=file,
+        check=file.check,
         kept_inputs=file.kept_inputs,
     )
 
@@ -165,6 +166,10 @@ class CallableFile:
         have their changes."""
         changes = self._telling(problem).changes if current_data_set() == 0 else {}
         return self._arguments(_Call(self, problem, config, changes))
+
+    def check(self, problem: Problem) -> tuple[str, ...]:
+        """What is to be said of the check's inputs."""
+        return self._telling(problem).notes
 
     def find_changes(self, problem: Problem, journal: Journal) -> Telling:
         """How the check's inputs are to differ from the file's, found in this process."""

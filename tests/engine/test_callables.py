@@ -9,8 +9,10 @@ import torch
 
 import engine
 from engine.results.paste import winner_to_use
+from engine.run.checked_file import checked_file
 from engine.winners.tuned_callable import TunedCallable
 from engine.workers import callable_board
+from engine.workers.callable_board import python_info
 from engine.workers.callables import CallableArtifact
 from foundation.config import Config
 from foundation.errors import UserError
@@ -99,6 +101,13 @@ def test_a_callable_is_tuned_and_looked_up(file: Path, ray_for_tests: None) -> N
     tuned(a[:, :500], b[:, :500], out, M=8, N=500)
     assert tuned.found.how == "nearest"
     torch.testing.assert_close(out, (a[:, :500] * b[:, :500]).sum(1))
+
+
+def test_inputs_that_the_check_leaves_are_told_with_the_reason(file: Path) -> None:
+    file.write_text(CHUNKS.replace("def reference(a, b)", "def reference(a, b, config)"))
+    problem = make_problem(load_kernel(str(file)), {})
+    (note,) = checked_file(problem, python_info("python"), lambda _: None)
+    assert "the file's own inputs, since arguments or reference takes config: what these do" in note
 
 
 @pytest.mark.long
