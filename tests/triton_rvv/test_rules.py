@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from pathlib import Path
 
@@ -184,3 +185,35 @@ def test_scans_without_a_choice(scan, skipped, expected):
     assert counts["fill-moved-lanes"] == expected
     assert ("select" in llir) == (not expected)
     assert ("fill-moved-lanes" in code_of(module, "tt.scan").get("rules", "")) == expected
+
+
+# y = x up to its n-th element, whose place is compared with n.
+MASKED = """
+%at = "tt.make_range"() {end = 512, start = 0} : () -> tensor<512xi32>
+%ns = "tt.splat"(%n) : (i32) -> tensor<512xi32>
+%m = "arith.cmpi"(%at, %ns) {predicate = PREDICATE} : (tensor<512xi32>, tensor<512xi32>) -> tensor<512xi1>
+%xs = "tt.splat"(%x) : (!tt.ptr<f32>) -> tensor<512x!tt.ptr<f32>>
+%p = "tt.addptr"(%xs, %at) : (tensor<512x!tt.ptr<f32>>, tensor<512xi32>) -> tensor<512x!tt.ptr<f32>>
+%v = "tt.load"(%p, %m) : (tensor<512x!tt.ptr<f32>>, tensor<512xi1>) -> tensor<512xf32>
+%s = "arith.addf"(%v, %v) : (tensor<512xf32>, tensor<512xf32>) -> tensor<512xf32>
+%ys = "tt.splat"(%y) : (!tt.ptr<f32>) -> tensor<512x!tt.ptr<f32>>
+%o = "tt.addptr"(%ys, %at) : (tensor<512x!tt.ptr<f32>>, tensor<512xi32>) -> tensor<512x!tt.ptr<f32>>
+"tt.store"(%o, %s) : (tensor<512x!tt.ptr<f32>>, tensor<512xf32>) -> ()
+"""  # noqa: E501
+
+
+@pytest.mark.parametrize(
+    ("predicate", "counted", "skipped"),
+    [("2 : i64", True, []), ("1 : i64", False, []), ("2 : i64", False, ["count-lanes"])],
+    ids=["below", "different", "skipped"],
+)
+def test_lanes_are_counted_where_those_that_a_mask_lets_through_are_neighbours(
+    predicate, counted, skipped
+):
+    skipped = ["end-plain-columns", *skipped]  # so that all vectors have masks
+    llir, counts, _ = written(skipped, MASKED.replace("PREDICATE", predicate))
+    assert bool(counts["count-lanes"]) == counted
+    by_numbers, by_places = (
+        bool(re.search(rf"icmp \w+ <\d+ x {element}>", llir)) for element in ("i8", "i32")
+    )
+    assert (by_numbers, by_places) == (counted, not counted)

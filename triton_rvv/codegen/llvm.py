@@ -19,9 +19,10 @@ from triton_rvv.codegen.loop_estimate import LoopEstimate, estimated_cycles
 from triton_rvv.codegen.matrix_tile import tile_functions
 from triton_rvv.codegen.operands_in_place import with_operands_in_place
 from triton_rvv.codegen.permuted_stores import with_permuted_stores
+from triton_rvv.codegen.register_moves import added_moves, with_added_moves
 from triton_rvv.codegen.shift_products import with_shift_products
 from triton_rvv.errors import CompileError
-from triton_rvv.lowering import BY_ESTIMATE, SCHEDULED_BY_LLVM
+from triton_rvv.lowering import ADDED_MOVES, BY_ESTIMATE, SCHEDULED_BY_LLVM
 from triton_rvv.targets.cores import CORES
 from triton_rvv.targets.target import Target
 
@@ -81,11 +82,10 @@ def commented_assembly(llir: str, target: Target) -> str:
     """
     machine = target_machine(target)
     optimised = _faster_order(_optimised(llir, target, machine), machine).llir
-    module = llvm.parse_assembly(optimised)
     with _options_of(optimised):
         machine.set_asm_verbosity(True)
         try:
-            return str(machine.emit_assembly(module)) + tile_functions(optimised)
+            return _assembly(optimised, machine) + tile_functions(optimised)
         finally:
             machine.set_asm_verbosity(False)
 
@@ -118,13 +118,25 @@ def _verified(llir: str) -> Any:
 
 
 def _translated(optimised: str, machine: Any) -> MachineCode:
-    module = llvm.parse_assembly(optimised)
     with _options_of(optimised):
         tiles = tile_functions(optimised)
         if not tiles:
-            return MachineCode(optimised, machine.emit_object(module))
-        text = machine.emit_assembly(module)
+            return MachineCode(optimised, with_added_moves(*_plain_object(optimised, machine)))
+        text = _assembly(optimised, machine)
     return MachineCode(optimised, assemble_object(text + tiles))
+
+
+def _plain_object(optimised: str, machine: Any) -> tuple[bytes, int]:
+    """What LLVM makes of a module, and the bits of registers that sums copy, 0 if none do."""
+    found = _ADDED_MOVES.search(optimised)
+    compiled = machine.emit_object(llvm.parse_assembly(optimised))
+    return compiled, int(found[1]) if found else 0
+
+
+def _assembly(optimised: str, machine: Any) -> str:
+    """The code of the object as text."""
+    text = str(machine.emit_assembly(llvm.parse_assembly(optimised)))
+    return added_moves(text, *_plain_object(optimised, machine))
 
 
 def _faster_order(optimised: str, machine: Any) -> MachineCode:
@@ -187,13 +199,12 @@ def assemble(llir: str) -> str:
     It costs as much as the object does, so it is made only where somebody reads it. The module
     itself says for which processor it is.
     """
-    module = llvm.parse_assembly(llir)
     cpu, features = (_ATTRIBUTE.format(name) for name in ("cpu", "features"))
     found = [re.search(pattern, llir) for pattern in (cpu, features)]
     chosen = [match[1] if match else "" for match in found]
-    machine = _machine(str(module.triple), *chosen)
+    machine = _machine(str(llvm.parse_assembly(llir).triple), *chosen)
     with _options_of(llir):
-        return str(machine.emit_assembly(module)) + tile_functions(llir)
+        return _assembly(llir, machine) + tile_functions(llir)
 
 
 # How a function in LLVM's IR says what it was compiled for.
@@ -254,6 +265,7 @@ def _options_of(llir: str) -> Iterator[None]:
 
 _OPTIONS_LOCK = threading.Lock()
 _DIRECTION = re.compile(f'"{SCHEDULED_BY_LLVM}"="([^"]*)"')
+_ADDED_MOVES = re.compile(f'"{ADDED_MOVES}"="([^"]*)"')
 
 _KNOWN_CPUS = (
     "generic-rv64",

@@ -15,8 +15,11 @@ __all__ = [
     "MULTIPLY",
     "Reload",
     "Vector",
+    "distance",
+    "given_number",
     "instruction_words",
     "stretches",
+    "vector_instruction",
 ]
 
 # Kinds of computations, by the field funct3: what the number `funct6` stands for depends on them.
@@ -85,7 +88,7 @@ def _innermost_loops(words: Sequence[tuple[int, int]]) -> Iterator[tuple[int, in
     places = {address: place for place, (address, _) in enumerate(words)}
     last_loop = -1
     for place, (address, word) in enumerate(words):
-        start = places.get(address + _distance(word), -1)
+        start = places.get(address + distance(word), -1)
         if not 0 <= start <= place:
             continue
         if start > last_loop:
@@ -102,7 +105,7 @@ def instruction_words(code: bytes) -> Iterator[tuple[int, int]]:
         address += size
 
 
-def _distance(word: int) -> int:
+def distance(word: int) -> int:
     """How far a branch or a jump that keeps no address leads; 1 for any other instruction."""
     if word & 3 != 3:
         return _compressed_distance(word)
@@ -126,6 +129,31 @@ def _compressed_distance(word: int) -> int:
     low = _bits(word, 3, 3) << 1 | _bits(word, 11, 1) << 4 | _bits(word, 2, 1) << 5
     low |= _bits(word, 7, 1) << 6 | _bits(word, 6, 1) << 7 | _bits(word, 9, 2) << 8
     return _signed(low | _bits(word, 8, 1) << 10 | _bits(word, 12, 1) << 11, 12)
+
+
+def vector_instruction(word: int) -> Vector | None:
+    """A vector instruction, as in code for single registers; None if it is another one."""
+    (decoded,) = _decoded([word], 1.0)
+    return decoded if isinstance(decoded, Vector) else None
+
+
+def given_number(word: int) -> tuple[int, int | None]:
+    """The register of integers that an instruction writes, 0 for none, and what constant it gets.
+
+    Of constants, those of `li` with 12 bits count.
+    """
+    if word & 0x7F == _COMPUTATION:
+        to_scalar = _bits(word, 12, 3) == _OF_VECTORS[2] and word >> 26 == 16
+        return (_bits(word, 7, 5) if to_scalar else 0), None
+    if word & 3 == 3:
+        register, _ = _addition(word)
+        is_constant = word & 0xFF07F == 0x13  # addi from x0
+        return register, (_signed(word >> 20, 12) if is_constant else None)
+    register, _ = _compressed_addition(word)
+    is_constant = word & 0xE003 == 0x4001  # c.li
+    return register, (
+        _signed(_bits(word, 2, 5) | _bits(word, 12, 1) << 5, 6) if is_constant else None
+    )
 
 
 def _bits(word: int, first: int, count: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import TensorType
@@ -12,7 +12,7 @@ from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.rules import no, rule
+from triton_rvv.lowering.llvm.rules import no, nothing, rule
 from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer
 
 __all__ = ["JointComparison", "Mask", "Term"]
@@ -26,8 +26,6 @@ class Term:
         predicate: LLVM's name, such as "slt".
         left: uniform in every other dimension.
         fits: true at run time where no element of the left side wraps.
-        alike: what tells the comparisons apart that are lowered beside this one, of positions
-            that are as far from each other; several in a stencil.
     """
 
     axis: int
@@ -35,7 +33,6 @@ class Term:
     left: Affine
     right: Val
     fits: Val = FALSE
-    alike: Set[object] = frozenset()
 
     @property
     def _constant_stride(self) -> int | None:
@@ -129,14 +126,6 @@ class Term:
         widened = self.left.wrapped
         return end if widened is None else builder.select(widened.fits, end, size)
 
-    def lanes_in(self, builder: Builder, point: VectorIndex) -> LaneRange | None:
-        """The lanes of a run in which the comparison holds, where they are neighbours."""
-        in_row = 1 < point.width <= self.left.shape[-1]
-        if not in_row or not builder.abilities.has_vector_lengths:
-            return None
-        bounds = self.bounds(builder, point.version)
-        return None if bounds is None else bounds.from_place(builder, point.start)
-
     @property
     def may_fit(self) -> bool:
         """Whether it is known at run time if the left side wraps."""
@@ -213,13 +202,14 @@ class JointComparison(Tensor):
         return builder.compare(self._predicate, self._left.at(builder, point), right)
 
 
-@rule("count-lanes", no)
-def _counts_lanes(_: Builder, neighbours: Sequence[Term]) -> bool:
-    """Whether comparisons that hold in neighbouring lanes are told by the numbers of these lanes.
-
-    One mask with one bound for all loads, as where rows end, is made sooner by positions.
-    """
-    return len(neighbours) > 1 or any(len(term.alike) != 1 for term in neighbours)
+@rule("count-lanes", nothing)
+def _neighbours(builder: Builder, term: Term, point: VectorIndex) -> LaneRange | None:
+    """The lanes of a run in which a comparison holds, where they are neighbours."""
+    in_row = 1 < point.width <= term.left.shape[-1]
+    if not in_row or not builder.abilities.has_vector_lengths:
+        return None
+    bounds = term.bounds(builder, point.version)
+    return None if bounds is None else bounds.from_place(builder, point.start)
 
 
 class Mask(Tensor):
@@ -316,21 +306,16 @@ class Mask(Tensor):
     def _computed(self, builder: Builder, point: VectorIndex) -> Val:
         version = point.version
         total = TRUE if version.unmasked or version.rows_inside else self.uniform
-        lanes, neighbours = LaneRange(), []
+        lanes = LaneRange()
         for term in self.terms:
             if term.is_known_on(builder, version):
                 continue
             holds = decided_in_run(builder, term.predicate, term.left, term.right, point)
             if holds is not None:
                 total = builder.conjunction(total, holds)
-            elif (own := term.lanes_in(builder, point)) is not None:
+            elif (own := _neighbours(builder, term, point)) is not None:
                 lanes = lanes.within(builder, own)
-                neighbours.append(term)
             else:
-                total = builder.conjunction(total, term.at(builder, point))
-        if not _counts_lanes(builder, neighbours):
-            lanes = LaneRange()
-            for term in neighbours:
                 total = builder.conjunction(total, term.at(builder, point))
         for other in self.operands:
             if version.unmasked and isinstance(other, JointComparison):

@@ -42,8 +42,10 @@ from triton_rvv.lowering.ttir.passes import PASSES, WRITTEN, Fired, Watch, run_p
 from triton_rvv.lowering.ttir.schedule import SCHEDULE, SCHEDULED_BY_LLVM
 from triton_rvv.targets.target import RVVTarget, Target
 
-__all__ = ["ENTRY", "LoweredKernel", "lower_module"]
+__all__ = ["ADDED_MOVES", "ENTRY", "LoweredKernel", "lower_module"]
 
+# The attribute of a function of LLVM's whose registers sums copy; its value is the bits of one.
+ADDED_MOVES = "triton-rvv-adds-moves"
 # The symbol that a launcher calls, once for each program of the grid.
 ENTRY = "triton_rvv_kernel"
 
@@ -216,6 +218,8 @@ def _module_text(kernel: Kernel, context: Context, source_lines: SourceLines | N
         attributes += f" vscale_range({vscale},{vscale})"
         if direction := kernel.function.attributes.get(SCHEDULE):
             attributes += f' "{SCHEDULED_BY_LLVM}"="{direction}"'
+        if target.machine.shifts_slowly:
+            attributes += f' "{ADDED_MOVES}"="{target.vlen_bits}"'
     mark = source_lines.function_mark if source_lines else ""
     lines = [
         f'source_filename = "{name}"',

@@ -40,10 +40,7 @@ def _compare(context: Context, operation: Operation, left: Affine, right: Affine
     if not varying:
         return Splat(type_, context.builder.compare(predicate, left.base, right.base))
     fits = fits_32_bits(context, left) if left.index_type == "i32" else FALSE
-    axis = varying[0]
-    alike: set[object] = context.once(("compared", axis, left.shape, left.components[axis]), set)
-    alike.add((left.base.ref, predicate, right.base.ref))
-    return Mask(type_, [Term(axis, predicate, left, right.base, fits, alike)], [])
+    return Mask(type_, [Term(varying[0], predicate, left, right.base, fits)], [])
 
 
 def _and(context: Context, operation: Operation) -> None:

@@ -1,0 +1,207 @@
+"""Finds, in RISC-V machine code, how long vectors are known to be at each instruction.
+
+Lengths are followed along branches, with registers of integers that hold constants. A call forgets
+all of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from triton_rvv.codegen.vector_code import distance, given_number
+
+__all__ = ["Length", "known_lengths", "may_jump"]
+
+_CONFIGURATION, _CONFIGURATION_MASK = 0x7057, 0x707F
+_JUMP, _JUMP_TO, _ADDRESS_ABOVE = 0x6F, 0x67, 0x17  # jal, jalr, auipc
+_RETURN, _SHORT_RETURN = 0x8067, 0x8082
+_SHORT_JUMP, _SHORT_JUMP_TO, _SHORT_CALL_TO = 0xA001, 0x8002, 0x9002  # c.j, c.jr, c.jalr
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How long vectors are.
+
+    Args:
+        group_bits: of the registers that an operand takes.
+        element_bits: of an element.
+        elements: that count; None if they are not known.
+    """
+
+    group_bits: int
+    element_bits: int
+    elements: int | None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all elements of a group count."""
+        return self.elements is not None and self.elements * self.element_bits == self.group_bits
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What is known between two instructions, with the constants that registers hold."""
+
+    length: Length | None = None
+    numbers: Mapping[int, int] = field(default_factory=dict)
+
+
+_NOTHING = _State()
+
+
+def known_lengths(
+    words: Sequence[tuple[int, int]], starts: Iterable[int], vector_bits: int
+) -> list[Length | None]:
+    """The length in front of each instruction, None where nothing is known.
+
+    Args:
+        words: addresses and instructions.
+        starts: the addresses of functions.
+        vector_bits: of a register.
+    """
+    follow = _Following(words, vector_bits)
+    try:
+        for start in starts:
+            follow.from_(start)
+    except _Unknown:
+        return [None] * len(words)
+    return [state.length if state else None for state in follow.before]
+
+
+class _Unknown(Exception):
+    """Code jumps to where only the run tells."""
+
+
+class _Following:
+    """Follows code from the starts of functions.
+
+    Attributes:
+        before: what is known in front of each instruction, None for what has not been reached.
+    """
+
+    def __init__(self, words: Sequence[tuple[int, int]], vector_bits: int) -> None:
+        self.before: list[_State | None] = [None] * len(words)
+        self._words, self._vector_bits = words, vector_bits
+        self._places = {address: place for place, (address, _) in enumerate(words)}
+        self._waiting = list[int]()
+
+    def from_(self, address: int) -> None:
+        """Follow the code that begins at an address, with nothing known.
+
+        Raises:
+            _Unknown: where the code cannot be followed.
+        """
+        self._jump(address, _NOTHING)
+        while self._waiting:
+            place = self._waiting.pop()
+            while self._steps_on(place):
+                place += 1
+
+    def _jump(self, address: int, state: _State) -> None:
+        place = self._places.get(address, -1)
+        if self._reach(place, state):
+            self._waiting.append(place)
+
+    def _reach(self, place: int, state: _State) -> bool:
+        """Whether less is known at a place than before, on all ways to it."""
+        if not 0 <= place < len(self.before):
+            raise _Unknown
+        old = self.before[place]
+        new = state if old is None else _both(old, state)
+        if new is old or new == old:
+            return False
+        self.before[place] = new
+        return True
+
+    def _steps_on(self, place: int) -> bool:
+        """Whether something new is known behind an instruction, which is looked at next."""
+        address, word = self._words[place]
+        state = self.before[place]
+        assert state is not None
+        if (way := distance(word)) != 1:
+            self._jump(address + way, state)
+        if _ends(word):
+            return False
+        if _is_computed_jump(word):
+            if place and self._words[place - 1][1] & 0x7F == _ADDRESS_ABOVE:
+                return False  # to another function
+            raise _Unknown
+        return self._reach(place + 1, _after(state, word, self._vector_bits))
+
+
+def may_jump(word: int) -> bool:
+    """Whether an instruction may go on elsewhere than behind itself."""
+    return distance(word) != 1 or _ends(word) or _is_computed_jump(word) or _is_call(word)
+
+
+def _both(one: _State, other: _State) -> _State:
+    """What is known on both ways to a place."""
+    if one is other:
+        return one
+    numbers = one.numbers
+    if numbers != other.numbers:
+        numbers = dict(numbers.items() & other.numbers.items())
+    return _State(one.length if one.length == other.length else None, numbers)
+
+
+def _ends(word: int) -> bool:
+    """Whether an instruction is a return, or a jump whose target it says."""
+    if word & 3 == 3:
+        return word == _RETURN or word & 0xFFF == _JUMP
+    return word == _SHORT_RETURN or word & 0xE003 == _SHORT_JUMP
+
+
+def _is_computed_jump(word: int) -> bool:
+    if word & 3 == 3:
+        return word & 0xFFF == _JUMP_TO
+    return word & 0xF07F == _SHORT_JUMP_TO and word != _SHORT_JUMP_TO
+
+
+def _is_call(word: int) -> bool:
+    if word & 3 == 3:
+        return word & 0x7F in (_JUMP, _JUMP_TO)
+    return word & 0xF07F == _SHORT_CALL_TO
+
+
+def _after(state: _State, word: int, vector_bits: int) -> _State:
+    """What is known behind an instruction that goes on to the next one."""
+    if _is_call(word):
+        return _NOTHING
+    if word & _CONFIGURATION_MASK == _CONFIGURATION:
+        return _configured(state, word, vector_bits)
+    register, number = given_number(word)
+    if not register or (number is None and register not in state.numbers):
+        return state
+    numbers = {at: known for at, known in state.numbers.items() if at != register}
+    return _State(state.length, numbers if number is None else {**numbers, register: number})
+
+
+def _configured(state: _State, word: int, vector_bits: int) -> _State:
+    """Behind vsetvli, vsetivli and vsetvl."""
+    register, asked = word >> 7 & 31, word >> 15 & 31
+    numbers = {at: known for at, known in state.numbers.items() if at != register}
+    if word >> 30 == 2:  # vsetvl
+        return _State(None, numbers)
+    is_constant = word >> 30 == 3
+    kind = word >> 20 & 0x3FF if is_constant else word >> 20 & 0x7FF
+    group, element_bits = kind & 7, 8 << (kind >> 3 & 7)
+    group_bits = vector_bits << group if group < 4 else vector_bits >> 8 - group
+    most = group_bits // element_bits
+    if is_constant or asked:
+        count = asked if is_constant else state.numbers.get(asked)
+        elements = _granted(count, most)
+    elif register:
+        elements = most
+    else:  # as many as before, which are as many of the most
+        elements = state.length.elements if state.length else None
+    if register and elements is not None:
+        numbers[register] = elements
+    return _State(Length(group_bits, element_bits, elements), numbers)
+
+
+def _granted(count: int | None, most: int) -> int | None:
+    """How many elements are given; cores differ between the most and twice as many."""
+    if count is None or most < count < 2 * most:
+        return None
+    return min(count, most)
