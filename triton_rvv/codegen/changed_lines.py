@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["with_changed_lines"]
@@ -10,17 +9,17 @@ __all__ = ["with_changed_lines"]
 # Of the lines of one function, the numbers of some, and what comes in their place.
 Changes = Callable[[Sequence[str]], Iterable[tuple[int, str]]]
 
-_FUNCTIONS = re.compile(r"^(?=define )", re.MULTILINE)
+_START, _END = "\ndefine ", "\n}"
 
 
 def with_changed_lines(llir: str, changes: Changes) -> str:
     """The text of a module with changes to each function, whose names are its own."""
-    head, *functions = _FUNCTIONS.split(llir)
-    return "".join((head, *(_changed(function, changes) for function in functions)))
+    head, *functions = f"\n{llir}".split(_START)
+    return _START.join((head, *(_changed(function, changes) for function in functions)))[1:]
 
 
 def _changed(text: str, changes: Changes) -> str:
-    function, end, behind = text.partition("\n}")
+    function, end, behind = text.partition(_END)
     lines = function.split("\n")
     if not (new := dict(changes(lines))):
         return text

@@ -24,7 +24,7 @@ _STAYS = "+no-sink-splat-operands,"
 _LABEL = re.compile(r"\n(?=[-\w.$]+:)")
 # Comparisons move, too, and what they compare follows them.
 _MOVABLE = re.compile(r"\n  (%[-\w.]+) = (?:shufflevector [^\n]* zeroinitializer|[fi]cmp [a-z ]+<)")
-_USE = re.compile(r"\n  %[-\w.]+ = phi [^\n]*|(%[-\w.]+)")
+_NAME = re.compile(r"%[-\w.]+")
 
 
 def with_operands_in_place(llir: str) -> str:
@@ -47,7 +47,11 @@ def _may_move(blocks: Sequence[str]) -> bool:
     """Whether a splat or a comparison of vectors is used in another block, other than by a phi."""
     made = {name: number for number, block in enumerate(blocks) for name in _MOVABLE.findall(block)}
     return any(
-        made.get(name, number) != number
+        made[name] != number
         for number, block in enumerate(blocks)
-        for name in set(_USE.findall(block))
+        for name in made.keys() & set(_NAME.findall(_behind_phis(block)))
     )
+
+
+def _behind_phis(block: str) -> str:
+    return block.rpartition(" = phi ")[2].partition("\n")[2]

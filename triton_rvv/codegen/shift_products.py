@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from triton_rvv.codegen.changed_lines import with_changed_lines
@@ -96,7 +96,6 @@ def _changes(lines: Sequence[str], vector_bits: int, written: _Writer) -> Iterat
     found = list(_operations(lines, vector_bits))
     if not found:
         return
-    uses = Counter(name for line in lines for name in set(_NAME.findall(line)))
     joined = {match[1] for line in lines if (match := _JOINED.search(line))}
     added = {name for line in lines if (match := _ADDED.search(line)) for name in match.groups()}
     sums, widened = (
@@ -113,19 +112,29 @@ def _changes(lines: Sequence[str], vector_bits: int, written: _Writer) -> Iterat
     ]
     yield from ((each.line, written.shifted(each)) for each in products)
     shifts = {(each.block, each.of, each.by): each for each in products if each.does == "lshr"}
-    for each in found:
-        shift = shifts.get((each.block, each.of, each.by.bit_length()))
-        keeps_low_bits = each.does == "and" and each.by & each.by + 1 == 0
+    masks = [each for each in found if each.does == "and" and each.by & each.by + 1 == 0]
+    pairs = [(each, shifts.get((each.block, each.of, each.by.bit_length()))) for each in masks]
+    uses = _uses(lines, {each.of for each, shift in pairs if shift is not None})
+    for each, shift in pairs:
         # The difference overwrites what is masked: its definition and two uses are all there are.
-        if keeps_low_bits and shift is not None and uses[each.of] == 3:
+        if shift is not None and uses[each.of] == 3:
             yield each.line, written.masked(each, shift)
+
+
+def _uses(lines: Sequence[str], names: Set[str]) -> Counter[str]:
+    """In how many lines each of some names is."""
+    if not names:
+        return Counter()
+    return Counter(name for line in lines for name in names & set(_NAME.findall(line)))
 
 
 def _operations(lines: Sequence[str], vector_bits: int) -> Iterator[_Operation]:
     block = 0
     for number, line in enumerate(lines):
-        block += _LABEL.match(line) is not None
-        if " splat (i" not in line or not (match := _OPERATION.fullmatch(line)):
+        if " splat (i" not in line:
+            block += line[:1] not in (" ", "") and _LABEL.match(line) is not None
+            continue
+        if not (match := _OPERATION.fullmatch(line)):
             continue
         width, bits = int(match["width"]), int(match["bits"])
         # Shifts of less than a register take no longer than products.
