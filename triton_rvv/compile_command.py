@@ -54,13 +54,10 @@ def compile_to_files(
         Mistake: where something in the command has to be changed.
         CompileError: where the kernel does not compile.
     """
-    from triton_rvv.pass_printer import PassPrinter, printed_names, skipped_names
+    from triton_rvv.pass_printer import PassPrinter
     from triton_rvv.pipeline import compile_kernel
 
-    for names, valid in ((print_after, printed_names()), (skipped_passes, skipped_names())):
-        for name in names:
-            if name not in valid:
-                raise Mistake(f"there is no pass {name}: {_nearest(name, valid)}")
+    _check_passes(print_after, skipped_passes)
     printer = PassPrinter(print_after, print_changed, print)
     function = _find_kernel(file, kernel)
     defaults = {
@@ -81,12 +78,26 @@ def compile_to_files(
         skipped_passes=skipped_passes,
     )
     contents = {
-        ".ttir": compiled.ttir.encode(),
-        ".llir": compiled.llir.encode(),
-        ".s": compiled.assembly.encode(),
-        ".o": compiled.object,
+        f"{kernel}.ttir": compiled.ttir.encode(),
+        f"{kernel}.llir": compiled.llir.encode(),
+        f"{kernel}.s": compiled.assembly.encode(),
+        f"{kernel}.o": compiled.object,
     }
-    paths = [out / f"{kernel}{suffix}" for suffix in contents]
+    return _written(out, contents)
+
+
+def _check_passes(print_after: Sequence[str], skipped_passes: Sequence[str]) -> None:
+    from triton_rvv.pass_printer import printed_names, skipped_names
+
+    for names, valid in ((print_after, printed_names()), (skipped_passes, skipped_names())):
+        for name in names:
+            if name not in valid:
+                raise Mistake(f"there is no pass {name}: {_nearest(name, valid)}")
+
+
+def _written(out: Path, contents: Mapping[str, bytes]) -> list[Path]:
+    """The paths of files in a folder, once they are written."""
+    paths = [out / name for name in contents]
     try:
         out.mkdir(parents=True, exist_ok=True)
         for path, content in zip(paths, contents.values(), strict=True):

@@ -122,33 +122,29 @@ def compile_kernel(
     Raises:
         CompileError: where the kernel cannot be compiled.
     """
-    arguments = _Arguments(function, signature, constants, known or {})
+    arguments = _Arguments(function, signature, constants, known or {}, leads or {})
     stages_s: dict[str, float] = {}
     with _timed(stages_s, "front end"):
         text = arguments.ttir(target) if parsed is None else ""
     with _timed(stages_s, "lowering"):
         module = parsed or parse_module(text)
         reached = reached_arguments(module)  # before passes change it
-        leaves_some = watches_accesses and disjoint_arguments
-        unwatched = unwatched_arguments(reached) if leaves_some else frozenset[int]()
-        marks = SourceLines() if source_lines else None
         lowered = lower_module(
             module,
             target,
             arguments.slots,
-            marks,
+            SourceLines() if source_lines else None,
             disjoint_arguments,
-            values=[arguments.known.get(name) for name in arguments.passed],
-            leads=[(leads or {}).get(name, 0) for name in arguments.passed],
+            values=arguments.values,
+            leads=arguments.leads_bytes,
             grid=grid,
             watch=watch,
             skipped_passes=skipped_passes,
             watches_accesses=watches_accesses,
-            unwatched=unwatched,
+            unwatched=unwatched_arguments(reached) if disjoint_arguments else (),
         )
     with _timed(stages_s, "LLVM"):
-        llir = embedded(lowered.llir, entry) if entry else lowered.llir
-        llir = with_threads_told(with_counted_clock(llir)) if for_launcher else llir
+        llir = _for_program(lowered.llir, entry, for_launcher)
         code = generate_unoptimised(llir, target) if watches_accesses else generate(llir, target)
     return CompiledKernel(
         function.__name__,
@@ -163,6 +159,12 @@ def compile_kernel(
     )
 
 
+def _for_program(llir: str, entry: str, for_launcher: bool) -> str:
+    """A module as the program needs it that it becomes part of; as of `compile_kernel`."""
+    llir = embedded(llir, entry) if entry else llir
+    return with_threads_told(with_counted_clock(llir)) if for_launcher else llir
+
+
 @dataclass(frozen=True)
 class _Arguments:
     """What is known of a kernel's arguments before it is compiled; as of `compile_kernel`."""
@@ -171,6 +173,7 @@ class _Arguments:
     signature: Mapping[str, str]
     constants: Mapping[str, object]
     known: Mapping[str, int]
+    leads: Mapping[str, int]
 
     def ttir(self, target: Target) -> str:
         """The kernel as TTIR, where integers that are 1 are constants."""
@@ -209,6 +212,16 @@ class _Arguments:
     def slots(self) -> Sequence[int]:
         """For each of those its place among all that the launcher passes."""
         return [place for place, name in enumerate(self._every) if name not in self._ones]
+
+    @property
+    def values(self) -> Sequence[int | None]:
+        """For each of those its value, where it is known."""
+        return [self.known.get(name) for name in self.passed]
+
+    @property
+    def leads_bytes(self) -> Sequence[int]:
+        """For each of those its entry of `leads`, 0 where it has none."""
+        return [self.leads.get(name, 0) for name in self.passed]
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Values that change along the control flow, and functions beside a kernel's own."""
+"""Functions beside a kernel's own."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 
-__all__ = ["INLINED", "Variable", "call_helper"]
+__all__ = ["INLINED", "call_helper"]
 
 INLINED = "alwaysinline"
 
@@ -41,21 +41,3 @@ def call_helper(
         builder.helpers[name] = result.type, "\n".join(lines)
     type_, _ = builder.helpers[name]
     return builder.emit(type_, f"call {type_} @{name}({', '.join(map(str, arguments))})")
-
-
-class Variable:
-    """A value that changes along the control flow; LLVM keeps it in a register."""
-
-    def __init__(self, builder: Builder, value: Val) -> None:
-        self._builder = builder
-        self._type = value.type
-        self._slot = builder.alloca(value.type, 1)
-        self.write(value)
-
-    def read(self) -> Val:
-        """The value at this point of the program."""
-        return self._builder.load(self._type, self._slot, 1)
-
-    def write(self, value: Val) -> None:
-        """Change the value."""
-        self._builder.store(value, self._slot, 1)

@@ -14,9 +14,9 @@ from typing import TypeVar
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.variable import Variable
 
 __all__ = ["EarlyLoads", "early_loads"]
 

@@ -16,9 +16,9 @@ from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.rules import rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
 from triton_rvv.lowering.loops.index_loops import positions
 from triton_rvv.lowering.loops.vector_shape import tail_width

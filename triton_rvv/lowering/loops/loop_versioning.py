@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.context import Context
@@ -66,33 +66,9 @@ def guarded(
         context, (guard for tensor in tensors for guard in tensor.mask_guards(builder))
     )
     plain = builder.conjunction(linear, unmasked)
-
-    def first(holds: Val, version: LoopVersion, others: Callable[[], None]) -> None:
-        builder.branches(
-            builder.conjunction(fits, holds),
-            lambda: walk(version),
-            otherwise
-            if holds.truth is True
-            else lambda: builder.branches(fits, others, otherwise, likely=True),
-            likely=fits.truth is not True,
-        )
-
-    def not_plain() -> None:
-        if unmasked.truth is True:
-            not_linear()
-        else:
-            builder.branches(linear, lambda: walk(_LINEAR), not_linear)
-
-    def not_linear() -> None:
-        if linear.truth is not True and by_part:
-            in_parts = replace(_FITTING, unmasked=True)
-            builder.branches(unmasked, lambda: walk(in_parts), lambda: walk(_FITTING))
-        elif linear.truth is not True:
-            walk(_FITTING)
-
+    versions = _Versions(builder, fits, linear, unmasked, plain, walk, otherwise, by_part)
     if context.runs_once:
-        any_version = otherwise or (lambda: walk(_FITTING))
-        builder.branches(builder.conjunction(fits, plain), lambda: walk(PLAIN_VERSION), any_version)
+        versions.write_two()
         return
     # With two loops, a block that needs no masks takes longer.
     two_loops = context.target.masks_are_slow or unmasked.truth is False
@@ -100,9 +76,64 @@ def guarded(
     if step and two_loops and unmasked.truth is not True:
         columns = plain_columns(context, tensors, step)
     if columns is None:
-        first(plain, PLAIN_VERSION, not_plain)
+        versions.write(plain, PLAIN_VERSION, versions.not_plain)
     else:
-        first(linear, replace(_LINEAR, plain_columns=columns), not_linear)
+        versions.write(linear, replace(_LINEAR, plain_columns=columns), versions.not_linear)
+
+
+@dataclass(frozen=True)
+class _Versions:
+    """Writes the versions of a walk, and branches between them.
+
+    Args:
+        fits, linear, unmasked, plain: what is known at run time where it is true; the last one is
+            `linear` and `unmasked`.
+        walk, otherwise, by_part: as of `guarded`.
+    """
+
+    builder: Builder
+    fits: Val
+    linear: Val
+    unmasked: Val
+    plain: Val
+    walk: Callable[[LoopVersion], None]
+    otherwise: Callable[[], None] | None
+    by_part: bool
+
+    def write(self, holds: Val, version: LoopVersion, others: Callable[[], None]) -> None:
+        """Write a version behind a single branch, and the others where `holds` is false."""
+        builder = self.builder
+        builder.branches(
+            builder.conjunction(self.fits, holds),
+            lambda: self.walk(version),
+            self.otherwise
+            if holds.truth is True
+            else lambda: builder.branches(self.fits, others, self.otherwise, likely=True),
+            likely=self.fits.truth is not True,
+        )
+
+    def write_two(self) -> None:
+        """Write the plain version and one that is right for all."""
+        holds = self.builder.conjunction(self.fits, self.plain)
+        any_version = self.otherwise or (lambda: self.walk(_FITTING))
+        self.builder.branches(holds, lambda: self.walk(PLAIN_VERSION), any_version)
+
+    def not_plain(self) -> None:
+        """Write the versions with masks."""
+        if self.unmasked.truth is True:
+            self.not_linear()
+        else:
+            self.builder.branches(self.linear, lambda: self.walk(_LINEAR), self.not_linear)
+
+    def not_linear(self) -> None:
+        """Write the versions whose addresses are not linear."""
+        if self.linear.truth is not True and self.by_part:
+            in_parts = replace(_FITTING, unmasked=True)
+            self.builder.branches(
+                self.unmasked, lambda: self.walk(in_parts), lambda: self.walk(_FITTING)
+            )
+        elif self.linear.truth is not True:
+            self.walk(_FITTING)
 
 
 def guarded_within(

@@ -17,9 +17,9 @@ from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast, ExpandDims
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, materialise
 
 __all__ = ["line_of", "listed_by_row", "listed_line", "varying"]

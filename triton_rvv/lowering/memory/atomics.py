@@ -17,8 +17,8 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import ANY_VERSION, VectorIndex
 from triton_rvv.lowering.elementwise.arith import constant
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import Val
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.math.narrow_floats import narrow, widen
 from triton_rvv.lowering.memory.plain_updates import (

@@ -22,8 +22,8 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Plane
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import FALSE, Val, vector_type
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
 __all__ = ["AccumulatorInit", "UnfilledAccumulator", "accumulator_init"]

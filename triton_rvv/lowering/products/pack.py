@@ -18,8 +18,8 @@ from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import line_along
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix, vector_type
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vp_memory import first_lanes
 from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_shape import vector_width

@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import FALSE, Val, integer
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.products.lhs_tiles import Lhs
 from triton_rvv.lowering.products.rhs_tiles import KStep, Rhs, RhsStep
 

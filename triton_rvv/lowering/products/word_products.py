@@ -25,8 +25,8 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.blocks.views import Broadcast
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vectors import concatenated
 from triton_rvv.lowering.loops import index_loops, materialise
 from triton_rvv.lowering.products.dot_extents import DotExtents, dot_extents

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.register_groups import multiply_add
 from triton_rvv.lowering.llvm.rules import Choices, no, rule
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vp_memory import merge_first
 from triton_rvv.lowering.loops import index_loops
 from triton_rvv.lowering.reductions.reduction import Reduction

@@ -11,8 +11,8 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, loop_versioning
 from triton_rvv.lowering.loops.vector_shape import UNROLLED_RUNS, group_of_runs, vector_width
 from triton_rvv.lowering.reductions.ended_rows import EndedRows, end_of_rows

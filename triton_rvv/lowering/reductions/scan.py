@@ -16,8 +16,8 @@ from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
-from triton_rvv.lowering.llvm.helpers import Variable
 from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vectors import concatenated
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_shape import vector_width, widest_bits
