@@ -11,15 +11,8 @@ from typing import get_args
 from foundation.errors import UserError, nearest
 from foundation.processors import cores
 from rvv_runner.board import Board, BoardError
-from rvv_runner.board_file import (
-    BoardFile,
-    board_file_names,
-    board_kinds,
-    core_kinds,
-    read_board_file,
-    user_board_folder,
-    write_command,
-)
+from rvv_runner.board_entries import board_file_names, core_kinds, write_command
+from rvv_runner.board_file import BoardFile, board_kinds, read_board_file, user_board_folder
 from rvv_runner.cold import CacheTiming
 from rvv_runner.emulated.board import EmulatedBoard
 from rvv_runner.usage import ONE_CORE, Usage, split_usage

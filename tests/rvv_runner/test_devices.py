@@ -11,12 +11,8 @@ import pytest
 import rvv_runner
 from foundation.programs import python_command
 from rvv_runner import BoardError
-from rvv_runner.board_file import (
-    board_file_names,
-    core_kinds,
-    read_board_file,
-    user_board_folder,
-)
+from rvv_runner.board_entries import board_file_names, core_kinds
+from rvv_runner.board_file import read_board_file, user_board_folder
 from rvv_runner.devices import (
     DEFAULT_DEVICE,
     board_file_of,
@@ -194,7 +190,7 @@ def test_boards_that_estimate_differently_are_of_different_kinds():
         ("vlen_bits = 256", "", "lacks the entry vlen_bits"),
         ("cores = 8", 'cores = "eight"', "cores = 'eight': make it an integer"),
         ("cores = 8", "cores = 8\ncolour = 1", "unknown entry colour"),
-        ("cost_table", "costs", "lacks the entry cost_table"),
+        ('cost_table = "x60_costs.toml"', "", "lacks the entry cost_table"),
         ("cores = 8", "cores =", "cannot be read"),
     ],
 )
