@@ -23,7 +23,7 @@ from foundation.printing import say
 from foundation.shapes import distance
 
 if TYPE_CHECKING:
-    from engine.study.storage import StudyIdentity
+    from engine.study.identity import StudyIdentity
     from engine.tables.table import Row, Table
     from foundation.config import Config
     from kernels.spec import Problem

@@ -27,7 +27,8 @@ from engine.run.budget import Budget
 from engine.run.loop import TuningLoop
 from engine.search import Search
 from engine.study.history import history_of
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from engine.workers.board_pool import BoardPool
 from engine.workers.board_seat import BoardSource
 from engine.workers.builders import BuilderPool

@@ -22,8 +22,9 @@ from engine.replays.space_file import read_space
 from engine.search import Search
 from engine.search.model.warm_start import History
 from engine.study.history import PastStudy, history_of
+from engine.study.identity import StudyIdentity
 from engine.study.imported import store_imported
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.storage import open_study
 from foundation.command_line import positive_integer, run_script
 from foundation.config import Config
 from foundation.errors import UserError

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from engine.study.identity import StudyIdentity
 from engine.study.objectives import TIME_S
-from engine.study.storage import StudyIdentity
 from engine.workers.artifacts import digest
 from engine.workers.toolchain import toolchain_versions
 from kernels.spec import Outputs, Problem

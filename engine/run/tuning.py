@@ -27,9 +27,10 @@ from engine.run.wrong_everywhere import note_on_reference
 from engine.search import Search
 from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
 from engine.study.history import history_of
+from engine.study.identity import StudyIdentity
 from engine.study.objectives import Robust
 from engine.study.robust import ROBUST, robust_of
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.storage import open_study
 from engine.study.trials import StoredTrials
 from engine.workers.artifacts import ARTIFACT_FOLDER
 from engine.workers.devices import board_info

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+from engine.study.identity import FORMAT_VERSION, StudyIdentity
 from engine.study.imported import KEPT_TRIALS, device_of, suggestions
 from engine.study.passed_over import is_odd, note_passed_over
 from engine.study.selection import fastest_and_latest
-from engine.study.storage import FORMAT_VERSION, StudyIdentity
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from foundation.config import Config

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from engine.study.identity import StudyIdentity
 from engine.study.selection import fastest_and_latest
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.storage import open_study
 from engine.study.trials import StoredTrials
 from foundation.config import Config
 from foundation.shapes import Shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from engine.study.storage import KERNEL_FILE
+from engine.study.identity import KERNEL_FILE
 from engine.study.trials import StoredTrials
 from foundation.errors import UserError
 from kernels.captured.names import split_task_name

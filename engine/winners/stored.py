@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.repeats.preference import Preference, preference
 from engine.run.summary import summarise
+from engine.study.identity import SPACE_NAME
 from engine.study.location import DEFAULT_STORAGE
 from engine.study.objectives import Robust
 from engine.study.passed_over import is_odd, note_passed_over
 from engine.study.robust import ROBUST, robust_of
-from engine.study.storage import SPACE_NAME, read_studies
+from engine.study.storage import read_studies
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from foundation.config import Config

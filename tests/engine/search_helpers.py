@@ -12,7 +12,8 @@ import numpy as np
 import optuna
 
 from engine.search import Search
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from foundation.config import Config
 from search_spaces.space import Parameter, Rule, SearchSpace
 

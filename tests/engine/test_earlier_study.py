@@ -18,7 +18,8 @@ import pytest
 from engine import export
 from engine.search import Search
 from engine.study.history import history_of
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from engine.winners.stored import stored_studies
 from foundation.config import Config
 from kernels.registry import load_kernel, make_problem

@@ -17,7 +17,8 @@ from engine.export import main
 from engine.results.exports import format_names
 from engine.results.trials_table import correlations
 from engine.search import Search
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from foundation.errors import UserError
 from search_spaces.space import Parameter, SearchSpace
 

@@ -21,7 +21,8 @@ from engine.search.model.warm_start import History
 from engine.search.samplers.bayesian import BayesianSearch
 from engine.search.samplers.registry import SAMPLERS
 from engine.study.history import history_of
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from foundation.config import Config, ParameterValue
 from search_spaces.space import Parameter, SearchSpace
 

@@ -12,7 +12,8 @@ from types import ModuleType
 import pytest
 
 from engine.search import Search
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from kernels.source_digest import source_digest
 from search_spaces.space import SearchSpace
 

@@ -13,7 +13,8 @@ from engine.repeats.comparison import kept_comparison
 from engine.run.counters import counters_of
 from engine.search import Search
 from engine.study.history import history_of
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from engine.study.trials import StoredTrials
 from engine.winners.stored import stored_studies
 from foundation.config import Config

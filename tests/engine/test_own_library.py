@@ -10,7 +10,8 @@ from test_c_library import LANGUAGES, STRICT, export, infos, run, write_study
 from engine.c_library import own_kernel
 from engine.c_library.library_winner import LibraryWinner
 from engine.c_library.variant import Variant
-from engine.study.storage import KERNEL_FILE, read_studies
+from engine.study.identity import KERNEL_FILE
+from engine.study.storage import read_studies
 from foundation.config import Config
 from foundation.errors import UserError
 from triton_rvv.codegen.zig import run_zig_cc

@@ -10,7 +10,8 @@ from engine.export import main as export
 from engine.repeats.comparison import compare
 from engine.repeats.preference import preference
 from engine.search import Search
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from foundation.config import Config
 from search_spaces.space import Parameter, SearchSpace
 

@@ -11,7 +11,8 @@ import pytest
 
 from engine import regret
 from engine.regrets.times import BoardTimes
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from engine.winners.lookup import wanted
 from foundation.config import Config
 from foundation.errors import UserError

@@ -20,7 +20,8 @@ from engine.reports.inner_loop import innermost_loop
 from engine.reports.written import report_path, write_report
 from engine.results.trials_table import trials_table
 from engine.search import Search
-from engine.study.storage import StudyIdentity, open_study, study_named
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study, study_named
 from foundation.config import Config
 from foundation.errors import UserError
 from search_spaces.space import Parameter, SearchSpace

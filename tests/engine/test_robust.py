@@ -12,8 +12,9 @@ from engine import regret
 from engine.results.robust_table import robust_lines, robust_record
 from engine.run.summary import summarise
 from engine.search import Search
+from engine.study.identity import StudyIdentity
 from engine.study.robust import ROBUST, model_regrets, score_s
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.storage import open_study
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from engine.winners.lookup import wanted

@@ -12,7 +12,8 @@ from engine.arguments.problem import add_device_argument, core_counts
 from engine.run.identity import identity_of
 from engine.run.outcome import Outcome
 from engine.study.history import history_of
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from engine.winners.lookup import Found
 from engine.workers.artifacts import ArtifactStore, BuildFailure
 from engine.workers.devices import board_info, cores_of, load_board, machine_of, on_cores, timed

@@ -14,7 +14,8 @@ from engine.audit import main as audit
 from engine.export import main as export
 from engine.search import Search
 from engine.study.history import history_of
-from engine.study.storage import StudyIdentity, open_study, read_studies
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study, read_studies
 from engine.tables.findings import findings
 from engine.tables.registry import read_table
 from engine.winners.lookup import NotTunedError, lookup

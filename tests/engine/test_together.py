@@ -20,7 +20,8 @@ from engine.run.shape_times import ShapeTimes
 from engine.run.summary import summarise
 from engine.search import Search
 from engine.study.history import history_of
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from engine.study.stored_trial import StoredTrial
 from engine.winners.stored import stored_studies
 from engine.workers.artifacts import BuildFailure

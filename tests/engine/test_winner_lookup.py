@@ -12,7 +12,8 @@ import pytest
 import engine
 import engine.winners.lookup as lookup_module
 from engine import find
-from engine.study.storage import StudyIdentity, open_study
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from engine.winners.lookup import Found, NotTunedError, wanted
 from engine.winners.stored import FEWEST_TRIALS, key_of
 from foundation.config import Config
