@@ -177,6 +177,15 @@ def test_a_software_prefetch_hides_a_miss(run_regions):
     assert _cycles_of_walk(run_regions, 192, hint) < without - 60 * 30
 
 
+def test_streams_go_on_with_lines_that_a_prefetch_brought(run_regions):
+    """Of every two lines one is asked for: the other is foreseen, as where none is."""
+    # prefetch.r 128(t3)
+    walk = ".insn i 0x13, 6, x0, t3, 129\nlw t1, 0(t3)\nlw t4, 64(t3)\nadd t1, t1, t4"
+    walk = f"mv t3, a0\nli t2, 1024\n9: {walk}\naddi t3, t3, 128\naddi t2, t2, -1\nbnez t2, 9b"
+    (region,) = run_regions(("", walk))
+    assert region.cycles / 2048 < 40
+
+
 def test_a_prefetch_of_an_unknown_address_is_reported(run_regions):
     (region,) = run_regions(("mv t3, a0", ".insn i 0x13, 6, x0, t3, 1"))
     assert region.unresolved == {"software_prefetch_unresolved": 1}

@@ -48,7 +48,7 @@ _ESTIMATES = {
     "prefetches": 79027.75,
     "spills": 7266.4,
 }
-_VERSION = "c41be07d95a2f386"
+_VERSION = "7d30f5a9c1be4826"
 
 
 def test_the_estimates_are_those_of_this_model_version(run_regions):
