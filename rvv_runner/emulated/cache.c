@@ -40,7 +40,7 @@ void memory_forget(struct memory *memory) {
     cache_clear(&memory->l2);
     memset(memory->stream_lines, 0, sizeof memory->stream_lines);
     memory->streaming = 0;
-    memory->oldest_stream = 0;
+    memset(memory->oldest_stream, 0, sizeof memory->oldest_stream);
     memory->last_stream = 0;
     memory->stores_in_a_row = 0;
     memory->random = 1;
@@ -51,7 +51,7 @@ void memory_copy(struct memory *memory, const struct memory *other) {
     memcpy(memory->l2.entries, other->l2.entries, cache_bytes(&memory->l2));
     memcpy(memory->stream_lines, other->stream_lines, sizeof memory->stream_lines);
     memory->streaming = other->streaming;
-    memory->oldest_stream = other->oldest_stream;
+    memcpy(memory->oldest_stream, other->oldest_stream, sizeof memory->oldest_stream);
     memory->last_stream = other->last_stream;
     memory->stores_in_a_row = other->stores_in_a_row;
     memory->random = other->random;
@@ -191,10 +191,11 @@ static void count_miss(struct memory_counts *counts, bool store, bool l2_hit) {
 
 /* The first use of a prefetched line: it may still be on its way. Streams go on with it as with a
  * line that was missed: what hardware follows does not depend on who asked for a line. */
-static void use_prefetched(struct memory *memory, uint64_t line, struct misses *misses) {
+static void use_prefetched(struct memory *memory, uint64_t line, bool store,
+                           struct misses *misses) {
     struct arrival *arrival = &memory->arrivals[line % ARRIVAL_SLOTS];
     cache_set(&memory->l1d, line)[0] &= ~(uint64_t)ENTRY_FRESH;
-    streams_look_ahead(memory, line);
+    streams_look_ahead(memory, line, store);
     if (arrival->line == line && misses->arrival_count < MAX_ARRIVALS) {
         misses->arrivals[misses->arrival_count++] = arrival;
         misses->any = true;
@@ -240,7 +241,7 @@ void memory_access_slowly(struct memory *memory, uint64_t line, bool store, stru
     uint64_t found = cache_find(&memory->l1d, line, store);
     if (found != 0) {
         if (found & ENTRY_FRESH) {
-            use_prefetched(memory, line, misses);
+            use_prefetched(memory, line, store, misses);
         }
         if (store && !(found & ENTRY_DIRTY) && memory->sharing != NULL) {
             sharing_claim(memory, line, misses);
@@ -250,7 +251,7 @@ void memory_access_slowly(struct memory *memory, uint64_t line, bool store, stru
     if (memory->sharing != NULL) {
         sharing_ask(memory, line, store, misses);
     }
-    struct foresight foresight = streams_look_ahead(memory, line);
+    struct foresight foresight = streams_look_ahead(memory, line, store);
     struct fill fill = fill_from_l2(memory, line, store, foresight.foreseen);
     count_miss(&memory->counts, store, fill.l2_hit);
     bool in_a_row = store && foresight.foreseen && !misses->within_line;

@@ -13,6 +13,7 @@
 #include "causes.h"
 #include "costs.h"
 
+enum { STREAM_KINDS = 2 }; /* begun by loads, and by stores */
 enum { MAX_STREAMS = 32, MAX_PREFETCH_BUFFERS = 32, ARRIVAL_SLOTS = 256, MAX_ARRIVALS = 8 };
 
 struct cache {
@@ -69,9 +70,9 @@ struct memory {
     lanes_t members[BOARDS]; /* all bits in their lanes */
     lanes_t late[BOARDS];    /* and in those where a prefetched line takes its time */
     bool any_late;
-    uint64_t stream_lines[MAX_STREAMS]; /* the last line that each stream missed */
-    uint32_t streaming; /* a bit for each stream that has foreseen a miss */
-    uint32_t oldest_stream, last_stream;
+    uint64_t stream_lines[STREAM_KINDS * MAX_STREAMS]; /* the last that each missed; stores' last */
+    uint64_t streaming; /* a bit for each stream that has foreseen a miss */
+    uint32_t oldest_stream[STREAM_KINDS], last_stream;
     uint32_t stores_in_a_row; /* foreseen store misses since the last other miss */
     uint32_t page_lines_shift;
     uint32_t random; /* decides which of a set's older lines makes room */

@@ -78,6 +78,7 @@ struct class_cost {
     X(l2_keeps_one_in)                                                                             \
     X(l2_keeps_unforeseen)                                                                         \
     X(store_misses)                                                                                \
+    X(store_streams)                                                                               \
     X(write_stream_lines)                                                                          \
     X(dirty_eviction)                                                                              \
     X(prefetch_works)                                                                              \

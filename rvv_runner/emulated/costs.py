@@ -40,6 +40,7 @@ _MEMORY_COUNTS = (
     "l2_keeps_one_in",
     "l2_keeps_unforeseen",
     "store_misses",
+    "store_streams",
     "write_stream_lines",
     "prefetch_works",
     "prefetch_late",
@@ -350,8 +351,9 @@ def _parameters(table: Mapping[str, Any], vlen_bits: int) -> dict[str, int]:
     entries = branches["predictor_entries"]
     if entries <= 0 or entries & (entries - 1):
         raise ValueError(f"predictor_entries is {entries}: make it a power of two")
-    if not 0 <= memory["streams"] <= _MAX_STREAMS:
-        raise ValueError(f"streams is {memory['streams']}: make it 0 to {_MAX_STREAMS}")
+    for name in ("streams", "store_streams"):
+        if not 0 <= memory[name] <= _MAX_STREAMS:
+            raise ValueError(f"{name} is {memory[name]}: make it 0 to {_MAX_STREAMS}")
     return {
         "vlen_bits": vlen_bits,
         **{name: memory[name] for name in _MEMORY_SIZES},

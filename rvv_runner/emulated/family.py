@@ -22,7 +22,8 @@ _FREE = frozenset(  # what may differ between the models of one run: see memorie
     {
         *("tlb_miss", "l2_random", "l2_streamed", "l2_streamed_scalar", "l2_written"),
         *("dram_random", "dram_read", "dram_write", "dram_unmerged", "dram_ahead"),
-        *("dirty_eviction", "store_misses", "write_stream_lines", "l2_sets", "l2_ways", "streams"),
+        *("dirty_eviction", "store_misses", "write_stream_lines", "l2_sets", "l2_ways"),
+        *("streams", "store_streams"),
         *("l2_keeps_one_in", "l2_keeps_unforeseen"),
         *("prefetch_works", "prefetch_late", "prefetch_needs_page", "prefetch_buffers"),
     }

@@ -9,6 +9,7 @@
 /* Whether the caches of two models hold the same for the same accesses. */
 static bool same_lines(const struct costs *a, const struct costs *b) {
     return a->l2_sets == b->l2_sets && a->l2_ways == b->l2_ways && a->streams == b->streams &&
+           a->store_streams == b->store_streams &&
            a->l2_keeps_one_in == b->l2_keeps_one_in &&
            a->l2_keeps_unforeseen == b->l2_keeps_unforeseen &&
            a->write_stream_lines == b->write_stream_lines;

@@ -5,12 +5,13 @@
  * each other out of L1D before they are used. Which of L1D's sets a page's lines go to is taken to
  * depend on their place in it alone. */
 static bool is_crowded(const struct memory *memory, uint64_t line, uint64_t before) {
-    if ((uint32_t)__builtin_popcount(memory->streaming) <= memory->l1d.ways) {
+    if ((uint32_t)__builtin_popcountll(memory->streaming) <= memory->l1d.ways) {
         return false;
     }
     uint64_t in_page = ((uint64_t)1 << memory->page_lines_shift) - 1;
     uint32_t others = 0;
-    for (uint32_t i = 0; i < memory->costs->streams; i++) {
+    uint32_t streams = memory->costs->streams + memory->costs->store_streams;
+    for (uint32_t i = 0; i < streams; i++) {
         uint64_t other = memory->stream_lines[i];
         bool near = ((other ^ line) & in_page) == 0 || ((other ^ before) & in_page) == 0;
         others += near && other != before && (memory->streaming >> i & 1);
@@ -18,9 +19,10 @@ static bool is_crowded(const struct memory *memory, uint64_t line, uint64_t befo
     return others >= memory->l1d.ways;
 }
 
-struct foresight streams_look_ahead(struct memory *memory, uint64_t line) {
-    uint32_t streams = memory->costs->streams;
-    for (uint32_t i = 0; i < streams; i++) {
+struct foresight streams_look_ahead(struct memory *memory, uint64_t line, bool store) {
+    uint32_t of_loads = memory->costs->streams;
+    uint32_t of_stores = memory->costs->store_streams;
+    for (uint32_t i = 0; i < of_loads + of_stores; i++) {
         uint64_t before = memory->stream_lines[i];
         if (line - before + 1 > 2) {
             continue; /* neither this line nor one of its neighbours */
@@ -31,15 +33,18 @@ struct foresight streams_look_ahead(struct memory *memory, uint64_t line) {
         struct foresight found = {.foreseen = true, .followed = i == memory->last_stream};
         found.displaced = is_crowded(memory, line, before);
         memory->stream_lines[i] = line;
-        memory->streaming |= 1u << i;
+        memory->streaming |= (uint64_t)1 << i;
         memory->last_stream = i;
         return found;
     }
+    uint32_t streams = store ? of_stores : of_loads;
     if (streams > 0) {
-        memory->stream_lines[memory->oldest_stream] = line;
-        memory->streaming &= ~(1u << memory->oldest_stream);
-        memory->last_stream = memory->oldest_stream;
-        memory->oldest_stream = (memory->oldest_stream + 1) % streams;
+        uint32_t *oldest = &memory->oldest_stream[store];
+        uint32_t place = *oldest + (store ? of_loads : 0);
+        memory->stream_lines[place] = line;
+        memory->streaming &= ~((uint64_t)1 << place);
+        memory->last_stream = place;
+        *oldest = (*oldest + 1) % streams;
     }
     return (struct foresight){0};
 }

@@ -12,7 +12,8 @@ struct foresight {
 };
 
 /* Look for a stream, up or down, that foresaw this miss. A miss that none foresaw starts a new one in
- * the place of the oldest, but not where L1D has lost the last line of a stream. */
-struct foresight streams_look_ahead(struct memory *memory, uint64_t line);
+ * the place of the oldest that a miss of its kind has started, but not where L1D has lost the last
+ * line of a stream. Stores to scattered lines leave the streams of loads alone. */
+struct foresight streams_look_ahead(struct memory *memory, uint64_t line, bool store);
 
 #endif

@@ -170,6 +170,19 @@ def test_lines_that_stores_fill_out_of_order_are_read_first(run_regions):
     assert _cycles_of_stores(run_regions, "sd x0, 0(t3)", -8) < 20
 
 
+def test_scattered_stores_leave_the_streams_of_loads_alone(run_regions):
+    def walk(body: str) -> str:
+        turn = f"9: {body}addi t3, t3, 64\naddi t2, t2, -1\nbnez t2, 9b"
+        return f"mv t3, a0\nli t4, 1048576\nadd t4, t4, a0\nli t5, 832\nli t2, 128\n{turn}"
+
+    load = "lw t1, 0(t3)\nand t1, t1, zero\nadd t3, t3, t1\n"
+    stores = "sd x0, 0(t4)\nadd t4, t4, t5\n" * 12
+    # Each in a run of its own: a walk finds in L2 what one before it has read.
+    runs = [run_regions(("", walk(body))) for body in (load, stores, load + stores)]
+    loads, others, both = (region.cycles for (region,) in runs)
+    assert both < 1.05 * (loads + others)
+
+
 def test_a_software_prefetch_hides_a_miss(run_regions):
     # prefetch.r 192(t3): three lines ahead, which is where the next load goes
     hint = ".insn i 0x13, 6, x0, t3, 193\n"

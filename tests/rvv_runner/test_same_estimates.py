@@ -38,15 +38,15 @@ REGIONS = {
 COUNT = 800
 _ESTIMATES = {
     "streams": 11718.0,
-    "strides": 728743.75,
+    "strides": 740195.56,
     "gathers": 20835.0,
     "sums": 22428.0,
-    "segments": 40540.5,
+    "segments": 40487.0,
     "masks": 9627.0,
     "branches": 12025.0,
     "lengths": 5629.0,
-    "prefetches": 79027.75,
-    "spills": 7266.4,
+    "prefetches": 100153.74,
+    "spills": 7291.4,
 }
 _VERSION = "7d30f5a9c1be4826"
 
