@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
 from hypothesis.errors import FlakyFailure
 
 from triton_rvv import SUPPORTED_VLEN_BITS
+from triton_rvv.targets.target_names import RUNNABLE_TARGETS
 
 EMULATED = [f"rvv{vlen_bits}" for vlen_bits in SUPPORTED_VLEN_BITS]
 _AT_ONCE = 100
@@ -85,12 +86,17 @@ def kernels(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=600, help="when to stop")
-    parser.add_argument("--target", choices=["host", "qemu"], action="append", help="both without")
+    parser.add_argument(
+        "--target",
+        choices=["qemu", *RUNNABLE_TARGETS],
+        action="append",
+        help="host and qemu, which is every vector length, without; some cores need QEMU 8.2",
+    )
     parser.add_argument("--seed", type=int, help="of the first kernels; drawn by lot without")
     given_ = parser.parse_args()
     first_seed = random.randrange(1 << 30) if given_.seed is None else given_.seed
     chosen = given_.target or ["host", "qemu"]
-    targets = [*(["host"] * ("host" in chosen)), *(EMULATED if "qemu" in chosen else [])]
+    targets = [name for each in chosen for name in (EMULATED if each == "qemu" else [each])]
     print(
         f"seed {first_seed}: kernels on {', '.join(targets)} for {given_.seconds:g} s", flush=True
     )

@@ -68,6 +68,20 @@ def whole_reduction(w: Writer) -> None:
     w.let(a.kind, (), f"tl.sum({a.name}).to(tl.{a.kind})", compute, a)
 
 
+def count(w: Writer) -> None:
+    """How many elements along an axis compare in a way with a number."""
+    a, axis = _block_and_axis(w)
+    kind = w.choose(["int8", "int32", "int64"])
+    sign, of = w.choose([("<", np.less), (">=", np.greater_equal), ("!=", np.not_equal)])
+
+    def compute(a):
+        truths = reference.compare(of, a, Block.exact(a.kind, np.full(a.shape, 1)))
+        return reference.total(reference.cast(KINDS[kind], truths), axis)
+
+    text = f"tl.sum(({a.name} {sign} 1).to(tl.{kind}), axis={axis}).to(tl.{kind})"
+    w.let(kind, _without(a.shape, axis), text, compute, a)
+
+
 def place_of_extreme(w: Writer) -> None:
     a, axis = _block_and_axis(w)
     name, of = w.choose([("argmax", np.argmax), ("argmin", np.argmin)])
@@ -302,7 +316,7 @@ AXIS_OPERATIONS = {
     for weight, operations in {
         3: (reduction, scan, reshape, transpose, dot),
         2: (own_reduction, own_scan, expand, broadcast, flip, join),
-        1: (whole_reduction, place_of_extreme, split, sort, gather, histogram),
+        1: (whole_reduction, count, place_of_extreme, split, sort, gather, histogram),
     }.items()
     for operation in operations
 }

@@ -61,4 +61,6 @@ def count_along_rows(reduction: Reduction) -> None:
 def _count(builder: Builder, truths: Tensor, point: VectorIndex) -> Val:
     """The number of true elements of a run, as i32."""
     value = builder.cast("zext", truths.at(builder, point), "i32")
+    if point.width == 1:  # a row of one element
+        return value
     return builder.call("i32", f"llvm.vector.reduce.add.{type_suffix(value)}", [value])
