@@ -192,9 +192,14 @@ def make_problem(
     Raises:
         UserError: for an unknown dimension or element type; an element type that the outputs cannot
             have; a size that is missing, not positive or too large for a kernel's integers;
-            arguments that do not fit in this machine's memory.
+            another size of a captured launch; arguments that do not fit in this machine's memory.
     """
     _check_shape(spec.name, spec.default_shape, shape)
+    if spec.launch_digest and not shape.items() <= spec.default_shape.items():
+        raise UserError(
+            f"{spec.load_name} has the sizes that were captured: leave out --shape, or capture the "
+            "program at others"
+        )
     dtype = spec.dtypes[0] if dtype is None else _known_dtype(spec.name, spec.dtypes, dtype)
     outputs = _known_outputs(spec, dtype, outputs)
     problem = Problem(spec, {**spec.default_shape, **shape}, dtype, outputs, space_name)

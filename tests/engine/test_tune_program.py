@@ -168,6 +168,15 @@ def test_options_of_a_single_study_are_refused(capture: CaptureFile) -> None:
         find_command.main([str(capture.path), "--autotune-cache"])
 
 
+def test_a_task_has_no_other_sizes_than_the_captured_ones(capture: CaptureFile) -> None:
+    key = add_to(capture)
+    spec = load_kernel(task_name(capture.path, key))
+    assert make_problem(spec, spec.default_shape).shape == spec.default_shape
+    name = next(iter(spec.default_shape))
+    with pytest.raises(UserError, match="has the sizes that were captured: leave out --shape, or"):
+        make_problem(spec, {name: spec.default_shape[name] + 1})
+
+
 def test_a_budget_is_for_programs() -> None:
     with pytest.raises(UserError, match="--budget is for a capture file"):
         tune_command.main(["vector_add", "--budget", "3m"])
