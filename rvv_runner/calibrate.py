@@ -18,8 +18,9 @@ from rvv_runner.calibration.bundle import Bundle, write_bundle
 from rvv_runner.calibration.core_of_bundle import core_of_bundle
 from rvv_runner.calibration.cost_table_text import cost_table_text
 from rvv_runner.calibration.plan import all_kernels, largest_array, measure_everything
-from rvv_runner.devices import SSH_PREFIX, emulated_board_file, load_board
+from rvv_runner.devices import emulated_board_file, load_board
 from rvv_runner.new_board_file import check_new_name, write_text
+from rvv_runner.ssh.address import SSH_PREFIX, parse_address
 from rvv_runner.usage import split_usage
 
 __all__ = ["calibrate", "import_bundle", "plain_name"]
@@ -112,8 +113,6 @@ def plain_name(device: str) -> str:
     """A device's name as a name for a file."""
     last = re.split("[:/]", device.removesuffix(".toml"))[-1]
     if device.startswith(SSH_PREFIX):
-        from rvv_runner.ssh.route import parse_address  # paramiko is slow to import
-
         last = parse_address(device).host
     return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.") or "board"
 

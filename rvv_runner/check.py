@@ -8,7 +8,6 @@ from foundation.programs import python_command
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings
 from rvv_runner.devices import (
-    SSH_PREFIX,
     board_file_of,
     every_core_kind,
     is_emulated,
@@ -17,7 +16,7 @@ from rvv_runner.devices import (
 from rvv_runner.emulated.error_band import has_bands
 from rvv_runner.new_board_file import check_new_name, write_board_file
 from rvv_runner.preflight import Preflight
-from rvv_runner.ssh.route import parse_address
+from rvv_runner.ssh.address import SSH_PREFIX, parse_address
 
 __all__ = ["check"]
 

@@ -15,12 +15,12 @@ from rvv_runner.board_entries import board_file_names, core_kinds, write_command
 from rvv_runner.board_file import BoardFile, board_kinds, read_board_file, user_board_folder
 from rvv_runner.cold import CacheTiming
 from rvv_runner.emulated.board import EmulatedBoard
+from rvv_runner.ssh.address import SSH_PREFIX, parse_address
 from rvv_runner.usage import ONE_CORE, Usage, split_usage
 
 __all__ = [
     "DEFAULT_DEVICE",
     "HOST_DEVICE",
-    "SSH_PREFIX",
     "board_file_of",
     "board_names",
     "check_device_name",
@@ -37,7 +37,6 @@ __all__ = [
 
 DEFAULT_DEVICE = "emulated"
 HOST_DEVICE = "host"
-SSH_PREFIX = "ssh://"
 
 _EMULATED_PREFIX = "emulated:"
 _DEFAULT_EMULATED = "x60"
@@ -198,14 +197,17 @@ def check_device_name(name: str, more: Sequence[str] = ()) -> None:
         more: names of devices of other kinds, for the message.
 
     Raises:
-        BoardError: for an unknown name.
+        BoardError: for an unknown name, or what is no address.
     """
     _check_name(name, board_names(), more)
 
 
 def _check_name(name: str, names: Sequence[str], more: Sequence[str] = ()) -> None:
     name, _ = split_usage(name)
-    if name.startswith(SSH_PREFIX) or _file_and_core(name) is not None:
+    if name.startswith(SSH_PREFIX):
+        parse_address(name)
+        return
+    if _file_and_core(name) is not None:
         return
     if name not in names:
         raise BoardError(_unknown_device(name, [*names, *more]))

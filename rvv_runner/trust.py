@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, TextIO
 
 from foundation.printing import say
 from rvv_runner.board import BoardError
+from rvv_runner.ssh.address import parse_address
 from rvv_runner.ssh.connect import offered_host_key
 from rvv_runner.ssh.known_hosts import add_host_key, fingerprint, known_host_keys
-from rvv_runner.ssh.route import find_route, parse_address
+from rvv_runner.ssh.route import find_route
 
 if TYPE_CHECKING:
     from paramiko import PKey

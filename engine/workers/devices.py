@@ -9,6 +9,7 @@ from foundation.errors import UserError
 from gpu_runner.names import ALL, GpuName, Timing, example_names, gpu_name
 from rvv_runner.board import Board, BoardError, BoardInfo
 from rvv_runner.cold import COLD_SUFFIX
+from rvv_runner.ssh.address import SSH_PREFIX
 from rvv_runner.usage import cores_in, named_cores
 
 # Python processes, which run callables: on this machine's processor, or with its first GPU.
@@ -43,7 +44,7 @@ def machine_of(name: str) -> tuple[str, str]:
     """
     is_usage = gpu_name(name) is not None or name.endswith(COLD_SUFFIX)
     is_usage = is_usage or named_cores(name) is not None
-    if name.startswith(processors.SSH_PREFIX) or is_usage or "@" not in name:
+    if name.startswith(SSH_PREFIX) or is_usage or "@" not in name:
         return name, ""
     board, _, machine = name.rpartition("@")
     return board, machine

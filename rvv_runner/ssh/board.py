@@ -19,6 +19,7 @@ from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
 from rvv_runner.perf_groups import Counting
 from rvv_runner.program import Program
 from rvv_runner.program_counts import ProgramCounts
+from rvv_runner.ssh.address import Address
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
@@ -29,7 +30,7 @@ from rvv_runner.ssh.matrix_unit import check_matrix_unit, with_matrix_unit
 from rvv_runner.ssh.processors import chosen_processors
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
-from rvv_runner.ssh.route import Address, find_route
+from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
 from rvv_runner.ssh.verdict import measurement_of
 from rvv_runner.usage import ONE_CORE, Usage

@@ -7,10 +7,11 @@ import dataclasses
 from foundation.programs import python_command
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings, board_kinds, read_board_file
+from rvv_runner.ssh.address import parse_address
 from rvv_runner.ssh.errors import LinkLost
 from rvv_runner.ssh.facts import ask_facts, matching_kind
 from rvv_runner.ssh.link import PATIENCE_S, Link
-from rvv_runner.ssh.route import find_route, parse_address
+from rvv_runner.ssh.route import find_route
 
 __all__ = ["described_kinds", "identify"]
 

@@ -1,34 +1,22 @@
-"""From a board's address, as users type it, to the machines to connect to, one after another."""
+"""From a board's address to the machines to connect to, one after another."""
 
 from __future__ import annotations
 
 import getpass
-import re
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import paramiko
 
 from foundation.user_folders import home
 from rvv_runner.board import BoardError
+from rvv_runner.ssh.address import Address, parse_address
 from rvv_runner.ssh.config_file import read_config
 
-__all__ = ["Address", "Hop", "find_route", "parse_address"]
-
-SSH_PREFIX = "ssh://"
+__all__ = ["Hop", "find_route"]
 
 _DEFAULT_PORT = 22
 _MOST_JUMPS = 8  # in case jump hosts jump through each other
-
-
-@dataclass(frozen=True)
-class Address:
-    """A machine as users name it; None means the value in ~/.ssh/config or ssh's default."""
-
-    host: str
-    user: str | None = None
-    port: int | None = None
 
 
 @dataclass(frozen=True)
@@ -62,26 +50,6 @@ class Hop:
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == _DEFAULT_PORT else f":{self.port}"
         return f"{self.user}@{host}{port}"
-
-
-def parse_address(text: str) -> Address:
-    """The parts of "ssh://user@host:port"; "ssh://" is optional.
-
-    Raises:
-        BoardError: for anything else.
-    """
-    try:
-        parts = urlsplit(text if text.startswith(SSH_PREFIX) else f"{SSH_PREFIX}{text}")
-        port = parts.port
-    except ValueError:
-        parts, port = urlsplit(""), None
-    if not parts.hostname or parts.path or parts.query or parts.fragment or parts.password:
-        example = "user@[fe80::1]:22" if "::" in text else "user@host:22"
-        raise BoardError(f"{text} is not an address: write it like {SSH_PREFIX}{example}")
-    # urlsplit makes the host lower-case, but the Hosts of ~/.ssh/config are case-sensitive.
-    found = re.search(re.escape(parts.hostname), text, re.IGNORECASE)
-    host = found[0] if found else parts.hostname
-    return Address(host, unquote(parts.username) if parts.username else None, port)
 
 
 def find_route(address: Address) -> list[Hop]:

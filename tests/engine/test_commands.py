@@ -53,6 +53,11 @@ MISTAKES = [
         "matmul --device emulatd",
         "there is no device named emulatd: did you mean emulated or emulated:x60 or emulated:x100?",
     ),
+    (
+        "tune",
+        "matmul --device ssh://me@board:ssh",
+        "ssh://me@board:ssh is not an address: write it like ssh://user@host:22",
+    ),
     ("tune", "matmul --shape m=4", "matmul has no dimension m: choose one of K, M, N"),
     ("tune", "matmul --shape M=0", "the size of M is 0: give it a positive one"),
     ("tune", "matmul --shape M=-4", "the size of M is -4: give it a positive one"),

@@ -14,8 +14,9 @@ import pytest
 from ssh_cases import SCALE, WRAPPER, doubled, processes_with
 
 from rvv_runner.measurement import Measurement
+from rvv_runner.ssh.address import Address
 from rvv_runner.ssh.link import Link
-from rvv_runner.ssh.route import Address, find_route
+from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
 
 

@@ -17,9 +17,10 @@ from ssh_server import free_port, make_key
 
 from rvv_runner import BoardError
 from rvv_runner.silence import told_of_silence
+from rvv_runner.ssh.address import Address, parse_address
 from rvv_runner.ssh.board import SshBoard
 from rvv_runner.ssh.errors import LinkLost
-from rvv_runner.ssh.route import Address, find_route, parse_address
+from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
 from rvv_runner.trust import trust
 

@@ -11,8 +11,9 @@ import pytest
 from ssh_cases import SCALE, TIMEOUT_S, doubled, processes_with, set_path
 
 from rvv_runner import verdict
+from rvv_runner.ssh.address import Address
 from rvv_runner.ssh.facts import ask_facts
-from rvv_runner.ssh.route import Address, find_route
+from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
 
 # As in busybox 1.35, compared with it by hand.
