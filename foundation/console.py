@@ -7,11 +7,14 @@ from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 from rich.text import Text
 
 from foundation.printing import printable_lines
 
 __all__ = ["EscapingConsole"]
+
+_UNLIMITED = 10_000  # wider than any table
 
 
 class EscapingConsole(Console):
@@ -19,6 +22,25 @@ class EscapingConsole(Console):
 
     Its own movements of the cursor and its colours are no texts.
     """
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print, with nothing of a table cut, however narrow the terminal is.
+
+        Rich would cut numbers and leave out columns. Words are folded, and the terminal breaks the
+        lines of a table that is too wide even so.
+        """
+        before = self._width
+        for table in objects:
+            if isinstance(table, Table):
+                for column in table.columns:
+                    column.overflow = "fold"
+                size = table.__rich_measure__(self, self.options.update(max_width=_UNLIMITED))
+                if size.minimum > self.width:
+                    self._width = size.maximum
+        try:
+            super().print(*objects, **options)
+        finally:
+            self._width = before
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Escaped before its width is measured, so that columns fit."""

@@ -61,6 +61,16 @@ def test_tables_and_lines_of_a_terminal_are_escaped(made: str, is_terminal: bool
     assert SHOWN[:10] in output.getvalue()
 
 
+@pytest.mark.parametrize("columns", [80, 60, 40, 20, 5])
+def test_nothing_of_a_table_is_cut_on_a_narrow_terminal(columns: int) -> None:
+    output = io.StringIO()
+    table = Table("model", "fastest under it", "winner loses", "default loses", box=SIMPLE)
+    table.add_row("prefetch-dropped", "M=128 N=64 K=256 GROUP_M=2", "10.5%", "7.25%")
+    EscapingConsole(file=output, width=columns).print(table)
+    assert "…" not in output.getvalue()
+    assert {"10.5%", "7.25%"} <= set(output.getvalue().split())
+
+
 def test_the_sentence_of_a_mistake_is_escaped(tmp_path: Path) -> None:
     program = (
         "from foundation.command_line import run_command\n"
