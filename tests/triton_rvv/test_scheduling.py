@@ -103,9 +103,10 @@ def test_straight_code_that_saves_registers_counts():
     target = RVVTarget.named("x60")
     rim = compiled(rim_kernel, 128, target)
     assert f'"{SCHEDULED_BY_LLVM}"="bidirectional"' in rim.llir
-    # Without saved registers, code without loops keeps the order from the top.
-    few = compiled(polynomial_kernel, 32, target)
-    assert f'"{SCHEDULED_BY_LLVM}"="topdown"' in few.llir
+    # Without loops, all of it counts; where nothing is gained, the order from the top stays.
+    for block, order in ((32, "bidirectional"), (1, "topdown")):
+        few = compiled(polynomial_kernel, block, target)
+        assert f'"{SCHEDULED_BY_LLVM}"="{order}"' in few.llir
 
 
 LOOP = """\
@@ -170,6 +171,14 @@ def test_vector_instructions_are_read():
         (v.group, set(v.read), set(v.written), v.is_masked) for v in loop if isinstance(v, Vector)
     ]
     assert dict(zip(READ, found, strict=True)) == READ
+
+
+def test_lengths_that_go_through_registers_are_waited_for():
+    by_register = ["vsetvli a1, zero, e8, m1, ta, ma", "vsetvli zero, a1, e32, m4, ta, ma"]
+    kept = ["vsetvli zero, zero, e8, m1, ta, ma", "vsetivli zero, 8, e32, m4, ta, ma"]
+    waits, goes_on = (estimated(LOOP.format("\n".join(lines))) for lines in (by_register, kept))
+    assert waits.cycles == goes_on.cycles + 6
+    assert waits.least < goes_on.least  # another order may do without them
 
 
 def test_reloads_of_integers_are_read():

@@ -11,7 +11,16 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triton_rvv.codegen.vector_code import FLOAT, INTEGER, MULTIPLY, Reload, Vector, stretches
+from triton_rvv.codegen.vector_code import (
+    FLOAT,
+    INTEGER,
+    MULTIPLY,
+    Other,
+    Reload,
+    SetLength,
+    Vector,
+    stretches,
+)
 
 __all__ = ["LoopEstimate", "estimated_cycles"]
 
@@ -42,6 +51,8 @@ _DRAM_PER_REGISTER, _DRAM_AHEAD = 7, 60
 _DRAIN_PER_REGISTER = 1.7
 # An integer that was saved is loaded right before it is used.
 _RELOAD = 3
+# Vectors wait for a length that goes through a register.
+_SET_LENGTH = 3
 _TURNS = 4  # after which waits of one turn for the last have settled; most loops have more
 
 
@@ -117,11 +128,14 @@ class _Demand:
 
 _SCALAR = _Demand()
 _RELOADED = _Demand(drain=_RELOAD, is_extra=True)
+_LENGTH_SET = _Demand(drain=_SET_LENGTH, is_extra=True)
 
 
-def _demand(instruction: Vector | Reload | None) -> _Demand:
-    if instruction is None or isinstance(instruction, Reload):
-        return _SCALAR if instruction is None else _RELOADED
+def _demand(instruction: Other | Vector) -> _Demand:
+    if instruction is None:
+        return _SCALAR
+    if isinstance(instruction, Reload | SetLength):
+        return _RELOADED if isinstance(instruction, Reload) else _LENGTH_SET
     if not instruction.kind:
         return _access(instruction)
     unit, occupancy, latency = _times(instruction)

@@ -13,7 +13,9 @@ __all__ = [
     "FLOAT",
     "INTEGER",
     "MULTIPLY",
+    "Other",
     "Reload",
+    "SetLength",
     "Vector",
     "distance",
     "given_number",
@@ -68,7 +70,14 @@ class Reload:
     """An integer that was saved on the stack and is loaded from there."""
 
 
-def stretches(code: bytes) -> Iterator[tuple[bool, list[Vector | Reload | None]]]:
+class SetLength:
+    """A vector length that comes from a register, or goes into one."""
+
+
+Other = Reload | SetLength | None
+
+
+def stretches(code: bytes) -> Iterator[tuple[bool, list[Other | Vector]]]:
     """The instructions in order, None for those that are no vector's: loops, and what is between.
 
     Of a stretch, the first number says whether it is an innermost loop, which reaches from where a
@@ -180,7 +189,7 @@ def _set_group(word: int) -> float:
     return 2.0 ** (code if code < 4 else code - 8)
 
 
-def _decoded(words: Sequence[int], group: float) -> Iterator[Vector | Reload | None]:
+def _decoded(words: Sequence[int], group: float) -> Iterator[Other | Vector]:
     on_stack = {0: False, _STACK_POINTER: True}
     for word in words:
         opcode, of = word & 0x7F, _bits(word, 12, 3)
@@ -189,9 +198,18 @@ def _decoded(words: Sequence[int], group: float) -> Iterator[Vector | Reload | N
         elif opcode in (_LOAD, _STORE) and of in _VECTOR_WIDTHS:
             yield _access(word, group, on_stack.get(_bits(word, 15, 5), False))
         else:
-            yield Reload() if _is_reload(word) else None
+            yield _other(word)
             group = _set_group(word) or group
             _follow_numbers(word, on_stack)
+
+
+def _other(word: int) -> Other:
+    """What an instruction that computes with no vector does, as far as others wait for it."""
+    if _is_reload(word):
+        return Reload()
+    is_set = word & 0x707F == _CONFIGURATION << 12 | _COMPUTATION
+    registers = _bits(word, 7, 5) or (word >> 30 != 3 and _bits(word, 15, 5))
+    return SetLength() if is_set and registers else None
 
 
 def _is_reload(word: int) -> bool:
