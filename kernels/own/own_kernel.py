@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,72 +13,29 @@ import triton
 
 from foundation.config import Config
 from foundation.errors import UserError
-from foundation.scratch import scratch_folder
-from gpu_runner.device_arrays import DeviceArguments
-from gpu_runner.loaded_kernel import allocate
-from kernels.own.accesses import accesses_of
-from kernels.own.argument_of import argument_of, described_as
 from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes, on_kept
 from kernels.own.defined_inputs import makes_difference
-from kernels.own.device_run import DeviceRun
-from kernels.own.expected import ExpectedOutput, expected_outputs
 from kernels.own.followed import on_followed
-from kernels.own.host_run import HostRun
 from kernels.own.journal import Journal, Outcome, outcome_of
-from kernels.own.kept_answers import kept_answer, kept_telling
-from kernels.own.kernel_file import KernelFile
-from kernels.own.launch import Launch, descriptors_of
+from kernels.own.kept_answers import kept_answer
 from kernels.own.other_numbers import on_other_numbers
 from kernels.own.other_sizes import on_other_sizes
-from kernels.own.own_launches import OwnLaunches
+from kernels.own.own_arguments import OwnArguments
 from kernels.own.relied_on import on_relied, relied_on
-from kernels.own.restored import restored
 from kernels.own.reversed_programs import reversed_programs
-from kernels.own.telling import Telling, Tried, telling_changes
-from kernels.own.unreferenced import without_reference
 from kernels.spec import Problem
-from kernels.values import current_data_set, want_types_alone
 from launchers.arguments import Argument
 
 __all__ = ["OwnKernel"]
 
 
-class OwnKernel(OwnLaunches):
-    """The functions of a `KernelSpec`, taken from a file.
+class OwnKernel(OwnArguments):
+    """The functions of a `KernelSpec`: what a file says, and what its runs tell.
 
     Args:
         file: the kernel and its functions.
     """
-
-    def __init__(self, file: KernelFile) -> None:
-        super().__init__(file)
-        # What is expected is the same for all configurations, and takes long to compute.
-        self._expected: dict[object, dict[str, ExpectedOutput]] = {}
-        self._constant: dict[object, frozenset[str]] = {}
-        self._changes: dict[object, Telling] = {}
-
-    def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
-        """The kernel's arguments; the outputs are from `reference` or the kernel."""
-        launch = replace(self._launch(problem, config), changes=self._telling(problem).changes)
-        return self._arguments(problem, launch, self._expected_outputs(problem, config))
-
-    def _arguments(
-        self, problem: Problem, launch: Launch, expected: Mapping[str, ExpectedOutput]
-    ) -> tuple[Argument, ...]:
-        given = launch.given()
-        described = {name: described_as(d) for name, d in descriptors_of(given).items()}
-        unchanged = self._unchanged(problem)
-        constants = {p.name for p in self._file.function.params if p.is_constexpr}
-        return tuple(
-            replace(
-                argument_of(self._file.path, name, value, expected.get(name)),
-                described=described.get(name),
-                constant=name in unchanged and name not in expected,
-            )
-            for name, value in launch.values_of(given).items()
-            if name not in constants and value is not None
-        )
 
     def check(self, problem: Problem) -> tuple[str, ...]:
         """Run the file's functions once; what is to be said of how outputs are checked."""
@@ -204,140 +158,3 @@ class OwnKernel(OwnLaunches):
             f"{config} is wrong where the last programs start first, and no GPU promises an order: "
             f"{wrong}"
         )
-
-    @contextlib.contextmanager
-    def _run(self, problem: Problem, config: Config) -> Iterator[HostRun | DeviceRun]:
-        """Of a configuration where torch makes its tensors."""
-        with scratch_folder("own-run-") as folder:
-            yield self._run_in(folder, problem, config)
-
-    def _run_in(self, folder: Path, problem: Problem, config: Config) -> HostRun | DeviceRun:
-        if torch.get_default_device().type == "cuda":
-            return self._device_run(problem, config, self._file.function)
-        return self._host_run(problem, config, folder)
-
-    def _host_run(self, problem: Problem, config: Config, folder: Path) -> HostRun:
-        constants, grid = problem.constants(config), self.grid(problem, config)
-        blocks = self.blocks(problem, config)
-        return HostRun(folder, self._file.function, constants, blocks, grid)
-
-    def _device_run(self, problem: Problem, config: Config, function: Any) -> DeviceRun:
-        constants, blocks = problem.constants(config), self.blocks(problem, config)
-        kernel = function[self.grid(problem, config)]
-        options = problem.launch_options(config)
-        names = [name for name in function.arg_names if name not in constants]
-
-        def launcher(memory: DeviceArguments) -> Callable[[], object]:
-            passed = {
-                name: memory.descriptor(name, blocks[name])
-                if name in blocks
-                else memory.value(name)
-                for name in names
-            }
-            return partial(kernel, **passed, **constants, **options)
-
-        triton.set_allocator(allocate)
-        return DeviceRun(str(torch.get_default_device()), launcher)
-
-    def _given(self, problem: Problem, launch: Launch) -> tuple[Argument, ...]:
-        """The arguments, with what `reference` expects."""
-        expected = expected_outputs(launch, with_unnamed=False)
-        if self._file.optional("reference") is None:  # which takes long, and is needed again
-            self._expected[_expected_key(launch)] = expected
-        return self._arguments(problem, launch, expected)
-
-    def _telling(self, problem: Problem) -> Telling:
-        """How the check's inputs differ from the file's; see `telling_changes`."""
-        if want_types_alone() or current_data_set() != 0:
-            return Telling()
-        if self._follows:
-            has_reference = self._file.optional("reference") is not None
-            untried = "arguments or reference takes config" if has_reference else ""
-            return Telling(untried=untried)
-        key = (*problem.shape.items(), problem.dtype, torch.get_default_device())
-        if torch.get_default_device().type != "cpu" and not self._file.optional("reference"):
-            return Telling()  # Triton's interpreter would take too long
-        if key not in self._changes:
-            self._changes[key] = kept_telling(problem, partial(self.find_changes, problem))
-        return self._changes[key]
-
-    def find_changes(self, problem: Problem, journal: Journal) -> Telling:
-        """How the check's inputs are to differ from the file's, found in this process."""
-        config = self.default_config(problem)
-        plain = self._launch(problem, config)
-
-        def launch(changes: Mapping[str, Change]) -> Launch:
-            return replace(plain, changes=changes)
-
-        def given(changes: Mapping[str, Change]) -> tuple[Argument, ...]:
-            return self._given(problem, launch(changes))
-
-        def run(folder: Path) -> HostRun | DeviceRun:
-            return self._run_in(folder, problem, config)
-
-        fixed = frozenset(problem.constants(config))
-        tried = Tried(launch, given, accesses_of(plain), run, fixed)
-        has_reference = self._file.optional("reference") is not None
-        return telling_changes(tried, journal) if has_reference else without_reference(plain, tried)
-
-    def _expected_outputs(self, problem: Problem, config: Config) -> dict[str, ExpectedOutput]:
-        """Of the launch with this configuration if what is expected may depend on it.
-
-        A build needs none of them, and a reference may have to run on the CPU and take long.
-        """
-        if want_types_alone():
-            return {}
-        if self._follows:
-            return expected_outputs(self._launch(problem, config))
-        launch = self._launch(problem, self.default_config(problem))
-        launch = replace(launch, changes=self._telling(problem).changes)
-        key = _expected_key(launch)
-        if key not in self._expected:
-            self._expected[key] = expected_outputs(launch)
-        return self._expected[key]
-
-    def _unchanged(self, problem: Problem) -> frozenset[str]:
-        """The inputs to which the default configuration stores nothing, and what it gives back."""
-        if want_types_alone():
-            return frozenset()
-        key = (*problem.shape.items(), problem.dtype)
-        if key not in self._constant:
-            launch = self._launch(problem, self.default_config(problem))
-            accesses = accesses_of(launch)
-            self._constant[key] = accesses.constant | self._restored(problem, accesses.counted)
-        return self._constant[key]
-
-    def _restored(self, problem: Problem, counted: frozenset[str]) -> frozenset[str]:
-        """Those of some arrays that the default configuration gives back as it found them."""
-        if not counted or self._launch(problem, self.default_config(problem)).descriptors():
-            return frozenset()
-        find = partial(self._find_restored, problem)
-        if torch.get_default_device().type == "cpu":
-            return find(Journal())
-        found = kept_answer(problem, "restored", [], lambda journal: sorted(find(journal)))
-        return frozenset(found or ())
-
-    def _find_restored(self, problem: Problem, journal: Journal) -> frozenset[str]:
-        config = self.default_config(problem)
-        launch = self._launch(problem, config)
-        constants = {p.name for p in self._file.function.params if p.is_constexpr}
-        plain = tuple(
-            argument_of(self._file.path, name, value)
-            for name, value in launch.values().items()
-            if value is not None and name not in constants
-        )
-        with self._run(problem, config) as run:
-            return restored(run, plain, accesses_of(launch).counted, journal)
-
-    @property
-    def _follows(self) -> bool:
-        """Whether `arguments` or `reference` takes the configuration."""
-        functions = (self._file.maker(), self._file.optional("reference"))
-        return any("config" in inspect.signature(f).parameters for f in functions if f)
-
-
-def _expected_key(launch: Launch) -> object:
-    """What the expected outputs of a default configuration follow from."""
-    changes = frozenset(launch.changes.items())
-    device = torch.get_default_device()
-    return (*launch.shape.items(), launch.dtype, changes, current_data_set(), device)

@@ -151,28 +151,19 @@ def lower_module(
         CompileError: where the kernel uses what is not supported.
     """
     kernel = Kernel(module, target, disjoint_arguments, values)
-    if watches_accesses:
-        skipped_passes = [*skipped_passes, *(each.name for each in PASSES)]
-    elif checks_bounds:
-        skipped_passes = [*skipped_passes, *UNCHECKED]
-    passes = run_passes(kernel, watch, skipped_passes)
-    choices = Choices(skipped_passes, is_watched=watch is not None)
+    skipped = _skipped(skipped_passes, checks_bounds, watches_accesses)
+    passes = run_passes(kernel, watch, skipped)
     if checks_bounds:  # to be made soon rather than to be fast: nobody estimates which code is
         kernel.function.attributes[SCHEDULE] = "topdown"
-    places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
-    handlers = {**REFUSALS, **HANDLERS}
+    handlers: Mapping[str, Handler] = {**REFUSALS, **HANDLERS}
     if watches_accesses:
-        handlers.update(watched.handlers(unwatched, handlers))
+        handlers = {**handlers, **watched.handlers(unwatched, handlers)}
     blocks = kernel.function.regions[0].blocks
     arguments = blocks[0].arguments
     if checks_bounds:
         handlers = with_bounds_checked(handlers, module, len(arguments))
-    context = Context(
-        kernel, handlers, places[:3], places[3:], source_lines, watches_accesses, choices
-    )
-    if grid is not None:
-        for place, known in zip(places, [*program_places(grid), *map(exactly, grid)], strict=True):
-            context.builder.intervals.note(place, known)
+    choices = Choices(skipped, is_watched=watch is not None)
+    context = _context(kernel, handlers, source_lines, watches_accesses, choices, grid)
     _load_arguments(context, arguments, slots or range(len(arguments)), values, leads)
     calls.lower_body(context, blocks)
     llir = _module_text(kernel, context, source_lines)
@@ -188,6 +179,33 @@ def lower_module(
         tuple(passes),
         tuple(checked),
     )
+
+
+def _skipped(
+    names: Collection[str], checks_bounds: bool, watches_accesses: bool
+) -> Collection[str]:
+    """Passes and rules that are left out, with those that code for checks goes without."""
+    if watches_accesses:
+        return [*names, *(each.name for each in PASSES)]
+    return [*names, *UNCHECKED] if checks_bounds else names
+
+
+def _context(
+    kernel: Kernel,
+    handlers: Mapping[str, Handler],
+    source_lines: SourceLines | None,
+    watches_accesses: bool,
+    choices: Choices,
+    grid: Sequence[int] | None,
+) -> Context:
+    """What a kernel's code is written with, where its programs are known, too."""
+    places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
+    ids, counts = places[:3], places[3:]
+    context = Context(kernel, handlers, ids, counts, source_lines, watches_accesses, choices)
+    if grid is not None:
+        for place, known in zip(places, [*program_places(grid), *map(exactly, grid)], strict=True):
+            context.builder.intervals.note(place, known)
+    return context
 
 
 def _load_arguments(
