@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from typing import TextIO
 
 from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
-from engine.results.busy import busy_line, busy_sentence
-from engine.results.fields import yes_no
-from engine.results.front import front_lines, front_table
-from engine.results.joint_table import shape_lines, shapes_table
-from engine.results.leaders import comparison_sentences, leader_lines, leaders_table
-from engine.results.paste import measure_command, triton_config, winner_to_use
+from engine.results.busy import busy_sentence
+from engine.results.closing_lines import closing_lines, places
+from engine.results.front import front_table
+from engine.results.joint_table import shapes_table
+from engine.results.leaders import comparison_sentences, leaders_table
+from engine.results.paste import measure_command, winner_to_use
 from engine.results.robust_table import (
     ROBUST_ORDER,
-    robust_lines,
     robust_sentence,
     robust_table,
 )
@@ -31,16 +28,14 @@ from engine.results.units import (
     speedup_text,
     time_text,
 )
-from engine.run.counters import CYCLES, CounterChange, counters_of
+from engine.run.counters import CYCLES, counters_of
 from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
-from engine.study.location import artifacts_dir, shown_storage
 from engine.study.stored_trial import StoredTrial
 from engine.workers.board_events import BoardRecord
 from foundation.config import Config
 from foundation.console import EscapingConsole
 from foundation.printing import say
-from foundation.programs import program
 from rvv_runner.usage import cores_text
 
 __all__ = ["print_result", "print_tables"]
@@ -60,8 +55,6 @@ _LABELS = {
     "warm_started_from": "warm-started from",
     "other_studies": "studies of the same problem",
 }
-# Of a study's identity; the digest of a file of one's own covers its functions.
-_PARTS = {"kernel source": "kernel, reference or other function of its file"}
 
 
 def print_result(result: TuningResult, stream: TextIO) -> None:
@@ -69,46 +62,8 @@ def print_result(result: TuningResult, stream: TextIO) -> None:
     if stream.isatty():
         print_tables(result, EscapingConsole(file=stream))
     else:
-        for line in _lines(result):
+        for line in closing_lines(result):
             say(line, file=stream)
-
-
-def _places(result: TuningResult) -> dict[str, str]:
-    """Where everything was written, by label."""
-    past = result.warm_started_from
-    places = {
-        "study": result.study,
-        **({} if past is None else {"warm_started_from": past}),
-        **_other_studies(result),
-        "storage": shown_storage(result.storage),
-        "builds": str(result.builds / result.problem.spec.name),
-        "dashboard": _dashboard_command(result.storage),
-    }
-    winner = result.summary.winner
-    if winner is not None and "run_command" in winner.attributes:
-        places["winner"] = str(winner.attributes["run_command"])
-    return places
-
-
-def _dashboard_command(storage: str) -> str:
-    """The command that shows this storage in the dashboard, or how to install that."""
-    if find_spec("optuna_dashboard") is None:
-        return "not installed: pip install optuna-dashboard"
-    artifacts = str(artifacts_dir(storage))
-    return shlex.join(
-        [program("optuna-dashboard"), shown_storage(storage), "--artifact-dir", artifacts]
-    )
-
-
-def _other_studies(result: TuningResult) -> dict[str, str]:
-    """Those of the same problem, which explain why the same command started a new one."""
-    if not result.other_studies:
-        return {}
-    studies = (
-        f"{name} (another {', '.join(_PARTS.get(part, part) for part in parts)})"
-        for name, parts in result.other_studies.items()
-    )
-    return {"other_studies": "; ".join(studies)}
 
 
 def _on_default(summary: Summary) -> str:
@@ -180,7 +135,7 @@ def _print_lines(result: TuningResult, console: EscapingConsole) -> None:
         console.print(f"pruned by rule: {pruned}", soft_wrap=True, highlight=False)
     for note in result.notes:
         console.print(f"note: {escape(note)}", soft_wrap=True, highlight=False)
-    for what, place in _places(result).items():
+    for what, place in places(result).items():
         label = _LABELS.get(what, what)
         console.print(f"{label}: {escape(place)}", soft_wrap=True, highlight=False)
 
@@ -291,61 +246,6 @@ def _changes_table(summary: Summary) -> Table:
             f"{'+' if change.cycles > 0 else ''}{count_text(change.cycles)}",
         )
     return table
-
-
-def _lines(result: TuningResult) -> list[str]:
-    summary = result.summary
-    lines = [f"ended={result.ended.reason}\ttried={result.ended.tried}"]
-    lines += [] if result.cores is None else [f"cores={result.cores}"]
-    for rank, trial in enumerate(summary.best, start=1):
-        fields = [f"best={rank}", f"time_s={trial.time_s:.9f}"]
-        fields.append(f"estimated={yes_no(summary.estimated)}")
-        fields += ["tied=yes"] if summary.tied(trial) else []
-        cycles = counters_of(trial).get(CYCLES)
-        if cycles is not None:
-            fields.append(f"cycles={cycles:.0f}")
-        speedup = summary.speedup(trial)
-        if speedup is not None:
-            fields.append(f"speedup={speedup:.3f}")
-        lines.append("\t".join([*fields, f"config={trial.config}"]))
-    lines += shape_lines(summary.shapes)
-    lines += front_lines(summary)
-    lines += [] if summary.comparison is None else leader_lines(summary.comparison)
-    lines += map(_counter_line, summary.changes)
-    lines += [
-        f"board={record.board}\tmeasured={record.measured}\tfaults={record.faults}"
-        f"\tbusy_s={record.busy_s:.3f}"
-        for record in result.ended.boards
-    ]
-    robustness = summary.robustness
-    if robustness is not None:
-        lines += robust_lines(robustness)
-        lines += [
-            f"measure_on_board={measure_command(result, trial.config, device='BOARD')}"
-            for trial in robustness.to_measure
-        ]
-    lines += busy_line(result.ended)
-    lines += [f"status={status}\tcount={count}" for status, count in summary.statuses.items()]
-    lines += [
-        f"first_reason={status}\treason={' '.join(reason.split())}"
-        for status, reason in summary.first_reasons.items()
-    ]
-    lines += [f"pruned_by_rule={rule}\tcount={count}" for rule, count in result.pruned.items()]
-    lines += [f"note={note}" for note in result.notes]
-    lines += [f"{what}={place}" for what, place in _places(result).items()]
-    if summary.winner is not None:
-        lines.append(f"measure_command={measure_command(result, summary.winner.config)}")
-        if result.problem.spec.callable_file is None:
-            lines.append(f"triton_config={triton_config(summary.winner.config)}")
-    return lines
-
-
-def _counter_line(change: CounterChange) -> str:
-    fields = [f"counter={change.name}", f"default={change.default:.0f}"]
-    fields.append(f"winner={change.winner:.0f}")
-    if change.ratio is not None:
-        fields.append(f"ratio={change.ratio:.3f}")
-    return "\t".join([*fields, f"cycles_estimated={change.cycles:.0f}"])
 
 
 def _counts(counts: Mapping[str, int]) -> str:

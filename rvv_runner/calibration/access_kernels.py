@@ -19,7 +19,7 @@ from rvv_runner.calibration.micro_kernel import (
     unrolled,
 )
 from rvv_runner.calibration.vector_kernels import legal
-from rvv_runner.emulated.costs import LMULS, SEW_BITS
+from rvv_runner.emulated.instruction_costs import LMULS, SEW_BITS
 
 __all__ = ["access_kernels", "whole_register_kernels"]
 

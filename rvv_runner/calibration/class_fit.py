@@ -13,7 +13,7 @@ from rvv_runner.calibration.readings import Readings
 from rvv_runner.calibration.scalar_kernels import scalar_kernels
 from rvv_runner.calibration.vector_kernels import move_kernels, vector_kernels
 from rvv_runner.cores.fit_table import ClassThroughput
-from rvv_runner.emulated.costs import SEW_BITS
+from rvv_runner.emulated.instruction_costs import SEW_BITS
 
 __all__ = ["Links", "ScalarCost", "fit_classes", "fit_links", "fit_scalars", "scalar_entries"]
 

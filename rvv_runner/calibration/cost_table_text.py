@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rvv_runner.calibration.core_of_bundle import MeasuredCore
 from rvv_runner.cores.fit_table import ClassThroughput
-from rvv_runner.emulated.costs import LMULS, CostTable
+from rvv_runner.emulated.costs import CostTable
+from rvv_runner.emulated.instruction_costs import LMULS
 
 __all__ = ["cost_table_text"]
 

@@ -13,7 +13,7 @@ from rvv_runner.calibration.micro_kernel import (
     elements_of,
     unrolled,
 )
-from rvv_runner.emulated.costs import LMULS, SEW_BITS
+from rvv_runner.emulated.instruction_costs import LMULS, SEW_BITS
 
 __all__ = ["legal", "move_kernels", "vector_kernels"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from rvv_runner.cores.class_rows import ARITHMETIC, MEMORY, OF_ONE_REGISTER, SCALAR, ClassRows
 from rvv_runner.cores.results_page import InstructionRow
-from rvv_runner.emulated.costs import LMULS, SEW_BITS
+from rvv_runner.emulated.instruction_costs import LMULS, SEW_BITS
 
 __all__ = ["ClassThroughput", "class_throughputs", "entries_of"]
 

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from rvv_runner.emulated.costs import CostTable, InstructionCost
+from rvv_runner.emulated.costs import CostTable
+from rvv_runner.emulated.instruction_costs import InstructionCost
 
 __all__ = ["DEFAULT_MODEL", "FAMILY_FILE", "Model", "family_tables", "family_text", "models"]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from rvv_runner.emulated.costs import LMULS, CostTable
+from rvv_runner.emulated.costs import CostTable
+from rvv_runner.emulated.instruction_costs import LMULS
 
 __all__ = ["Limits", "limits_of"]
 
