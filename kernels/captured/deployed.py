@@ -35,11 +35,13 @@ class Reached:
     Args:
         loaded, stored: those that it may read, and may write; atomic operations do both.
         has_while: whether it has a loop that ends by a condition, which some data may never meet.
+        shared: those by which a program may learn what another wrote.
     """
 
     loaded: frozenset[str]
     stored: frozenset[str]
     has_while: bool = False
+    shared: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -129,8 +131,8 @@ class Deployed:
         found = reached_arguments(parse_module(ttir))
         if found is None:
             return None
-        loaded, stored = (
+        loaded, stored, shared = (
             frozenset(passed[number] for number in numbers) & pointers.keys()
-            for numbers in (found.loaded, found.stored)
+            for numbers in (found.loaded, found.stored, found.shared)
         )
-        return Reached(loaded, stored, found.has_while)
+        return Reached(loaded, stored, found.has_while, shared)

@@ -24,6 +24,7 @@ from kernels.captured.freedom import Freedom, Obstacle, hint_freedom
 from kernels.captured.grid_rule import GridRule
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
+from kernels.captured.program_order import check_program_order
 from kernels.captured.sampled_grid import SampledGrid
 from kernels.captured.sharing import agrees_in_shared_memory
 from kernels.captured.tail import needed_surroundings
@@ -93,7 +94,8 @@ def probed(
 
     Raises:
         UserError: as `checked_outputs`, if the launch has no programs, if it reaches outside of its
-            tensors, or if its outputs are others where its arguments share no memory.
+            tensors, or if its outputs are others where its arguments share no memory, or in another
+            order of programs.
     """
     if 0 in deployed.grid:
         raise UserError(
@@ -110,6 +112,7 @@ def probed(
             f"{deployed.function.__name__} reads through one of {names} what it wrote through "
             "another: arguments that share memory in this way cannot be tuned"
         )
+    check_program_order(deployed, checked)
     parted = frozenset(name for names in given.shared for name in names)
     changes, telling = telling_changes(deployed, checked.given, checked, parted)
     probe = _Probe(

@@ -264,3 +264,20 @@ def row_totals_kernel(offsets, x, out, rows, LONGEST: tl.constexpr):
 def copy_kernel(x, out, n, BLOCK: tl.constexpr):
     places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(out + places, tl.load(x + places, mask=places < n), mask=places < n)
+
+
+@triton.jit
+def taken_places_kernel(x, out, count, n, BLOCK: tl.constexpr):
+    """Each program takes the next place, in the order in which they run."""
+    place = tl.atomic_add(count, 1)
+    lanes = tl.arange(0, BLOCK)
+    block = tl.load(x + tl.program_id(0) * BLOCK + lanes)
+    tl.store(out + place * BLOCK + lanes, block)
+
+
+@triton.jit
+def counted_kernel(x, out, count, n, BLOCK: tl.constexpr):
+    """The order of its programs is of no matter, though each counts."""
+    tl.atomic_add(count, 1)
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + places, tl.load(x + places, mask=places < n), mask=places < n)

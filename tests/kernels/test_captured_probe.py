@@ -7,10 +7,12 @@ from types import SimpleNamespace
 from typing import cast
 
 import captured_kernels as kernels
+import pytest
 import torch
 from captured_launches import add, freedom, launch, matmul, memory_of, normal, probe, softmax
 
 from engine.programs.rewriting import rewriting
+from foundation.errors import UserError
 from foundation.gpu_limits import GpuLimits
 from kernels.captured.block_names import program_axes
 from kernels.captured.block_rule import BlockRule
@@ -38,6 +40,18 @@ def test_a_mode_stays_though_other_modes_do_the_same() -> None:
     found = probe(deployed, memory_of(x=normal(1000), out=torch.zeros(1000)))
     assert freedom(found, "MODE").why == "is only compared, as modes and sizes are"
     assert freedom(found, "BLOCK").varies
+
+
+def test_a_kernel_whose_outputs_follow_from_the_order_of_its_programs_is_refused() -> None:
+    x, count = normal(512), torch.zeros(1, dtype=torch.int32)
+    memory = memory_of(x=x, out=torch.zeros(512), count=count)
+    taken = launch(kernels.taken_places_kernel, 8, {"BLOCK": 64}, n=512)
+    with pytest.raises(UserError, match="other outputs when its programs run in another order"):
+        probe(taken, memory)
+    probe(launch(kernels.counted_kernel, 8, {"BLOCK": 64}, n=512), memory)
+    compiled = taken.function.device_caches
+    assert torch.equal(taken.run(memory).tensor("out"), x), "what was reversed stayed compiled"
+    assert taken.function.device_caches is compiled
 
 
 def test_a_block_that_the_grid_follows_varies() -> None:
