@@ -15,8 +15,8 @@ from kernels.own.tolerance import relative_tolerance
 __all__ = ["refuse_unrepeatable"]
 
 _DRAW = (
-    "draw random numbers by torch, random or numpy.random, which get a seed, or give a generator "
-    "of your own one, and keep nothing from call to call"
+    "draw random numbers by torch, random or numpy.random, which get a seed, or by a generator "
+    "that it makes from a seed, and keep nothing from call to call"
 )
 
 
