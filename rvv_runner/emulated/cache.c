@@ -190,12 +190,11 @@ static void count_miss(struct memory_counts *counts, bool store, bool l2_hit) {
 }
 
 /* The first use of a prefetched line: it may still be on its way. Streams go on with it as with a
- * line that was missed: what hardware follows does not depend on who asked for a line. */
-static void use_prefetched(struct memory *memory, uint64_t line, bool store,
-                           struct misses *misses) {
+ * line that was missed, but none starts. */
+static void use_prefetched(struct memory *memory, uint64_t line, struct misses *misses) {
     struct arrival *arrival = &memory->arrivals[line % ARRIVAL_SLOTS];
     cache_set(&memory->l1d, line)[0] &= ~(uint64_t)ENTRY_FRESH;
-    streams_look_ahead(memory, line, store);
+    streams_go_on(memory, line);
     if (arrival->line == line && misses->arrival_count < MAX_ARRIVALS) {
         misses->arrivals[misses->arrival_count++] = arrival;
         misses->any = true;
@@ -241,7 +240,7 @@ void memory_access_slowly(struct memory *memory, uint64_t line, bool store, stru
     uint64_t found = cache_find(&memory->l1d, line, store);
     if (found != 0) {
         if (found & ENTRY_FRESH) {
-            use_prefetched(memory, line, store, misses);
+            use_prefetched(memory, line, misses);
         }
         if (store && !(found & ENTRY_DIRTY) && memory->sharing != NULL) {
             sharing_claim(memory, line, misses);

@@ -19,26 +19,38 @@ static bool is_crowded(const struct memory *memory, uint64_t line, uint64_t befo
     return others >= memory->l1d.ways;
 }
 
-struct foresight streams_look_ahead(struct memory *memory, uint64_t line, bool store) {
-    uint32_t of_loads = memory->costs->streams;
-    uint32_t of_stores = memory->costs->store_streams;
-    for (uint32_t i = 0; i < of_loads + of_stores; i++) {
+/* Let the stream that has come to a line or its neighbour go on with it; the line is foreseen if it is
+ * a neighbour. False where there is none. */
+static bool follow(struct memory *memory, uint64_t line, struct foresight *found) {
+    uint32_t streams = memory->costs->streams + memory->costs->store_streams;
+    for (uint32_t i = 0; i < streams; i++) {
         uint64_t before = memory->stream_lines[i];
         if (line - before + 1 > 2) {
             continue; /* neither this line nor one of its neighbours */
         }
-        if (line == before) {
-            return (struct foresight){0};
+        if (line != before) {
+            found->foreseen = true;
+            found->followed = i == memory->last_stream;
+            found->displaced = is_crowded(memory, line, before);
+            memory->stream_lines[i] = line;
+            memory->streaming |= (uint64_t)1 << i;
+            memory->last_stream = i;
         }
-        struct foresight found = {.foreseen = true, .followed = i == memory->last_stream};
-        found.displaced = is_crowded(memory, line, before);
-        memory->stream_lines[i] = line;
-        memory->streaming |= (uint64_t)1 << i;
-        memory->last_stream = i;
-        return found;
+        return true;
     }
-    uint32_t streams = store ? of_stores : of_loads;
-    if (streams > 0) {
+    return false;
+}
+
+void streams_go_on(struct memory *memory, uint64_t line) {
+    struct foresight found = {0};
+    follow(memory, line, &found);
+}
+
+struct foresight streams_look_ahead(struct memory *memory, uint64_t line, bool store) {
+    struct foresight found = {0};
+    uint32_t of_loads = memory->costs->streams;
+    uint32_t streams = store ? memory->costs->store_streams : of_loads;
+    if (!follow(memory, line, &found) && streams > 0) {
         uint32_t *oldest = &memory->oldest_stream[store];
         uint32_t place = *oldest + (store ? of_loads : 0);
         memory->stream_lines[place] = line;
@@ -46,5 +58,5 @@ struct foresight streams_look_ahead(struct memory *memory, uint64_t line, bool s
         memory->last_stream = place;
         *oldest = (*oldest + 1) % streams;
     }
-    return (struct foresight){0};
+    return found;
 }

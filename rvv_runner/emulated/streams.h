@@ -16,4 +16,7 @@ struct foresight {
  * line of a stream. Stores to scattered lines leave the streams of loads alone. */
 struct foresight streams_look_ahead(struct memory *memory, uint64_t line, bool store);
 
+/* Let the stream that has come to a line go on with it, which no miss has brought; none starts. */
+void streams_go_on(struct memory *memory, uint64_t line);
+
 #endif

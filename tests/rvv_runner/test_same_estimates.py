@@ -48,7 +48,7 @@ _ESTIMATES = {
     "prefetches": 100153.74,
     "spills": 7291.4,
 }
-_VERSION = "7d30f5a9c1be4826"
+_VERSION = "e2b85d174f6c903a"
 
 
 def test_the_estimates_are_those_of_this_model_version(run_regions):
