@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.measure import Measurement
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +16,7 @@ from foundation.printing import printable_lines
 __all__ = ["EscapingConsole"]
 
 _UNLIMITED = 10_000  # wider than any table
+_FOLDED = 8  # columns that any column of long words gets
 
 
 class EscapingConsole(Console):
@@ -32,15 +34,25 @@ class EscapingConsole(Console):
         before = self._width
         for table in objects:
             if isinstance(table, Table):
-                for column in table.columns:
-                    column.overflow = "fold"
-                size = table.__rich_measure__(self, self.options.update(max_width=_UNLIMITED))
-                if size.minimum > self.width:
-                    self._width = size.maximum
+                self._width = self._width_for(table) or self._width
         try:
             super().print(*objects, **options)
         finally:
             self._width = before
+
+    def _width_for(self, table: Table) -> int:
+        """Have all words of a table folded; return its width if it cannot be as narrow as this."""
+        folded = [column for column in table.columns if column.overflow == "fold"]
+        wide = self.options.update(max_width=_UNLIMITED)
+        whole = Measurement.get(self, wide, table).maximum
+        for column in folded:
+            column.width = _FOLDED
+        least = Measurement.get(self, wide, table).minimum
+        for column in folded:
+            column.width = None
+        for column in table.columns:
+            column.overflow = "fold"
+        return whole if least > self.width else 0
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Escaped before its width is measured, so that columns fit."""
