@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from engine.arguments.configuration import add_config_argument, complete_config
 from engine.arguments.problem import (
@@ -21,6 +22,10 @@ from foundation.command_line import (
 )
 from foundation.config import Config, ParameterValue
 from foundation.printing import say
+
+if TYPE_CHECKING:
+    from kernels.spec import Problem
+    from rvv_runner.measurement import Measurement
 
 __all__ = ["main"]
 
@@ -61,10 +66,9 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
 def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
     from engine.run.on_inputs import on_inputs
-    from engine.workers.devices import cores_of, load_board
+    from engine.workers.devices import load_board
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
-    from rvv_runner.emulated.error_band import error_band
 
     problem = make_problem(load_kernel(arguments.kernel), arguments.shape, arguments.dtype)
     info = load_board(arguments.device).info
@@ -85,15 +89,26 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
             tell(event)
     if measurement.status == "wrong" and info.gpu is None and (note := on_inputs(problem, config)):
         say(f"note: {note}", file=sys.stderr)
-    has_time = bool(measurement.times_s)
-    band = error_band(measurement.board or info.name, measurement.counters) if has_time else None
+    record = _record(problem, config, measurement, info.name)
+    return {**record, **(artifact.record if artifact else {})}
+
+
+def _record(
+    problem: Problem, config: Config, measurement: Measurement, device: str
+) -> dict[str, object]:
+    """What a measurement says, as JSON has it, with nothing of its executable."""
+    from engine.workers.devices import cores_of
+    from rvv_runner.emulated.error_band import error_band
+
+    board, has_time = measurement.board or device, bool(measurement.times_s)
+    band = error_band(board, measurement.counters) if has_time else None
     return {
         "kernel": problem.spec.name,
         "shape": dict(problem.shape),
         "dtype": problem.dtype,
         "config": dict(config),
-        "board": measurement.board or info.name,
-        "cores": cores_of(info.name),
+        "board": board,
+        "cores": cores_of(device),
         "status": measurement.status,
         "reason": measurement.reason,
         "times_s": measurement.times_s,
@@ -104,7 +119,6 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         "conditions": dict(measurement.conditions),
         **dict.fromkeys(("elf_path", "elf_sha256", "run_command")),
         "models_s": dict(measurement.models_s),
-        **(artifact.record if artifact else {}),
     }
 
 

@@ -13,8 +13,10 @@ from engine.results.leaders import leader_lines
 from engine.results.paste import measure_command, triton_config
 from engine.results.robust_table import robust_lines
 from engine.run.counters import CYCLES, CounterChange, counters_of
+from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
 from engine.study.location import artifacts_dir, shown_storage
+from engine.study.stored_trial import StoredTrial
 from foundation.programs import program
 
 __all__ = ["closing_lines", "places"]
@@ -66,17 +68,7 @@ def closing_lines(result: TuningResult) -> list[str]:
     summary = result.summary
     lines = [f"ended={result.ended.reason}\ttried={result.ended.tried}"]
     lines += [] if result.cores is None else [f"cores={result.cores}"]
-    for rank, trial in enumerate(summary.best, start=1):
-        fields = [f"best={rank}", f"time_s={trial.time_s:.9f}"]
-        fields.append(f"estimated={yes_no(summary.estimated)}")
-        fields += ["tied=yes"] if summary.tied(trial) else []
-        cycles = counters_of(trial).get(CYCLES)
-        if cycles is not None:
-            fields.append(f"cycles={cycles:.0f}")
-        speedup = summary.speedup(trial)
-        if speedup is not None:
-            fields.append(f"speedup={speedup:.3f}")
-        lines.append("\t".join([*fields, f"config={trial.config}"]))
+    lines += [_trial_line(summary, n, trial) for n, trial in enumerate(summary.best, start=1)]
     lines += shape_lines(summary.shapes)
     lines += front_lines(summary)
     lines += [] if summary.comparison is None else leader_lines(summary.comparison)
@@ -86,13 +78,7 @@ def closing_lines(result: TuningResult) -> list[str]:
         f"\tbusy_s={record.busy_s:.3f}"
         for record in result.ended.boards
     ]
-    robustness = summary.robustness
-    if robustness is not None:
-        lines += robust_lines(robustness)
-        lines += [
-            f"measure_on_board={measure_command(result, trial.config, device='BOARD')}"
-            for trial in robustness.to_measure
-        ]
+    lines += _robustness_lines(result)
     lines += busy_line(result.ended)
     lines += [f"status={status}\tcount={count}" for status, count in summary.statuses.items()]
     lines += [
@@ -107,6 +93,32 @@ def closing_lines(result: TuningResult) -> list[str]:
         if result.problem.spec.callable_file is None:
             lines.append(f"triton_config={triton_config(summary.winner.config)}")
     return lines
+
+
+def _trial_line(summary: Summary, rank: int, trial: StoredTrial) -> str:
+    fields = [f"best={rank}", f"time_s={trial.time_s:.9f}"]
+    fields.append(f"estimated={yes_no(summary.estimated)}")
+    fields += ["tied=yes"] if summary.tied(trial) else []
+    cycles = counters_of(trial).get(CYCLES)
+    if cycles is not None:
+        fields.append(f"cycles={cycles:.0f}")
+    speedup = summary.speedup(trial)
+    if speedup is not None:
+        fields.append(f"speedup={speedup:.3f}")
+    return "\t".join([*fields, f"config={trial.config}"])
+
+
+def _robustness_lines(result: TuningResult) -> list[str]:
+    robustness = result.summary.robustness
+    if robustness is None:
+        return []
+    return [
+        *robust_lines(robustness),
+        *(
+            f"measure_on_board={measure_command(result, trial.config, device='BOARD')}"
+            for trial in robustness.to_measure
+        ),
+    ]
 
 
 def _counter_line(change: CounterChange) -> str:

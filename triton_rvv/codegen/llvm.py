@@ -176,7 +176,7 @@ def _faster_order(optimised: str, machine: Any) -> MachineCode:
 
 
 # What code around loops may take less for another translation to pay.
-_WORTHWHILE = 0.97
+_WORTHWHILE = 0.95
 # Of estimates that are about the same, the code whose loads come early is the faster one.
 _CLEARLY = 0.99
 # What a module has in place of a direction where LLVM's scheduler leaves it alone.
