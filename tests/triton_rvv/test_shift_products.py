@@ -57,6 +57,24 @@ def test_a_mask_beside_a_shift_is_a_difference():
     assert "vand.vi" in instructions(module("and 15", "lshr 4", "add 1")), "%v is needed after it"
 
 
+def sums(line: str) -> list[str]:
+    """The instructions of a sum with %r0, which is %v shifted left by 4, and %w, loaded as well."""
+    whole = "%r0 = shl <64 x i8> %v, splat (i8 4)\n  store <64 x i8> %r0"
+    loaded = "%w = load <64 x i8>, ptr %y1\n  %r0 = shl <64 x i8> %v, splat (i8 4)"
+    text = f"{loaded}\n  %s = {line}\n  store <64 x i8> %s"
+    return instructions(module("shl 4").replace(whole, text))
+
+
+def test_a_shift_and_a_sum_are_one_instruction():
+    assert sums("add <64 x i8> %r0, %w") == ["vmacc.vx"]
+    assert sums("or disjoint <64 x i8> %w, %r0") == ["vmacc.vx"]
+    assert sums("sub <64 x i8> %w, %r0") == ["vnmsac.vx"]
+    assert sums("sub <64 x i8> %r0, %w") == ["vmul.vx", "vsub.vv"]
+    assert sums("or disjoint <64 x i8> %v, %w")[-1] == "vmacc.vx"
+    assert sums("or <64 x i8> %w, %r0") == ["vmul.vx", "vor.vv"]
+    assert "vmacc.vx" not in sums("add <64 x i8> %r0, %r0")
+
+
 def test_what_gains_nothing_stays():
     average = "%s = add <64 x i8> %v, %v\n  %r0 = lshr <64 x i8> %s"
     signed = "%n = ashr <64 x i8> %r0, splat (i8 4)\n  store <64 x i8> %n"

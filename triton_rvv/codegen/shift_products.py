@@ -3,6 +3,8 @@
     x >> 4                       the upper half of x * 16, for bytes
     x << 4                       x * 16
     x & 15 beside x >> 4         x - (x >> 4) * 16
+    y + (x << 4)                 y + x * 16, in one instruction
+    y | x, of different bits     y + x
 
 An X60 takes two cycles for each register that it shifts or masks, and one for each that it
 multiplies, or multiplies and subtracts. LLVM would make shifts of such products again, so they are
@@ -15,8 +17,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
 from triton_rvv.codegen.changed_lines import with_changed_lines
 
@@ -39,6 +41,12 @@ _JOINED = re.compile(r" = (?:trunc|ashr) (?:(?:exact|nuw|nsw) )*<\d+ x i\d+> (%[
 _WIDENED = re.compile(r" *(%[-\w.]+) = [sz]ext ")
 _ADDED = re.compile(r" = (?:add|sub) (?:(?:nuw|nsw) )*<\d+ x i\d+> (%[-\w.]+), (%[-\w.]+)")
 _SUM = re.compile(r" *(%[-\w.]+) = add ")
+_TOTAL = re.compile(
+    r" *(?P<name>%[-\w.]+) = (?P<does>add|sub|or disjoint) (?:(?:nuw|nsw) )*"
+    r"<(?P<width>\d+) x i(?P<bits>8|16|32)> (?P<one>%[-\w.]+), (?P<other>%[-\w.]+)(?P<rest>.*)"
+)
+_SIDES = ("one", "other")
+_DEFINITION = re.compile(r" *(%[-\w.]+) = (\w+) ")
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,6 @@ def with_shift_products(llir: str, vector_bits: int) -> str:
 def _changes(lines: Sequence[str], vector_bits: int, written: _Writer) -> Iterator[tuple[int, str]]:
     """Numbers of lines, and what comes in their place."""
     found = list(_operations(lines, vector_bits))
-    if not found:
-        return
     joined = {match[1] for line in lines if (match := _JOINED.search(line))}
     added = {name for line in lines if (match := _ADDED.search(line)) for name in match.groups()}
     sums, widened = (
@@ -110,7 +116,11 @@ def _changes(lines: Sequence[str], vector_bits: int, written: _Writer) -> Iterat
         and not (each.by == 1 and each.of in sums)
         and not (each.does == "shl" and each.of in widened and each.name in added)
     ]
-    yield from ((each.line, written.shifted(each)) for each in products)
+    joined_lines = dict(_totals(lines, products, vector_bits, written))
+    yield from joined_lines.items()
+    yield from (
+        (each.line, written.shifted(each)) for each in products if each.line not in joined_lines
+    )
     shifts = {(each.block, each.of, each.by): each for each in products if each.does == "lshr"}
     masks = [each for each in found if each.does == "and" and each.by & each.by + 1 == 0]
     pairs = [(each, shifts.get((each.block, each.of, each.by.bit_length()))) for each in masks]
@@ -128,20 +138,78 @@ def _uses(lines: Sequence[str], names: Set[str]) -> Counter[str]:
     return Counter(name for line in lines for name in names & set(_NAME.findall(line)))
 
 
+def _totals(
+    lines: Sequence[str], products: Sequence[_Operation], vector_bits: int, written: _Writer
+) -> Iterator[tuple[int, str]]:
+    """Sums with a shift that nothing else reads, by one instruction, and ors that are sums.
+
+    LLVM makes averages of sums that are shifted by 1, and ors of choices by masks.
+    """
+    shifts = {each.name: each for each in products if each.does == "shl"}
+    halved = {each.of for each in products if each.does == "lshr" and each.by == 1}
+    totals = [
+        (number, total)
+        for number, line in enumerate(lines)
+        if (" = or disjoint <" in line or shifts)
+        and (total := _TOTAL.fullmatch(line)) is not None
+        and _is_group(total, vector_bits)
+        and total["name"] not in halved
+        and (total["does"] == "or disjoint" or total["other"] in shifts or total["one"] in shifts)
+    ]
+    if not totals:
+        return
+    shifted = {shift.of for shift in shifts.values()}
+    uses = _uses(lines, {*shifted, *(each[side] for _, each in totals for side in _SIDES)})
+    blocks = _definitions(lines)
+    for number, total in totals:
+        one, other = (total[side] for side in _SIDES)
+        block = blocks[total["name"]][1]
+        rest, shift = one, shifts.get(other)
+        if shift is None and total["does"] != "sub":
+            rest, shift = other, shifts.get(one)
+        if shift is not None and shift.block == block and uses[shift.name] == 2 and one != other:
+            # One of the two is overwritten.
+            if any(uses[name] == 2 and _is_own(blocks, name, block) for name in (rest, shift.of)):
+                yield shift.line, ""
+                yield number, written.added(total, shift, rest)
+        elif total["does"] == "or disjoint" and all(
+            _is_own(blocks, total[side], block) for side in _SIDES
+        ):
+            yield number, written.joined(total)
+
+
+def _definitions(lines: Sequence[str]) -> Mapping[str, tuple[str, int]]:
+    """What computes each value of a function, and in which block."""
+    block, found = 0, dict[str, tuple[str, int]]()
+    for line in lines:
+        block += _LABEL.match(line) is not None
+        if (definition := _DEFINITION.match(line)) is not None:
+            found[definition[1]] = definition[2], block
+    return found
+
+
+def _is_own(defined: Mapping[str, tuple[str, int]], name: str, block: int) -> bool:
+    """Whether a block computes a vector, which is neither one number nor widened."""
+    by, where = defined.get(name, ("", -1))
+    return where == block and by not in ("shufflevector", "zext", "sext", "phi", "select")
+
+
 def _operations(lines: Sequence[str], vector_bits: int) -> Iterator[_Operation]:
     block = 0
     for number, line in enumerate(lines):
-        if " splat (i" not in line:
-            block += line[:1] not in (" ", "") and _LABEL.match(line) is not None
-            continue
-        if not (match := _OPERATION.fullmatch(line)):
+        block += _LABEL.match(line) is not None
+        if " splat (i" not in line or not (match := _OPERATION.fullmatch(line)):
             continue
         width, bits = int(match["width"]), int(match["bits"])
-        # Shifts of less than a register take no longer than products.
-        is_group = width & width - 1 == 0
-        if is_group and vector_bits <= width * bits <= _LARGEST_GROUP * vector_bits:
+        if _is_group(match, vector_bits):
             names = (match["name"], match["does"], width, bits, match["of"])
             yield _Operation(number, block, *names, int(match["by"]), match["rest"])
+
+
+def _is_group(match: re.Match[str], vector_bits: int) -> bool:
+    """Whether a vector fills registers; shifts of less take no longer than products."""
+    width, bits = int(match["width"]), int(match["bits"])
+    return width & width - 1 == 0 and vector_bits <= width * bits <= _LARGEST_GROUP * vector_bits
 
 
 class _Writer:
@@ -165,21 +233,37 @@ class _Writer:
                 instruction of both.
         """
         upper = _part_of(mask.name, "upper")
-        group, kind = self._group(mask)
-        whole, high, low = (_part_of(mask.name, part) for part in ("all", "high", "low"))
-        total = f"{group} {whole}, i{mask.bits} {mask.by + 1}, {group} {high}"
-        count = f"i64 {mask.width}, i64 {_ANY_TAIL}"
-        types = f"{group}, i{mask.bits}, {group}, i64, i64"
-        function = f"@llvm.riscv.vnmsac.{kind}.i{mask.bits}.i64"
         return "\n".join(
             (
                 *self._product("vmulhu", shift, upper),
-                self._whole(mask, whole, mask.of),
-                self._whole(mask, high, upper),
-                self._call(low, group, function, types, f"{total}, {count}", mask.rest),
-                self._part(mask, mask.name, low),
+                *self._total("vnmsac", mask, mask.of, upper, mask.by + 1),
             )
         )
+
+    def added(self, total: re.Match[str], shift: _Operation, other: str) -> str:
+        """A sum of a vector and a shift, or what is left where the shift is taken off."""
+        of = replace(shift, name=total["name"], rest=total["rest"])
+        name = "vnmsac" if total["does"] == "sub" else "vmacc"
+        return "\n".join(self._total(name, of, other, shift.of, shift.factor))
+
+    def joined(self, total: re.Match[str]) -> str:
+        """Vectors of which at most one has each bit, as a sum."""
+        names = (total["name"], "", int(total["width"]), int(total["bits"]), total["one"])
+        of = _Operation(0, 0, *names, 0, total["rest"])
+        return "\n".join(self._total("vmacc", of, total["other"], total["one"], 1))
+
+    def _total(self, name: str, of: _Operation, to: str, vector: str, factor: int) -> Iterator[str]:
+        """A vector to which a multiple of another one is added, or from which it is taken."""
+        group, kind = self._group(of)
+        whole, times, result = (_part_of(of.name, part) for part in ("all", "times", "total"))
+        operands = f"{group} {whole}, i{of.bits} {factor}, {group} {times}"
+        count = f"i64 {of.width}, i64 {_ANY_TAIL}"
+        types = f"{group}, i{of.bits}, {group}, i64, i64"
+        function = f"@llvm.riscv.{name}.{kind}.i{of.bits}.i64"
+        yield self._whole(of, whole, to)
+        yield self._whole(of, times, vector)
+        yield self._call(result, group, function, types, f"{operands}, {count}", of.rest)
+        yield self._part(of, of.name, result)
 
     def _product(self, name: str, shift: _Operation, result: str) -> list[str]:
         group, kind = self._group(shift)

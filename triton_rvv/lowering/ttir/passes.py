@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
+from triton_rvv.lowering.ttir.apart_bits import add_apart_bits
 from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.ttir.carried_offsets import carry_bases
 from triton_rvv.lowering.ttir.chosen_numbers import choose_results
@@ -87,6 +88,7 @@ PASSES: Sequence[Pass] = tuple(
     Pass(run)
     for run in (
         multiply_shifts,
+        add_apart_bits,
         choose_results,
         choose_schedule,
         mark_bounded_powers,
