@@ -76,7 +76,9 @@ class Capture:
     @functools.cached_property
     def _foreign(self) -> list[Winner]:
         kinds = {task.key: "host" if task.device == "host" else "gpu" for task in self.tasks}
-        return [one for one in self.every_winner if one.device_kind != kinds.get(one.task)]
+        # Capturing again keeps winners of tasks that the file no longer has; they are of no use.
+        known = (one for one in self.every_winner if one.task in kinds)
+        return [one for one in known if one.device_kind != kinds[one.task]]
 
     @property
     def time_s(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import subprocess
 import sys
@@ -73,6 +74,8 @@ def test_another_devices_winners_do_not_take_the_place_of_this_ones(shown, tmp_p
     assert {winner.config["BLOCK"] for winner in read.winners.values()} == {256}
     assert {winner.config["BLOCK"] for winner in read.every_winner} == {32, 256}
     assert not read.foreign_devices
+    # Captured again, when the tasks were others: their winners stay in the file.
+    assert not dataclasses.replace(read, tasks=()).foreign_devices
 
 
 def test_python_is_this_one_where_no_environment_is_active(monkeypatch):
