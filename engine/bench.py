@@ -215,6 +215,8 @@ def _files(spaces: str, families: str | None) -> dict[Path, bool]:
                 found |= dict.fromkeys(shipped_files(name, chosen), True)
         else:
             found |= _files_at(Path(part))
+            if families:
+                raise UserError(f"--families is for shipped spaces: leave it out, or {part}")
     if not found:
         raise UserError(
             f"--spaces {spaces} has no space of these families: add --spaces all, or give others"

@@ -40,7 +40,7 @@ def scores_table(compared: Comparison) -> Table:
 def families_table(compared: Comparison) -> Table:
     """One row for each family of spaces, with the score of each search after all trials."""
     table = _table(f"P@{compared.trials} by family")
-    table.add_column("family", overflow="fold")
+    table.add_column("family", no_wrap=True)
     table.add_column("spaces", justify="right")
     for one in compared.scores:
         table.add_column(compared.labels[one.search], justify="right", overflow="fold")

@@ -37,6 +37,10 @@ MISTAKES = [
     (["--families", "nosuch"], "there is no family of spaces named nosuch: choose one of "),
     (["--families", "produts"], "did you mean products"),
     (["--families", "products"], "--spaces test has no space of these families: add --spaces all"),
+    (
+        ["--families", "rope", "--spaces", f"all,{SPACES / 'gpus'}"],
+        f"--families is for shipped spaces: leave it out, or {SPACES / 'gpus'}",
+    ),
     (["--samplers", "auot"], "there is no sampler named auot: did you mean auto"),
     (["--samplers", "no_file.py:make"], "there is no file no_file.py: write FILE.py:FACTORY"),
     (["--spaces", "no_folder"], "there are no spaces no_folder: give test, development, test-2"),
