@@ -104,8 +104,9 @@ def test_winners_are_found_with_the_command_that_uses_them(
     assert on_default_cores(["host"], task_name(capture.path, key)) == (host,)  # a task, too
     assert find_command.main([str(capture.path), "--json"]) == 1  # of the default board
     assert json.loads(capsys.readouterr().out) == {"winners": []}
-    assert find_command.main([str(capture.path), "--device", "host", "--cores", "7"]) == 1
-    assert "no winner for host@7cores" in capsys.readouterr().out
+    if cores() > 1:
+        assert find_command.main([str(capture.path), "--device", "host", "--cores", "1"]) == 1
+        assert "no winner for host: " in capsys.readouterr().out
     with pytest.raises(UserError, match="have their own shapes"):
         find_command.main([str(capture.path), "--shape", "n=8"])
 
