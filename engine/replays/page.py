@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -23,9 +24,12 @@ __all__ = ["write_page"]
 _COLORS = ("#2f81f7", "#d29922", "#db6d28", "#3fb950", "#a371f7", "#f778ba", "#8b949e")
 _STYLE = (
     "body{font-family:sans-serif;max-width:70em;margin:auto;padding:1em}"
-    "table{border-collapse:collapse}td,th{padding:.2em .8em;text-align:right;"
+    "table{border-collapse:collapse;display:block;overflow-x:auto}"
+    "td,th{padding:.2em .8em;text-align:right;"
     "border-bottom:1px solid #ddd}td:first-child,th:first-child{text-align:left}"
 )
+# The legend is below: beside the curves, it takes half of a phone's width.
+_PLACES = {"margin": {"t": 10, "r": 10}, "legend": {"orientation": "h", "y": -0.25}}
 _CAPTION = (
     "0 is random search, 1 the optimum at once; the mean over spaces, with its 95% confidence "
     "band over the seeds. P@k is the mean of such a curve over the first k trials."
@@ -43,7 +47,8 @@ def write_page(compared: Comparison, path: Path) -> None:
     plotly = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     figures = _figures(compared)
     parts = [
-        "<!doctype html><html lang=en><meta charset=utf-8><title>Searches compared</title>"
+        "<!doctype html><html lang=en><meta charset=utf-8>"
+        "<meta name=viewport content='width=device-width'><title>Searches compared</title>"
         f"<style>{_STYLE}</style><script>{plotly}</script><h1>Searches compared</h1>",
         f"<p>{counted(len(compared.spaces), 'space')}, {searches_of_each(compared.seeds)}, "
         f"{compared.trials} trials. {html.escape(_CAPTION)}</p>",
@@ -51,10 +56,12 @@ def write_page(compared: Comparison, path: Path) -> None:
         f"<p>{'<br>'.join(html.escape(line) for line in lines(compared))}</p>",
     ]
     for number, (title, figure) in enumerate(figures.items()):
-        data = json.dumps(figure).replace("</", "<\\/")
+        saved = {"filename": re.sub(r"[^\w.-]+", "-", title)}
+        config = {"responsive": True, "toImageButtonOptions": saved}
+        data = json.dumps({**figure, "config": config}).replace("</", "<\\/")
         parts.append(
             f"<h2>{html.escape(title)}</h2><div id=figure{number}></div><script>"
-            f"{{const f={data};Plotly.newPlot('figure{number}',f.data,f.layout)}}</script>"
+            f"{{const f={data};Plotly.newPlot('figure{number}',f.data,f.layout,f.config)}}</script>"
         )
     write_text_file(path, "\n".join(parts) + "\n")
 
@@ -121,7 +128,8 @@ def _chart(
         named = {"name": labels[search], "legendgroup": search}
         data += [{**ring, **shade, **quiet}, {**line, **named}]
     upward = {"title": {"text": up}, "type": "log" if is_log else "linear"}
-    return {"data": data, "layout": {"xaxis": {"title": {"text": across}}, "yaxis": upward}}
+    layout = {"xaxis": {"title": {"text": across}}, "yaxis": upward, **_PLACES}
+    return {"data": data, "layout": layout}
 
 
 def _rounded(values: Floats) -> list[float]:

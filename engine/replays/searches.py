@@ -53,9 +53,11 @@ def is_sampler(name: str) -> bool:
     Nothing large is imported.
 
     Raises:
-        UserError: if the file is missing or its function is not named, or Kernel Tuner is not
-            installed.
+        UserError: if the file is missing, its function or the strategy of Kernel Tuner is not
+            named, or Kernel Tuner is not installed.
     """
+    if f"{name}:" == KERNEL_TUNER:
+        raise UserError(f"{name} has many strategies: name one, such as {KERNEL_TUNER}pso_small")
     if name.startswith(KERNEL_TUNER):
         if importlib.util.find_spec("kernel_tuner") is None:
             raise UserError(

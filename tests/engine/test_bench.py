@@ -42,6 +42,7 @@ MISTAKES = [
         f"--families is for shipped spaces: leave it out, or {SPACES / 'gpus'}",
     ),
     (["--samplers", "auot"], "there is no sampler named auot: did you mean auto"),
+    (["--samplers", "kernel_tuner"], "name one, such as kernel_tuner:pso_small"),
     (["--samplers", "no_file.py:make"], "there is no file no_file.py: write FILE.py:FACTORY"),
     (["--spaces", "no_folder"], "there are no spaces no_folder: give test, development, test-2"),
     (["--samplers", "random,,grid"], "random,,grid has a comma too many"),
@@ -250,6 +251,7 @@ def test_searches_are_compared_and_not_replayed_again(tmp_path, capsys) -> None:
     assert len(best) == 1 + 3 * 3 * 2 * 10
     assert best[1].startswith("spread,study0/t4,0,1,")
     page = (tmp_path / "out" / "bench.html").read_text()
+    assert all(f'"filename": "{name}"' in page for name in ("By-trials", "study2-t4"))
     assert all(f"<h2>{title}</h2>" in page for title in ("By trials", "By time", "study2/t4"))
 
     # A killed run leaves half a line; that search alone is replayed again.
