@@ -21,6 +21,7 @@ from triton_rvv.codegen.operands_in_place import with_operands_in_place
 from triton_rvv.codegen.permuted_stores import with_permuted_stores
 from triton_rvv.codegen.register_moves import added_moves, with_added_moves
 from triton_rvv.codegen.shift_products import with_shift_products
+from triton_rvv.codegen.wide_bf16 import with_wide_bf16
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import ADDED_MOVES, BY_ESTIMATE, SCHEDULED_BY_LLVM
 from triton_rvv.targets.cores import CORES
@@ -102,7 +103,7 @@ def _optimised(llir: str, target: Target, machine: Any) -> str:
     text = without_far_prefetches(str(module))
     if target.backend != "rvv":
         return text
-    text = with_operands_in_place(with_permuted_stores(text))
+    text = with_wide_bf16(with_operands_in_place(with_permuted_stores(text)))
     if target.machine.shifts_slowly:
         return with_shift_products(text, target.vector_bits)
     return text
