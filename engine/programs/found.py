@@ -6,9 +6,10 @@ import shlex
 from pathlib import Path
 
 from engine.programs.captured_program import program_tasks
-from engine.results.units import short_config, speedup_text
+from engine.results.units import counted, short_config, speedup_text
 from kernels.captured.task_file import Capture, read_capture
 from kernels.captured.winner import Winner
+from rvv_runner.devices import HOST_DEVICE
 
 __all__ = ["winner_records", "winners_text"]
 
@@ -47,9 +48,11 @@ def winners_text(capture: Path, device: str) -> str:
     if not winners:
         others = sorted({winner.device for winner in read.every_winner})
         known = f" but for {', '.join(others)}" if others else ""
+        # Without a number, `tune` takes all cores of this machine.
+        one = " --cores 1" if device == HOST_DEVICE else ""
         return (
-            f"{capture} holds {len(labels)} tasks and no winner for {device}{known}: tune them by "
-            f"`rvv-tune tune {shlex.quote(str(capture))} --device {device}`"
+            f"{capture} holds {counted(len(labels), 'task')} and no winner for {device}{known}: "
+            f"tune them by `rvv-tune tune {shlex.quote(str(capture))} --device {device}{one}`"
         )
     lines = [
         f"{labels[winner.task]}: {short_config(winner.config)}, "

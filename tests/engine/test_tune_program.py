@@ -106,7 +106,9 @@ def test_winners_are_found_with_the_command_that_uses_them(
     assert json.loads(capsys.readouterr().out) == {"winners": []}
     if cores() > 1:
         assert find_command.main([str(capture.path), "--device", "host", "--cores", "1"]) == 1
-        assert "no winner for host: " in capsys.readouterr().out
+        out = capsys.readouterr().out
+        assert f"holds 1 task and no winner for host but for {host}: " in out
+        assert out.endswith(" --device host --cores 1`\n")
     with pytest.raises(UserError, match="have their own shapes"):
         find_command.main([str(capture.path), "--shape", "n=8"])
 
