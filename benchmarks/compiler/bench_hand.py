@@ -67,6 +67,8 @@ _NAMES = (
     "fourteenth_held_out2",
     "fifteenth_held_out",
     "fifteenth_held_out2",
+    "sixteenth_held_out",
+    "sixteenth_held_out2",
 )
 DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
