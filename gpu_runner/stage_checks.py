@@ -17,11 +17,12 @@ from gpu_runner.errors import GpuCompileError
 
 __all__ = ["carried_registers", "check_shared", "stage_checks"]
 
-# The types of what a loop carries from step to step, as MLIR prints them.
-_CARRIED = re.compile(r"\bscf\.(?:for|while)\b[^\n]*?->\s*\(?([^\n]*?)\)?\s*(?::[^\n]*)?\{")
-_BLOCK = re.compile(r"tensor<((?:\d+x)+)[a-z]+(\d+)\w*, #")
-# Of a program: its warps, and the threads of one.
-_THREADS = re.compile(r'"ttg\.(?:num-warps|threads-per-warp)" = (\d+)')
+# The types of what a loop carries from step to step, as MLIR prints them: layouts have braces, too.
+_CARRIED = re.compile(r"\bscf\.(?:for|while)\b[^\n]*?->([^\n]*)\{$", re.MULTILINE)
+# Floats, and the integer sums of a product.
+_BLOCK = re.compile(r"tensor<((?:\d+x)+)(?:b?f(\d+)\w*, #|i(\d+), #mma)")
+# Of a program: its clusters' parts, the warps of one, and the threads of these.
+_THREADS = re.compile(r'"ttg\.(?:num-ctas|num-warps|threads-per-warp)" = (\d+)')
 _REGISTER_BITS = 32
 
 # Triton's hook is one for the whole process.
@@ -102,7 +103,7 @@ def _after_check(stage: _Stage, check: Callable[[Any, Mapping[str, Any]], None])
 def carried_registers(ttgir: str) -> int:
     """The registers of a thread for the numbers that a loop carries, in the loop with the most.
 
-    Blocks of pointers do not count: they are mostly one pointer and known offsets.
+    Blocks of pointers and of offsets do not count: they are mostly one number and known distances.
 
     Args:
         ttgir: the text of a module in Triton's dialect for GPUs.
@@ -114,6 +115,6 @@ def carried_registers(ttgir: str) -> int:
 
 def _bits(types: str) -> int:
     return sum(
-        math.prod(map(int, sizes.split("x")[:-1])) * int(element_bits)
-        for sizes, element_bits in _BLOCK.findall(types)
+        math.prod(map(int, sizes.split("x")[:-1])) * int(float_bits or integer_bits)
+        for sizes, float_bits, integer_bits in _BLOCK.findall(types)
     )

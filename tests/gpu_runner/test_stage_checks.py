@@ -20,12 +20,13 @@ from rvv_runner.board import BoardInfo
 MODULE = 'module attributes {"ttg.num-warps" = 2 : i32, "ttg.threads-per-warp" = 32 : i32} {'
 LOOPS = """
     %0:3 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y, %c = %z) -> \
-(tensor<64x128xf32, #mma>, tensor<64xf16, #blocked>, tensor<64x!tt.ptr<f32>, #blocked>)  : i32 {
+(tensor<64xf16, #ttg.slice<{dim = 1, parent = #mma}>>, tensor<64x128xf32, #mma>, \
+tensor<64x!tt.ptr<f32>, #blocked>)  : i32 {
     }
     %1 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x) -> (i32) : i32 {
     %2 = tt.load %p : tensor<512x512x!tt.ptr<f32>, #blocked>
     %3 = arith.addf %2, %2 : tensor<512x512xf32, #blocked>
-    %4:2 = scf.while (%a = %x, %b = %y) : (tensor<8xi64, #b>, i1) -> (tensor<8xi64, #b>, i1) {
+    %4:2 = scf.while (%a = %x, %b = %y) : (tensor<8xf64, #b>, i1) -> (tensor<8xf64, #b>, i1) {
 """
 
 
@@ -40,6 +41,19 @@ def test_the_loop_that_carries_most_counts_and_pointers_do_not() -> None:
     assert carried_registers(MODULE + rest.replace("<8x", "<64x")) == 2
     assert carried_registers(MODULE + LOOPS) == carried_registers(MODULE + first)
     assert carried_registers(MODULE + rest.partition("%4")[0]) == 0
+
+
+def test_offsets_do_not_count_and_sums_of_integers_do() -> None:
+    """Of 128 by 128 offsets, LLVM keeps one or two for each thread: nothing was spilled."""
+    first, _, _ = LOOPS.partition("%1 =")
+    assert carried_registers(MODULE + first.replace("128xf32, #mma", "128xi32, #blocked")) == 0
+    assert carried_registers(MODULE + first.replace("128xf32", "128xi32")) == 128
+
+
+def test_the_programs_of_a_cluster_have_a_part_of_its_blocks_each() -> None:
+    first, _, _ = LOOPS.partition("%1 =")
+    pair = MODULE.replace("{", '{"ttg.num-ctas" = 2 : i32, ', 1)
+    assert carried_registers(pair + first) == carried_registers(MODULE + first) // 2
 
 
 @triton.jit
