@@ -23,6 +23,7 @@ PARTS = [
     ["vsetivli zero, 16, e16, m1, ta, ma"],
     ["vsetvli zero, a1, e32, m2, ta, ma"],
     ["li a1, 17", "vsetvli zero, a1, e32, m2, ta, ma"],
+    ["li a1, 16", "lbu a1, 0(a0)", "vsetvli zero, a1, e32, m2, ta, ma"],
     ["li a1, 16", "lw a1, 0(a0)", "vsetvli zero, a1, e32, m2, ta, ma"],
     ["beqz a2, 1f", TWO, "1:"],
     [TWO, "call g"],
@@ -41,6 +42,16 @@ NO_MASKS = [
     ["vs1r.v v0, (a0)", "vmseq.vi v0, v8, 1"],
     ["vsetivli zero, 31, e32, m4, ta, ma", "vmerge.vvm v8, v4, v16, v0", "vmseq.vi v0, v8, 1"],
     ["vsetvli zero, a1, e32, m2, ta, ma", "vmerge.vvm v8, v4, v6, v0", "vmseq.vi v0, v8, 1"],
+    [
+        "li a1, -1",
+        "vsetvli zero, a1, e8, m2, ta, ma",
+        "vmerge.vvm v8, v4, v6, v0",
+        "vmseq.vi v0, v8, 1",
+    ],
+    # Elements of the copy stay below the fourth one, and above the eighth.
+    ["vsetivli zero, 8, e32, m1, ta, ma", "vslideup.vi v0, v8, 4", "vs1r.v v0, (a0)"],
+    ["vsetivli zero, 4, e32, m1, tu, ma", "vadd.vv v0, v8, v4", "vs1r.v v0, (a0)"],
+    ["vsetivli zero, 4, e32, m1, tu, ma", "vle32.v v0, (a0)", "vs1r.v v0, (a0)"],
     ["bnez a0, 1f", "vmseq.vi v0, v8, 1", "1:", "vmerge.vvm v8, v4, v6, v0"],
 ]
 MOVE, SUM = "vmv2r.v v8, v4", "vadd.vi v8, v4, 0"
@@ -57,7 +68,7 @@ CASES = [
 
 
 def functions(bodies: list[list[str]]) -> str:
-    lines = [".option arch, rv64gcv_zvl256b", ".option norelax"]
+    lines = [".option arch, rv64gcv_zvl256b_zcb", ".option norelax"]
     for number, body in enumerate(bodies):
         lines += [f".type f{number}, @function", f"f{number}:", *body, "ret"]
     return "".join(f"{'' if line.endswith(':') else chr(9)}{line}\n" for line in lines)

@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from triton_rvv.codegen.elf_file import ElfFile
-from triton_rvv.codegen.vector_code import instruction_words, vector_instruction
+from triton_rvv.codegen.vector_code import Vector, instruction_words, vector_instruction
 from triton_rvv.codegen.vector_lengths import Length, known_lengths, may_jump
 
 __all__ = ["added_moves", "with_added_moves"]
@@ -30,8 +30,10 @@ _ADD_NOTHING, _JOIN_MASKS = 0x02003057, 0x66002057
 _TARGET, _SOURCE = 31 << 7, 31 << 15
 _ADD_REGISTERS = 31 << 20 | _TARGET
 _MOVE_LINE = re.compile(r"(?<=\t)(vmv\.v\.v|vmv[1248]r\.v)(\s+v\d+, v\d+)")
-# Opcodes of instructions whose registers are not known.
-_CUSTOM = (0x0B, 0x2B, 0x5B, 0x7B)
+# Opcodes of instructions whose registers are not known: custom ones, and those of cryptography.
+_UNREAD = (0x0B, 0x2B, 0x5B, 0x77, 0x7B)
+# Comparisons, and operations on masks.
+_MAKES_MASK = range(24, 32)
 
 
 def with_added_moves(compiled: bytes, vector_bits: int) -> bytes:
@@ -122,7 +124,7 @@ def _is_mask(words: Sequence[tuple[int, int]], lengths: Sequence[Length | None],
         return False
     for place in range(move + 1, len(words)):
         _, word = words[place]
-        if may_jump(word) or word & 0x7F in _CUSTOM:
+        if may_jump(word) or word & 0x7F in _UNREAD:
             return False
         instruction = vector_instruction(word)
         if instruction is None:
@@ -134,5 +136,14 @@ def _is_mask(words: Sequence[tuple[int, int]], lengths: Sequence[Length | None],
         if is_masked and (count is None or count > most):
             return False
         if 0 in instruction.written:
-            return not is_masked
+            return not is_masked and _replaces_all(instruction)
     return False
+
+
+def _replaces_all(instruction: Vector) -> bool:
+    """Whether nothing of the register that is written stays.
+
+    Other instructions may keep its upper elements, or, as vslideup, its lower ones.
+    """
+    makes_mask = bool(instruction.kind) and instruction.funct in _MAKES_MASK
+    return makes_mask or instruction.is_move or instruction.is_save

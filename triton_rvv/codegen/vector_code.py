@@ -264,7 +264,7 @@ def _computation(word: int, group: float) -> Vector:
 def _adds_in_place(kind: str, funct: int) -> bool:
     """Whether a computation is a multiplication and an addition to what its result replaces."""
     if kind == FLOAT:
-        return 0b101000 <= funct < 0b110000 or funct >= 0b111100
+        return 0b101000 <= funct < 0b110000 or funct >= 0b111011
     return kind == MULTIPLY and (funct & 0b111001 == 0b101001 or funct >= 0b111100)
 
 
@@ -307,7 +307,7 @@ def _compressed_addition(word: int) -> tuple[int, tuple[int, ...]]:
     if quadrant == 0:
         if operation == 0:  # c.addi4spn
             return 8 + _bits(word, 2, 3), (_STACK_POINTER,)
-        return (8 + _bits(word, 2, 3) if operation in (2, 3) else 0), ()
+        return (8 + _bits(word, 2, 3) if operation in (2, 3, 4) else 0), ()  # also of Zcb
     if quadrant == 1:
         if operation < 4:  # c.addi, c.addiw, c.li, c.lui
             return target, (target if operation < 2 else 0,)

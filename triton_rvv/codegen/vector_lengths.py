@@ -17,6 +17,8 @@ _CONFIGURATION, _CONFIGURATION_MASK = 0x7057, 0x707F
 _JUMP, _JUMP_TO, _ADDRESS_ABOVE = 0x6F, 0x67, 0x17  # jal, jalr, auipc
 _RETURN, _SHORT_RETURN = 0x8067, 0x8082
 _SHORT_JUMP, _SHORT_JUMP_TO, _SHORT_CALL_TO = 0xA001, 0x8002, 0x9002  # c.j, c.jr, c.jalr
+# How far jumps lead. Those that lead further are encoded like jumps to other functions.
+_REACH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ def known_lengths(
         starts: the addresses of functions.
         vector_bits: of a register.
     """
+    if words and words[-1][0] >= _REACH_BYTES:
+        return [None] * len(words)
     follow = _Following(words, vector_bits)
     try:
         for start in starts:
@@ -201,7 +205,10 @@ def _configured(state: _State, word: int, vector_bits: int) -> _State:
 
 
 def _granted(count: int | None, most: int) -> int | None:
-    """How many elements are given; cores differ between the most and twice as many."""
-    if count is None or most < count < 2 * most:
+    """How many elements are given; cores differ between the most and twice as many.
+
+    Counts have no sign: what a negative constant asks for is left open.
+    """
+    if count is None or count < 0 or most < count < 2 * most:
         return None
     return min(count, most)
