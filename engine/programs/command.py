@@ -60,7 +60,7 @@ def tune_capture(
         budget = replace(budget, trials=_TRIALS_PER_TASK * len(tasks))
     labels = {task.key: task.label for task in tasks}
     if note := default_device_note(read_capture(capture).tasks, request.devices):
-        say(wrapped(note), file=stream)
+        say(wrapped(note), file=sys.stderr)
 
     def begun(stage: str) -> None:
         say(f"stage={stage}", file=sys.stderr)

@@ -87,7 +87,8 @@ class TaskStanding:
     def has_tried_list(self) -> bool:
         """Whether all that its autotuner lists was tried, and nothing else may be."""
         # The deployed configuration may be none of them.
-        return self.exhausted and self.size <= self.task.listed + 1
+        is_list = self.task.listed > 0 and self.size <= self.task.listed + 1
+        return self.exhausted and is_list
 
     @property
     def tried(self) -> int:

@@ -76,7 +76,8 @@ def test_a_task_that_is_done_with_a_short_list_says_how_to_try_more() -> None:
     done = dataclasses.replace(tuned(), task=listed, size=3, exhausted=True)
     wide = dataclasses.replace(done, size=9)
     light = dataclasses.replace(done, task=dataclasses.replace(listed, launches=1))
-    for others in ([tuned()], [wide], [dataclasses.replace(done, exhausted=False)]):
+    unlisted = dataclasses.replace(done, task=TASK, size=1)  # nothing varies in it
+    for others in ([tuned()], [wide], [unlisted], [dataclasses.replace(done, exhausted=False)]):
         assert "--widen" not in printed(*others, stream=Terminal())
     told = "product 64x64 fp32, 90.9% of the time: its autotuner lists 2 configurations,"
     out = " ".join(printed(done, light, stream=Terminal()).split())
