@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import torch
+
 from foundation.config import Config
 from kernels.own.expected import expected_outputs
 from kernels.own.held import hold_already
@@ -14,7 +18,7 @@ _LEAST_SHARE = 0.5
 
 
 def on_followed(default: Launch, other: Launch) -> str:
-    """One sentence if a configuration is given less to do than the default one, or outputs that
+    """One sentence if a configuration gets smaller outputs than the default one, or outputs that
     hold what is expected before it runs; "" otherwise.
 
     Args:
@@ -29,11 +33,11 @@ def on_followed(default: Launch, other: Launch) -> str:
     usual, given = default.values(), other.values()
     expected = expected_outputs(other, with_unnamed=False)
     for name in expected:
-        before, now = usual[name].numel(), given[name].numel()
+        before, now = _elements(usual.get(name)), _elements(given[name])
         if now < before * _LEAST_SHARE:
             return (
                 f"{maker} gives {config} {now} elements of {name}, and the default configuration "
-                f"{before}: their times are of different work"
+                f"{before}: unless these are partial results, their times are of different work"
             )
     if hold_already(given, expected):
         usually = expected_outputs(default, with_unnamed=False)
@@ -43,3 +47,8 @@ def on_followed(default: Launch, other: Launch) -> str:
                 "kernel runs, so it may compute nothing: give every configuration the same outputs"
             )
     return ""
+
+
+def _elements(value: Any) -> int:
+    """Of a tensor; none where a configuration does without it."""
+    return value.numel() if isinstance(value, torch.Tensor) else 0

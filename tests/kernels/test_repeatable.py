@@ -95,7 +95,7 @@ def test_a_configuration_that_is_given_less_to_do_is_named(problem):
     honest, fast = (Config({"BLOCK": 64, "PLUS": plus}) for plus in (False, True))
     assert made.spec.on_other_sizes(made, fast) == (
         "arguments gives BLOCK=64,PLUS=True 50 elements of out_ptr, and the default configuration "
-        "200: their times are of different work"
+        "200: unless these are partial results, their times are of different work"
     )
     assert made.spec.on_other_sizes(made, honest) == ""
 
@@ -112,3 +112,14 @@ def test_a_configuration_that_is_given_its_result_is_named(problem):
         "arguments gives BLOCK=64,PLUS=True out_ptr with what is expected before the kernel runs, "
     )
     assert made.spec.on_other_sizes(made, honest) == ""
+
+
+def test_an_output_that_the_default_configuration_does_without_is_no_mistake(problem):
+    made = problem(
+        ("def arguments(N=200):", "def arguments(config, N=200):"),
+        ("torch.empty(N)", "torch.empty(N) if config['PLUS'] else None"),
+        ("2 * x_ptr", "2 * x_ptr if config['PLUS'] else None"),
+        ("def reference(x_ptr)", "def reference(x_ptr, config)"),
+    )
+    fast = Config({"BLOCK": 64, "PLUS": True})
+    assert made.spec.on_other_sizes(made, fast) == ""
