@@ -12,9 +12,10 @@ from typing import TextIO
 
 from engine.programs.budget import ProgramBudget
 from engine.programs.captured_program import keep_winner, program_tasks, unexamined
+from engine.programs.examining import EXAMINED_PART
 from engine.programs.printed import print_change, print_program, program_record
 from engine.programs.standing import TaskStanding
-from engine.programs.tuning import EXAMINED_PART, tune_program
+from engine.programs.tuning import tune_program
 from engine.results.json import json_text
 from engine.results.progress import LineProgress
 from engine.run.events import Event, Listener

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import math
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from engine.programs.budget import ProgramBudget, part_way_s
+from engine.programs.budget import ProgramBudget
 from engine.programs.comparing import (
     has_ties,
     heaviest_first,
@@ -18,12 +17,12 @@ from engine.programs.comparing import (
     rounds_of,
     trials_part,
 )
+from engine.programs.examining import Examinations
 from engine.programs.scheduler import (
     next_task,
     part_after_slice,
     part_after_trial,
     slice_trials,
-    worth_examining,
 )
 from engine.programs.standing import ProgramTask, TaskStanding, states_of
 from engine.repeats.rounds import NO_ROUNDS, Rounds
@@ -37,21 +36,13 @@ from engine.workers.devices import board_info
 from engine.workers.ray_session import ray_session
 from engine.workers.workbench import Workbench, shared_workbench
 from foundation.errors import UserError
-from foundation.processors import cores
 from kernels.captured.examination import Examiner
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 from rvv_runner.board import BoardError
 from search_spaces.enumeration import take_census
 
-__all__ = ["EXAMINED_PART", "ProgramListener", "tune_program"]
-
-# Of what is left of a budget, for examinations while other tasks can be tuned, and for trying other
-# values of a task's constexprs where there is none. What is found out is kept, so the same command
-# finds out about the rest.
-EXAMINED_PART = 0.5
-_USUAL_EXAMINATION_S = 10.0  # of a kernel of a package, before one was timed
-_AT_ONCE = 2 * cores()  # examinations between slices of trials
+__all__ = ["ProgramListener", "tune_program"]
 
 # Called after each change with all standings, and the position of the task that changed.
 ProgramListener = Callable[[Sequence[TaskStanding], int], None]
@@ -123,7 +114,7 @@ class _ProgramRun:
         self._listener_of = listener_of
         self._begun = begun
         self._changed = changed
-        self._examiner = examiner
+        self._examinations = Examinations(examiner, budget)
         self._slice_trials = slice_trials(
             request.work.jobs, limits_trials=budget.trials is not None
         )
@@ -133,23 +124,15 @@ class _ProgramRun:
         self._board_error: BoardError | None = None
         self._measured = 0  # configurations, of all tasks
         self._has_tried = False  # any task
-        self._examinations_s: list[float] = []  # of one task, on average over those at once
         self._trials_end = trials_part(1.0)
-        self._is_cut_off = False  # an examination, by the end of its part of the time
         self.benches = contextlib.ExitStack()
 
     def examine_first(self) -> list[int]:
-        """Examine the heaviest task if a limited time has nothing else to begin with.
+        """Examine a task if there is nothing else to begin with; return its position if so.
 
         It needs no Ray, so it need not wait until that has started.
-
-        Returns:
-            The task's position, if it was examined.
         """
-        if self._budget.time_s is None or not all(one.waits for one in self.standings):
-            return []
-        worth = worth_examining(states_of(self.standings), _USUAL_EXAMINATION_S, has_begun=False)
-        return self._examined_alone(worth[:1], self._budget.end_s(self._trials_part()))
+        return self._examinations.first(self.standings, self._trials_part())
 
     def resume(self, examined: Sequence[int]) -> None:
         """Read what earlier runs have stored; starts no trial.
@@ -195,7 +178,7 @@ class _ProgramRun:
             if self._budget.left_s(part) == 0.0:
                 if self._has_tried:  # else the same command would come no further the next time
                     break
-            elif self._examine_more(part):
+            elif self._taken_up(self._examinations.more(self.standings, part)):
                 continue
             states = states_of(self.standings)
             part_left = part_after_trial(states, self._part_left(part), self._budget.time_s)
@@ -216,59 +199,12 @@ class _ProgramRun:
         """What part of the time is left; none where there is no limit."""
         return (self._budget.left_s() or 0.0) / (self._budget.time_s or 1.0)
 
-    def _examine_more(self, part: float) -> bool:
-        """Examine tasks if it is their turn; return whether any was examined.
-
-        In a limited time, it is the turn of those from which more is to be expected than from those
-        that can be tried. They get half of the time that is left, and more where nothing else is
-        left to do.
-        """
-        waiting = [number for number, standing in enumerate(self.standings) if standing.waits]
-        if not waiting:
-            self._examiner.close()
-            return False
-        if self._budget.time_s is None:
-            return self._taken_up(self._examined(waiting))
-        end_s = self._budget.end_s(part)
-        examined_s = self._examinations_s or [_USUAL_EXAMINATION_S]
-        has_begun = any(standing.tried for standing in self.standings)
-        worth = worth_examining(
-            states_of(self.standings), statistics.fmean(examined_s), has_begun=has_begun
-        )
-        if not any(not one.is_done and one.size > 1 for one in self.standings):
-            return self._taken_up(self._examined_alone(worth[:1], end_s))
-        if not worth or self._is_cut_off:
-            return False
-        if self._taken_up(self._examined(worth[:_AT_ONCE], part_way_s(end_s, EXAMINED_PART))):
-            return True
-        self._is_cut_off = True  # what it began would be begun anew
-        self._examiner.close()
-        return False
-
     def _taken_up(self, examined: Sequence[int]) -> bool:
         """Take up tasks that were examined; return whether there are any."""
         self._take_up(examined)
         if examined and self._request.work.ray_address is not None:
             self._close_bench()  # its machines get what is kept of the tasks when it opens
         return bool(examined)
-
-    def _examined_alone(self, numbers: Sequence[int], end_s: float) -> list[int]:
-        """Find out about tasks where nothing else is to do, and return those that were examined.
-
-        What part of the time left has not shown to vary stays, so that there are trials.
-        """
-        return self._examined(numbers, end_s, part_way_s(end_s, EXAMINED_PART))
-
-    def _examined(
-        self, numbers: Sequence[int], end_s: float = math.inf, tries_end_s: float = math.inf
-    ) -> list[int]:
-        """Find out about tasks, and return those that were examined."""
-        began_s = time.monotonic()
-        keys = [self.standings[number].task.key for number in numbers]
-        examined = self._examiner.examine(keys, end_s, tries_end_s)
-        if examined:
-            self._examinations_s.append((time.monotonic() - began_s) / len(examined))
-        return [n for n in numbers if self.standings[n].task.key in examined]
 
     def _compare(self) -> None:
         """Compare the leaders of tasks whose trials leave open which one wins, in the time left."""

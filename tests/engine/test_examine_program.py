@@ -22,7 +22,7 @@ from capture_files import CaptureFile
 from small_captures import add_to, normal, tune
 
 import engine.tune as tune_command
-from engine.programs import captured_program, spaces, tuning
+from engine.programs import captured_program, examining, spaces, tuning
 from engine.programs import command as tune_program_command
 from engine.programs.captured_program import examine_new, unexamined
 from engine.study.storage import read_studies
@@ -202,7 +202,7 @@ def test_the_heaviest_task_gets_trials_before_others_are_examined(
     """However little of the budget is left for examinations, as on a busy machine."""
     light = add_to(capture, launches=900, time_s=1e-3)
     heavy = add_to(capture, n=8192, launches=1000, time_s=1e-3)
-    monkeypatch.setattr(tuning, "EXAMINED_PART", 0.0)
+    monkeypatch.setattr(examining, "EXAMINED_PART", 0.0)
     monkeypatch.setattr(tuning, "ray_session", ray_after_an_examination(capture))
     record, (left, tuned) = tune(capture, capsys, "--budget", "300s", "--trials", "2")
     assert [task["key"] for task in record["tasks"]] == [heavy, light]
@@ -210,7 +210,7 @@ def test_the_heaviest_task_gets_trials_before_others_are_examined(
     assert left["not_reached"] == UNEXAMINED
     assert read_examined(capture.path).keys() == {heavy}
     # The same command examines the other one, from which more is to be expected by now.
-    monkeypatch.setattr(tuning, "EXAMINED_PART", 0.5)
+    monkeypatch.setattr(examining, "EXAMINED_PART", 0.5)
     tune(capture, capsys, "--budget", "300s", "--trials", "3")
     assert read_examined(capture.path).keys() == {heavy, light}
 
