@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from dataclasses import dataclass, replace
 
@@ -118,6 +119,11 @@ class GpuKernelBuilder:
             provenance=provenance,
         )
 
+    @functools.cached_property
+    def _default(self) -> Config | None:
+        # A user's file makes its arrays to list its configurations.
+        return made_on("meta", lambda: self._problem.space(self._info).default)
+
     def _compile(self, config: Config, made_from: KernelInput, label: str, key: str) -> None:
         """Compile and store.
 
@@ -126,10 +132,8 @@ class GpuKernelBuilder:
         """
         spec, target = self._problem.spec, self._target
         # The default is what all others are compared with, however slow it is.
-        is_default = config == self._problem.space(self._info).default
-        compiled = compile_kernel(
-            spec.kernel, made_from, target, self._limits, may_spill=is_default
-        )
+        may_spill = config == self._default
+        compiled = compile_kernel(spec.kernel, made_from, target, self._limits, may_spill=may_spill)
         with self._store.new_folder(spec.name, label, key) as folder:
             stem = folder / f"{spec.name}_kernel"
             for suffix, text in compiled.texts.items():

@@ -64,15 +64,22 @@ def test_entries_that_differ_in_warps_are_several_on_a_gpu_only(tmp_path: Path) 
     assert list(on_processor.valid_configs()) == [{"BLOCK": 256}, {"BLOCK": 512}]
 
 
-def test_a_build_does_not_run_the_reference(
+def test_a_build_makes_no_contents_and_does_not_run_the_reference(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
     path = tmp_path / "copy.py"
-    path.write_text(KERNEL.replace('return {"y_ptr": x_ptr}', 'raise RuntimeError("it ran")'))
+    text = KERNEL.replace('return {"y_ptr": x_ptr}', 'raise RuntimeError("it ran")')
+    devices = tmp_path / "devices"
+    noted = (
+        f"    with open({str(devices)!r}, 'a') as file: print(torch.ones(1).device, file=file)\n"
+    )
+    path.write_text(text.replace("(n=1000):\n", f"(n=1000):\n{noted}"))
     problem = make_problem(load_kernel(str(path)), {})
     store = ArtifactStore(tmp_path / "builds")
     builder = GpuKernelBuilder(GpuBuildRequest(ProblemArguments.of(problem), H200, store))
     config = problem.space(H200).default
     assert config is not None
+    devices.unlink()
     assert isinstance(builder.build(config), GpuArtifact)
+    assert set(devices.read_text().split()) == {"meta"}
