@@ -197,8 +197,8 @@ def _instructions(compiled: bytes) -> bytes:
 def assemble(llir: str) -> str:
     """The assembly, for people, of a module that `generate` has optimised.
 
-    It costs as much as the object does, so it is made only where somebody reads it. The module
-    itself says for which processor it is.
+    It takes two translations, so it is made only where somebody reads it. The module itself says
+    for which processor it is.
     """
     cpu, features = (_ATTRIBUTE.format(name) for name in ("cpu", "features"))
     found = [re.search(pattern, llir) for pattern in (cpu, features)]

@@ -143,7 +143,8 @@ def _is_mask(words: Sequence[tuple[int, int]], lengths: Sequence[Length | None],
 def _replaces_all(instruction: Vector) -> bool:
     """Whether nothing of the register that is written stays.
 
-    Other instructions may keep its upper elements, or, as vslideup, its lower ones.
+    Other instructions may keep its upper elements, or, as vslideup, its lower ones. What the upper
+    elements of a mask become is never said, so nothing reads them.
     """
     makes_mask = bool(instruction.kind) and instruction.funct in _MAKES_MASK
     return makes_mask or instruction.is_move or instruction.is_save

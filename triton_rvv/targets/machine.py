@@ -67,8 +67,9 @@ class Machine:
         strided_element_cycles: of a load by strides, for each element (rvv-bench: vlse32, m1).
         row_sum_cycles: to add up the lanes of one register and move the sum to a scalar: vredsum,
             its start and vmv.x.s (rvv-bench, m1).
-        shifts_slowly: whether shifts and bitwise operations of registers take twice as long as
-            products (rvv-bench: vsll and vand take 2 cycles for m1, vmul and vmulhu one).
+        shifts_slowly: whether shifts, bitwise operations and moves of registers take twice as long
+            as products and sums (rvv-bench: vsll, vand and vmv1r take 2 cycles for m1, vmul, vmulhu
+            and vadd one).
         issues_in_order: whether an instruction that waits holds up those behind it.
         prefetch: whether code asks for lines ahead of their use, and how far ahead.
     """
