@@ -96,7 +96,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
 def _record(
     problem: Problem, config: Config, measurement: Measurement, device: str
 ) -> dict[str, object]:
-    """What a measurement says, as JSON has it, with nothing of its executable."""
+    """A measurement as JSON, without its executable."""
     from engine.workers.devices import cores_of
     from rvv_runner.emulated.error_band import error_band
 

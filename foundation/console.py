@@ -26,10 +26,10 @@ class EscapingConsole(Console):
     """
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """Print, with nothing of a table cut, however narrow the terminal is.
+        """Print; tables show all of their cells, however narrow the terminal is.
 
-        Rich would cut numbers and leave out columns. Words are folded, and the terminal breaks the
-        lines of a table that is too wide even so.
+        Rich would cut numbers and leave out columns. Here words are folded, and the terminal breaks
+        the lines of a table that is still too wide.
         """
         before = self._width
         for table in objects:
@@ -41,7 +41,7 @@ class EscapingConsole(Console):
             self._width = before
 
     def _width_for(self, table: Table) -> int:
-        """Have all words of a table folded; return its width if it cannot be as narrow as this."""
+        """Fold all words of a table; return its full width if it is too wide even so, else 0."""
         folded = [column for column in table.columns if column.overflow == "fold"]
         wide = self.options.update(max_width=_UNLIMITED)
         whole = Measurement.get(self, wide, table).maximum

@@ -1,4 +1,4 @@
-"""Ends a compilation between Triton's stages once it is clear that the code is of no use.
+"""Ends a compilation between Triton's stages once its code is known not to run, or to spill.
 
 Triton's last stages take most of the time, and up to a minute where registers are spilled.
 """

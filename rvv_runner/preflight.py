@@ -315,7 +315,7 @@ def _with_advice(measurement: Measurement) -> str:
     text = f"{measurement.status}: {measurement.reason}"
     if measurement.status != "board":
         return f"{text}: name a kind that has this core's extensions in its board file"
-    # Sentences on other causes say themselves what to do.
+    # The texts of other causes include what to do.
     how = _MENDED_BY.get(measurement.conditions.get(DOUBTED), "")
     return f"{text}: {how}" if how else text
 

@@ -160,7 +160,7 @@ def compile_kernel(
 
 
 def _for_program(llir: str, entry: str, for_launcher: bool) -> str:
-    """A module as the program needs it that it becomes part of; as of `compile_kernel`."""
+    """A module, adapted to its program; the arguments are those of `compile_kernel`."""
     llir = embedded(llir, entry) if entry else llir
     return with_threads_told(with_counted_clock(llir)) if for_launcher else llir
 

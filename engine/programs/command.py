@@ -99,7 +99,7 @@ def tune_capture(
 
 
 def default_device_note(tasks: Sequence[Task], devices: Sequence[str]) -> str:
-    """What to know where no device was named, and the program ran on this machine's processor."""
+    """A note if no device was named and the program ran on this machine's processor; else ""."""
     if tuple(devices) != (DEFAULT_DEVICE,) or any(task.device != "host" for task in tasks):
         return ""
     return (

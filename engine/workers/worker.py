@@ -66,7 +66,7 @@ class WorkerGone(WorkerDied):
 
 
 class WorkerLacks(WorkerDied):
-    """The worker's process finds no module of that name; another one would not either."""
+    """The worker cannot import a module, and no other worker could."""
 
 
 class NodeLost(WorkerDied):

@@ -168,7 +168,7 @@ class CallableFile:
         return self._arguments(_Call(self, problem, config, changes))
 
     def check(self, problem: Problem) -> tuple[str, ...]:
-        """What is to be said of the check's inputs."""
+        """Notes on the check's inputs."""
         return self._telling(problem).notes
 
     def find_changes(self, problem: Problem, journal: Journal) -> Telling:

@@ -19,8 +19,8 @@ static bool is_crowded(const struct memory *memory, uint64_t line, uint64_t befo
     return others >= memory->l1d.ways;
 }
 
-/* Let the stream that has come to a line or its neighbour go on with it; the line is foreseen if it is
- * a neighbour. False where there is none. */
+/* Advance the stream whose last line is this one or a neighbour of it; after a neighbour, this line
+ * was foreseen. Return false if there is no such stream. */
 static bool follow(struct memory *memory, uint64_t line, struct foresight *found) {
     uint32_t streams = memory->costs->streams + memory->costs->store_streams;
     for (uint32_t i = 0; i < streams; i++) {

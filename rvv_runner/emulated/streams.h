@@ -11,12 +11,12 @@ struct foresight {
     bool displaced; /* L1D has lost the line again to those of other streams */
 };
 
-/* Look for a stream, up or down, that foresaw this miss. A miss that none foresaw starts a new one in
- * the place of the oldest that a miss of its kind has started, but not where L1D has lost the last
- * line of a stream. Stores to scattered lines leave the streams of loads alone. */
+/* Look for a stream, up or down, that foresaw this miss. A miss that none foresaw starts a new one,
+ * which replaces the oldest of its kind (of loads or of stores), unless the line is a stream's last
+ * one, which L1D has lost. So stores to scattered lines leave the streams of loads alone. */
 struct foresight streams_look_ahead(struct memory *memory, uint64_t line, bool store);
 
-/* Let the stream that has come to a line go on with it, which no miss has brought; none starts. */
+/* Advance the stream that foresaw a line which a prefetch has brought; none starts. */
 void streams_go_on(struct memory *memory, uint64_t line);
 
 #endif

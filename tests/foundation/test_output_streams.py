@@ -129,7 +129,7 @@ run_command(lambda argv: 0, "tried")
 
 
 def test_garbage_is_left_at_the_very_end() -> None:
-    """Looking for it in all that torch and Ray made takes longer than what else an end takes."""
+    """Collecting what torch and Ray made takes longer than the rest of the exit."""
     program = """
 import atexit, gc
 from foundation.command_line import run_command

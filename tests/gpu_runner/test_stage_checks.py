@@ -1,4 +1,4 @@
-"""What exceeds a GPU ends before the stages that take longest."""
+"""Builds that exceed a GPU's registers or shared memory end before Triton's slow stages."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 
 __all__ = ["with_operands_in_place"]
 
-# Below the one, numbering takes no longer than it takes to ask. Above the other it takes a quarter
-# of a second, and operands stay where they are.
+# Instructions of a block. Below the first number, looking is as fast as asking whether to look.
+# Above the second, it takes a quarter of a second, so operands stay even if some could move.
 _LONG, _TOO_LONG = 256, 2048
 _FEATURES = '"target-features"="'
 _STAYS = "+no-sink-splat-operands,"

@@ -5,9 +5,9 @@
     vmv1r.v v0, v4         vmand.mm v0, v4, v4, where v0 masks no longer vectors than there are here
 
 An X60 takes two cycles for each register that it moves, and one for each that it adds to or whose
-masks it joins. LLVM copies what an instruction overwrites and another reads, such as the zeros of
-masked loads, and masks to v0. It does so behind all that IR can say, so instructions are exchanged
-in the object.
+masks it joins. LLVM copies what one instruction overwrites and another still reads, such as the
+zeros of masked loads, and masks to v0. IR cannot say by which instruction, so they are exchanged in
+the object.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ __all__ = ["added_moves", "with_added_moves"]
 
 # A section's flag, and a symbol's type.
 _CODE, _FUNCTION = 0x4, 2
-# The instructions, and which of their bits are no registers; of vmv<count>r.v, neither the count.
+# The instructions, and a mask of the bits that hold no register, nor the count of vmv<count>r.v.
 _MOVE, _MOVE_BITS = 0x5E000057, 0xFFF0707F
 _MOVE_GROUP, _MOVE_GROUP_BITS = 0x9E003057, 0xFE00707F
 _ADD_NOTHING, _JOIN_MASKS = 0x02003057, 0x66002057
@@ -37,7 +37,7 @@ _MAKES_MASK = range(24, 32)
 
 
 def with_added_moves(compiled: bytes, vector_bits: int) -> bytes:
-    """An object in which other instructions copy registers.
+    """An object in which sums with zero copy registers where that is faster.
 
     Args:
         compiled: a relocatable object for RISC-V, as LLVM writes it.
@@ -50,7 +50,7 @@ def with_added_moves(compiled: bytes, vector_bits: int) -> bytes:
 
 
 def added_moves(assembly: str, compiled: bytes, vector_bits: int) -> str:
-    """The same in LLVM's assembly of an object, whose moves come in the same order."""
+    """LLVM's assembly of an object with the same exchanges; its moves come in the same order."""
     moves = _moves(compiled, vector_bits) if vector_bits else iter(())
 
     def exchanged(line: re.Match[str]) -> str:

@@ -132,7 +132,7 @@ def _changes(lines: Sequence[str], vector_bits: int, written: _Writer) -> Iterat
 
 
 def _uses(lines: Sequence[str], names: Set[str]) -> Counter[str]:
-    """In how many lines each of some names is."""
+    """The number of lines in which each name occurs."""
     if not names:
         return Counter()
     return Counter(name for line in lines for name in names & set(_NAME.findall(line)))
@@ -168,7 +168,7 @@ def _totals(
         if shift is None and total["does"] != "sub":
             rest, shift = other, shifts.get(one)
         if shift is not None and shift.block == block and uses[shift.name] == 2 and one != other:
-            # One of the two is overwritten.
+            # The instruction overwrites one of the two.
             if any(uses[name] == 2 and _is_own(blocks, name, block) for name in (rest, shift.of)):
                 yield shift.line, ""
                 yield number, written.added(total, shift, rest)

@@ -74,7 +74,7 @@ def known_lengths(
 
 
 class _Unknown(Exception):
-    """Code jumps to where only the run tells."""
+    """Code jumps to a computed address."""
 
 
 class _Following:
@@ -108,7 +108,7 @@ class _Following:
             self._waiting.append(place)
 
     def _reach(self, place: int, state: _State) -> bool:
-        """Whether less is known at a place than before, on all ways to it."""
+        """Merge what is known on one more way to a place; return whether less is known now."""
         if not 0 <= place < len(self.before):
             raise _Unknown
         old = self.before[place]
@@ -135,7 +135,7 @@ class _Following:
 
 
 def may_jump(word: int) -> bool:
-    """Whether an instruction may go on elsewhere than behind itself."""
+    """Whether another instruction than the next may follow."""
     return distance(word) != 1 or _ends(word) or _is_computed_jump(word) or _is_call(word)
 
 
@@ -169,7 +169,7 @@ def _is_call(word: int) -> bool:
 
 
 def _after(state: _State, word: int, vector_bits: int) -> _State:
-    """What is known behind an instruction that goes on to the next one."""
+    """What is known after an instruction that is not a jump."""
     if _is_call(word):
         return _NOTHING
     if word & _CONFIGURATION_MASK == _CONFIGURATION:
@@ -205,7 +205,7 @@ def _configured(state: _State, word: int, vector_bits: int) -> _State:
 
 
 def _granted(count: int | None, most: int) -> int | None:
-    """How many elements are given; cores differ between the most and twice as many.
+    """How many elements are granted; None between `most` and twice as many, where cores differ.
 
     Counts have no sign: what a negative constant asks for is left open.
     """

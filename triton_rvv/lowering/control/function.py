@@ -184,7 +184,7 @@ def lower_module(
 def _skipped(
     names: Collection[str], checks_bounds: bool, watches_accesses: bool
 ) -> Collection[str]:
-    """Passes and rules that are left out, with those that code for checks goes without."""
+    """Passes and rules to leave out: the named ones, and those not used in code for checks."""
     if watches_accesses:
         return [*names, *(each.name for each in PASSES)]
     return [*names, *UNCHECKED] if checks_bounds else names
