@@ -5,6 +5,7 @@ from __future__ import annotations
 from triton_rvv.codegen.assembler import assemble_object
 from triton_rvv.codegen.elf_file import ElfFile
 from triton_rvv.codegen.register_moves import added_moves, with_added_moves
+from triton_rvv.codegen.vector_lengths import known_lengths
 
 TWO = "vsetivli zero, 16, e32, m2, ta, ma"
 SHORTER = "vsetivli zero, 8, e32, m2, ta, ma"
@@ -88,3 +89,9 @@ def test_copies_become_sums_where_lengths_tell_that_they_may():
     # Where a jump leads to what only the run tells, any length may be there.
     jump = assemble_object(functions([[TWO, "jr a0", MOVE], [TWO, MOVE]]))
     assert with_added_moves(jump, 256) == jump
+
+
+def test_nothing_is_known_where_jumps_within_a_function_look_like_those_to_others():
+    for end, known in ((8, True), (1 << 20, False)):
+        words = [(0, 0xCD187057), (4, 0x8082), (end, 0x8082)]  # `TWO`, and returns
+        assert (known_lengths(words, [0], 256)[1] is not None) == known

@@ -146,6 +146,7 @@ def test_estimates_count_waits_and_saved_registers():
 # An instruction, and what is to be read of it: group, registers read and written, a mask.
 READ = {
     "vfmacc.vv v8, v16, v24": (4, {8, 16, 24}, {8}, False),
+    "vfwmaccbf16.vv v8, v16, v24": (4, {8, 16, 24}, {8}, False),
     "vfmul.vf v8, v16, fa0, v0.t": (4, {16, 0}, {8}, True),
     "vmerge.vvm v8, v16, v24, v0": (4, {16, 24, 0}, {8}, False),
     "vmv.v.i v8, 1": (4, set(), {8}, False),
@@ -162,7 +163,7 @@ READ = {
 
 def test_vector_instructions_are_read():
     lines = ["vsetvli zero, zero, e32, m4, ta, ma", *READ, "flw fa0, 0(a0)", "fsd fa0, 8(sp)"]
-    compiled = assemble_object(LOOP.format("\n".join(lines)))
+    compiled = assemble_object(LOOP.format("\n".join(lines)).replace("gcv", "gcv_zvfbfwma"))
     sections = llvm.ObjectFileRef.from_data(compiled).sections()
     (code,) = (bytes(each.data()) for each in sections if each.is_text() and each.size())
     (loop,) = (part for is_loop, part in stretches(code) if is_loop)
