@@ -122,6 +122,27 @@ def test_rows_that_are_read_once_are_asked_for_ahead() -> None:
 
 
 @triton.jit
+def pairs_kernel(x_ptr, y_ptr, turns, OWN: tl.constexpr, N: tl.constexpr, ARRAYS: tl.constexpr):
+    """Adds up both halves of pairs, of each program or of all, in some arrays."""
+    columns, total = tl.arange(0, N), tl.zeros((N,), dtype=tl.float32)
+    for array in tl.static_range(ARRAYS):
+        pairs = x_ptr + array * 100000 + tl.program_id(0) * OWN + 2 * columns
+        total += tl.load(pairs) * tl.load(pairs + 1)
+    tl.store(y_ptr + tl.program_id(0) * N + columns, total)
+
+
+def test_rows_of_pairs_are_asked_for_ahead() -> None:
+    """Once for what is loaded together; of too many arrays none, nor what all programs read."""
+
+    def asked(own: int, arrays: int, skipped: str = "") -> int:
+        code = lowered(pairs_kernel, skipped, OWN=own, N=2048, ARRAYS=arrays)
+        return len(re.findall(r"call .*@llvm.prefetch", code))
+
+    assert asked(4096, 3) == asked(4096, 2) > asked(4096, 1) > 0
+    assert asked(4096, 4) == asked(0, 1) == asked(4096, 1, "prefetch-stream") == 0
+
+
+@triton.jit
 def few_rows_kernel(x_ptr, y_ptr, turns, N: tl.constexpr, HEIGHT: tl.constexpr):
     """Copies blocks of a few long rows."""
     rows = tl.program_id(0) * HEIGHT + tl.arange(0, HEIGHT)[:, None]

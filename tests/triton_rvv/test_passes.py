@@ -239,6 +239,43 @@ def test_group_stores():
     assert [store.attributes[STORE_GROUP] for store in stores] == [0, 0]
 
 
+def test_stores_of_elements_of_two_sizes():
+    """One walk writes both, but blocks of two shapes have a walk each."""
+    other = """%b = "arith.constant"() {value = dense<1> : tensor<512xi8>} : () -> tensor<512xi8>
+%z = "tt.bitcast"(%y) : (!tt.ptr<f32>) -> !tt.ptr<i8>
+%zs = "tt.splat"(%z) : (!tt.ptr<i8>) -> tensor<512x!tt.ptr<i8>>
+"tt.store"(%zs, %b) : (tensor<512x!tt.ptr<i8>>, tensor<512xi8>) -> ()
+"""
+    first = STORES.partition("%ys")[0]
+    assert after("group-stores", first + other)[0] == 1
+    assert after("group-stores", first + other.replace("512x", "256x"))[0] == 0
+
+
+def test_stores_of_two_types_do_not_lie_in_turn():
+    """A row that two stores fill together is of one type, even where sizes are the same."""
+    in_turn = """%twice = "arith.addi"(%at, %at) : (tensor<512xi32>, tensor<512xi32>) -> tensor<512xi32>
+%one = "arith.constant"() {value = dense<1> : tensor<512xi32>} : () -> tensor<512xi32>
+%next = "arith.addi"(%twice, %one) : (tensor<512xi32>, tensor<512xi32>) -> tensor<512xi32>
+%ps = "tt.addptr"(%xs, %twice) : (tensor<512x!tt.ptr<f32>>, tensor<512xi32>) -> tensor<512x!tt.ptr<f32>>
+%b = "arith.constant"() {value = dense<ONE> : tensor<512xTYPE>} : () -> tensor<512xTYPE>
+%z = "tt.bitcast"(%x) : (!tt.ptr<f32>) -> !tt.ptr<TYPE>
+%zs = "tt.splat"(%z) : (!tt.ptr<TYPE>) -> tensor<512x!tt.ptr<TYPE>>
+%qs = "tt.addptr"(%zs, %next) : (tensor<512x!tt.ptr<TYPE>>, tensor<512xi32>) -> tensor<512x!tt.ptr<TYPE>>
+"tt.store"(%ps, %v) : (tensor<512x!tt.ptr<f32>>, tensor<512xf32>) -> ()
+"tt.store"(%qs, %b) : (tensor<512x!tt.ptr<TYPE>>, tensor<512xTYPE>) -> ()
+"""  # noqa: E501
+
+    def kinds(element: str, one: str) -> list[str]:
+        module = parse_module(function(LOAD + in_turn.replace("TYPE", element).replace("ONE", one)))
+        kernel = Kernel(module, RVVTarget(vlen_bits=256), True, [None] * 3)
+        for each in PASSES:
+            each.run(kernel)
+        return [access.kind for op, access in kernel.accesses.items() if op.name == "tt.store"]
+
+    assert kinds("i8", "1") == kinds("i32", "1") == ["strided", "strided"]
+    assert kinds("f32", "1.0") == ["0 of 2 in turn", "1 of 2 in turn"]
+
+
 def test_stores_with_a_load_of_their_memory_between_them():
     again = f'%again = "tt.load"(%p) : (tensor<512x!tt.ptr<f32>>) -> {ROW}'
     assert after("group-stores", STORES.replace("BETWEEN", again))[0] == 0

@@ -315,7 +315,8 @@ class Load(Tensor):
         if (run := periodic_run(builder, pointers, point)) is not None:
             return run
         if self.streams is not None and pointers.extra is None:
-            return segment_run(builder, self.streams, pointers, self.place, point)
+            ask = functools.partial(self.hints.ask, builder, self)
+            return segment_run(builder, self.streams, pointers, self.place, point, ask)
         stride = pointers.last_stride(builder, point.version.linear)
         if stride is not None and point.lanes is not None and not point.clears:
             return self._first_by_stride(builder, pointers, stride, point, point.lanes)

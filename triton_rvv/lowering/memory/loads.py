@@ -74,15 +74,15 @@ def _load(context: Context, operation: Operation) -> None:
     if access is not None:
         load.is_denser_by_column = access.is_denser_by_column
         load.rows = access.rows
+        if access.streams is not None:
+            load.streams = SegmentLoad(access.streams, context.lowered_block)
+            load.place = access.place
         load.hints = RowHints(
             _to_next_program(context, load, access),
             _later_row(context, operation, load, access),
             _rows_ahead(context, load, access),
             _is_long(context, load),
         )
-        if access.streams is not None:
-            load.streams = SegmentLoad(access.streams, context.lowered_block)
-            load.place = access.place
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):

@@ -7,7 +7,8 @@ loads.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.blocks.memory_format import memory_type
@@ -38,11 +39,19 @@ class SegmentLoad:
 
 @rule("load-segments", nothing)
 def segment_run(
-    builder: Builder, load: SegmentLoad, pointers: Affine, place: int, point: VectorIndex
+    builder: Builder,
+    load: SegmentLoad,
+    pointers: Affine,
+    place: int,
+    point: VectorIndex,
+    ask: Callable[[Val, VectorIndex], None],
 ) -> Val | None:
     """A run of the stream that begins at `place`; None where strides do no worse.
 
     Memory is read from the first to the last element of any of the streams only.
+
+    Args:
+        ask: asks for what follows a run of all streams, of its address and place.
     """
     element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
     streams, lanes, width = load.streams, point.lanes, point.width
@@ -60,10 +69,11 @@ def segment_run(
     key = (load, point.index, point.start, width)
     if key not in point.memo:
         row = pointers.row_base(builder, point)
-        start = builder.mul(point.start, integer(streams.stride))
-        start = builder.add(start, integer(low - place))
+        first = builder.mul(point.start, integer(streams.stride))
+        start = builder.add(first, integer(low - place))
         address = builder.element_pointer(element, row, start)
         type_ = vector_type(element, streams.stride * width)
+        ask(address, replace(point, start=first, width=streams.stride * width))
         if lanes is None and not behind_last:
             point.memo[key] = builder.load(type_, address, size_bytes)
         else:

@@ -67,10 +67,6 @@ class _Inference:
         found: dict[Operation, Access] = {}
         for block, loops in self._blocks(self._function, ()):
             here = {op: self._access(op, loops) for op in block.operations if _is_access(op)}
-            found |= here
-            ahead = RowsAhead()
-            for operation in self._rows_to_ask_for(here, loops):
-                found[operation] = here[operation] = replace(here[operation], ahead=ahead)
             addresses = {operation: access.address for operation, access in here.items()}
             stores = [group for group in self._store_groups if here.keys() >= {*group}]
             groups = [*stream_groups(block, addresses)]
@@ -78,7 +74,11 @@ class _Inference:
             for group in groups:
                 streams = Streams(group.stride, tuple(place for _, place in group.members))
                 for operation, place in group.members:
-                    found[operation] = replace(here[operation], streams=streams, place=place)
+                    here[operation] = replace(here[operation], streams=streams, place=place)
+            ahead = RowsAhead()
+            for operation in self._rows_to_ask_for(here, loops):
+                here[operation] = replace(here[operation], ahead=ahead)
+            found |= here
         return found
 
     def _blocks(
@@ -123,11 +123,12 @@ class _Inference:
         rows = [
             operation
             for operation, access in loads.items()
-            if access.kind in ("contiguous", "pieces")
+            if (access.streams is not None or access.kind in ("contiguous", "pieces"))
             and (access.moves_by if loops else access.to_next_program) != ZERO
             and not self._is_same(access.address, loops)
         ]
-        return rows if len(rows) <= self._machine.max_rows_beside else []
+        apart = {loads[operation].streams or operation for operation in rows}
+        return rows if len(apart) <= self._machine.max_rows_beside else []
 
     def _is_same(self, total: Polynomial, loops: Sequence[_Loop]) -> bool:
         """Whether a sum is the same in all programs, in the same turns of loops."""

@@ -51,8 +51,9 @@ InterleavedStores = Mapping[Operation, Sequence[Operation]]
 def group_stores(kernel: Kernel) -> int:
     """Groups stores that may be written in one walk.
 
-    All stores of a group are of blocks of one type, under one mask. Between them nothing reads what
-    they write: neither any memory, nor, where arguments are disjoint, that of their arguments.
+    All stores of a group are of blocks of one shape, under one mask; their elements may be of
+    several sizes. Between them nothing reads what they write: neither any memory, nor, where
+    arguments are disjoint, that of their arguments.
     """
     number = 0
     for block in blocks_inside(kernel.module):
@@ -102,10 +103,12 @@ def _groups_of(operations: Sequence[Operation], aliases: Aliases) -> Iterator[li
 
 
 def _joins(group: _Growing, operation: Operation) -> bool:
-    """Whether a store is of a block of the group's type, under the group's mask."""
+    """Whether a store is of a block of the group's shape, under the group's mask."""
     (_, ours, *our_mask), (_, theirs, *their_mask) = group.stores[0].operands, operation.operands
-    is_alike = (ours.type, our_mask) == (theirs.type, their_mask)
-    return isinstance(ours.type, TensorType) and is_alike and len(group.stores) < _MAX_STORES
+    if not isinstance(ours.type, TensorType) or not isinstance(theirs.type, TensorType):
+        return False
+    is_alike = (ours.type.shape, our_mask) == (theirs.type.shape, their_mask)
+    return is_alike and len(group.stores) < _MAX_STORES
 
 
 def _is_apart(group: _Growing, load: Value, aliases: Aliases) -> bool:

@@ -71,7 +71,9 @@ def _fill_rows(stores: Sequence[Operation], addresses: Mapping[Operation, Polyno
     first = addresses[stores[0]]
     along = first.stride(block_rank(stores[0]) - 1)
     places = [(addresses[store] - first).number for store in stores]
-    return along is not None and along.number == len(stores) and places == [*range(len(stores))]
+    is_full = along is not None and along.number == len(stores)
+    is_alike = len({store.operands[1].type for store in stores}) == 1
+    return is_full and is_alike and places == [*range(len(stores))]
 
 
 def block_rank(operation: Operation) -> int:
