@@ -21,6 +21,7 @@ from triton_rvv.codegen.operands_in_place import with_operands_in_place
 from triton_rvv.codegen.permuted_stores import with_permuted_stores
 from triton_rvv.codegen.register_moves import added_moves, with_added_moves
 from triton_rvv.codegen.shift_products import with_shift_products
+from triton_rvv.codegen.single_lane_stores import with_single_lane_stores
 from triton_rvv.codegen.wide_bf16 import with_wide_bf16
 from triton_rvv.errors import CompileError
 from triton_rvv.lowering import ADDED_MOVES, BY_ESTIMATE, SCHEDULED_BY_LLVM
@@ -69,7 +70,8 @@ def generate_unoptimised(llir: str, target: Target) -> MachineCode:
         CompileError: where LLVM does not accept the module; that is a bug of the lowering.
     """
     machine = _machine(target.triple, target.cpu, target.features, 0)
-    text = with_permuted_stores(llir) if target.backend == "rvv" else llir
+    corrected = with_permuted_stores if target.backend == "rvv" else with_single_lane_stores
+    text = corrected(llir)
     return MachineCode(text, machine.emit_object(_verified(text)))
 
 
@@ -102,7 +104,7 @@ def _optimised(llir: str, target: Target, machine: Any) -> str:
     run_passes(module, machine)
     text = without_far_prefetches(str(module))
     if target.backend != "rvv":
-        return text
+        return with_single_lane_stores(text)
     text = with_wide_bf16(with_operands_in_place(with_permuted_stores(text)))
     if target.machine.shifts_slowly:
         return with_shift_products(text, target.vector_bits)

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from triton_rvv.codegen.changed_lines import with_changed_lines
 
-__all__ = ["with_permuted_stores"]
+__all__ = ["ELEMENT_BYTES", "with_permuted_stores"]
 
-_SIZES_BYTES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
-_SIZES_BYTES |= {"half": 2, "bfloat": 2, "float": 4, "double": 8}
+ELEMENT_BYTES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
+ELEMENT_BYTES |= {"half": 2, "bfloat": 2, "float": 4, "double": 8}
 _ADDRESSES = re.compile(
     r" *(?P<name>%[-\w.]+) = getelementptr (?:(?:inbounds|nuw|nusw) )*(?P<type>\w+), "
     r"ptr (?P<base>[%@][-\w.]+), <\d+ x i\d+> <(?P<steps>(?:i\d+ -?\d+(?:, )?)+)>.*"
@@ -45,7 +45,7 @@ def _changes(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
 
 def _stored(scatter: re.Match[str], addresses: re.Match[str], number: int) -> str | None:
     """A permutation and a store in place of a scatter; None if its places are no neighbours."""
-    places = _places(addresses, _SIZES_BYTES.get(scatter["type"], 0))
+    places = _places(addresses, ELEMENT_BYTES.get(scatter["type"], 0))
     if places is None or sorted(places) != list(range(len(places))):
         return None
     lanes = ", ".join(f"i32 {places.index(place)}" for place in range(len(places)))
@@ -60,7 +60,7 @@ def _stored(scatter: re.Match[str], addresses: re.Match[str], number: int) -> st
 
 def _places(addresses: re.Match[str], size_bytes: int) -> list[int] | None:
     """Elements of `size_bytes` between the base and each address; None if they are none."""
-    step_bytes = _SIZES_BYTES.get(addresses["type"], 0)
+    step_bytes = ELEMENT_BYTES.get(addresses["type"], 0)
     offsets = [int(step.split()[1]) * step_bytes for step in addresses["steps"].split(", ")]
     if not step_bytes or not size_bytes or any(offset % size_bytes for offset in offsets):
         return None
