@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
-__all__ = ["DOUBTED", "Cause", "Doubt", "describe_conditions", "doubt", "used_cpu_s"]
+if TYPE_CHECKING:
+    from typing import Literal
+
+    Cause = Literal["busy", "throttled", "limited", "slow"]
+
+__all__ = ["DOUBTED", "Doubt", "describe_conditions", "doubt", "used_cpu_s"]
 
 # The condition of a measurement that names the cause for which its time was discarded.
 DOUBTED = "doubted"
-
-Cause = Literal["busy", "throttled", "limited", "slow"]
 
 _TICKS_A_SECOND = 100  # USER_HZ, the same on every Linux: proc(5)
 _LEAST_BUSY_S = 0.05  # less than that comes from the login itself and the clock's resolution

@@ -196,7 +196,7 @@ def test_how_code_was_written(file, capsys):
     assert main([*arguments(file), "--print-after", "write-code"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("// after write-code, 2 places.")
-    assert 'rules = "lengthen-tails"' in out
+    assert 'rules = "count-lanes; lengthen-tails"' in out
     skipped = ["--skip-pass", "lengthen-tails"]
     assert main([*arguments(file), "--print-after", "write-code", *skipped]) == 0
     assert "lengthen-tails" not in capsys.readouterr().out
