@@ -5,12 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import Literal
-
-    Cause = Literal["busy", "throttled", "limited", "slow"]
 
 __all__ = ["DOUBTED", "Doubt", "describe_conditions", "doubt", "used_cpu_s"]
 
@@ -32,7 +26,7 @@ class Doubt:
         text: the same for people.
     """
 
-    cause: Cause
+    cause: str
     text: str
 
 
