@@ -8,11 +8,11 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from triton_rvv.launches.capture_file import CaptureFile
+from triton_rvv.launches.decisions import Decision, Use
 from triton_rvv.launches.decorators import decorators_of, kernel_under
 from triton_rvv.launches.distance import FARTHEST, is_far, size_distance
 from triton_rvv.launches.fitting import listed_values, reaching, unfit
@@ -34,39 +34,6 @@ _FAR = (
 _OTHER_GRID = "its grid does not follow the winner's constants"
 
 
-@dataclass
-class _Use:
-    """What was decided for a kind of launch.
-
-    Args:
-        rule: what is used, or None.
-        kernel: the kernel's name.
-        distance: doublings between the launch's sizes and the task's; 0 for the same.
-        why: the reason where no rule is used though there are some for the kernel.
-        launches: how often.
-        reported: how many of them are in the report.
-    """
-
-    rule: Rule | None
-    kernel: str
-    distance: float = 0.0
-    why: str = ""
-    launches: int = 0
-    reported: int = 0
-
-    def give_up(self, error: Exception) -> None:
-        """Launch what the program asks for from now on, since its winner does not start here.
-
-        Raises:
-            Exception: the error, if the winner was launched before.
-        """
-        if self.launches:
-            raise error
-        lines = str(error).splitlines()
-        about = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        self.rule, self.why = None, f"its winner fails here: {type(error).__name__}: {about}"
-
-
 class Overlay:
     """Replaces configurations at launch, for exactly the tasks that were tuned or near ones.
 
@@ -82,9 +49,9 @@ class Overlay:
         self._rules = list(rules)
         self._captured = frozenset(captured)
         self._report = CaptureFile(report)
-        self._uses: dict[tuple[str, str], _Use] = {}
+        self._uses: dict[tuple[str, str], Use] = {}
         # By Inductor's autotuner: kernels of torch.compile whose text is the same have one each.
-        self._prepared = weakref.WeakKeyDictionary[Any, _Use]()
+        self._prepared = weakref.WeakKeyDictionary[Any, Use]()
         self._deployed: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._lock = threading.Lock()
         os.register_at_fork(after_in_child=self._after_fork)
@@ -106,18 +73,15 @@ class Overlay:
             return result
         if launch.running is not None:
             return run()
-        use, form, traits = launch.forms("overlay").find(*launch.looked_up)
-        if use is None:
-            use = self._decided(launch.kernel, launch.signature, "key", "family")
-            use = self._within(use, launch.bound, {})
-            if use.rule is not None and _grid_with(launch, use.rule) is None:
-                use = self._use(_Use(None, use.kernel, why=_OTHER_GRID))
-            form.remember(traits, use)
+        known, form, traits = launch.forms("overlay").find(*launch.looked_up)
+        decision: Decision = self._decision(launch) if known is None else known
+        if known is None:
+            form.remember(traits, decision)
+        use = decision.use
         if use.rule is None:
             return run()
         before = Launch(launch.kernel, launch.args, launch.kwargs, launch.grid)
-        if not _substitute(launch, use.rule):
-            return run()
+        _substitute(launch, use.rule, launch.grid if decision.grid is None else decision.grid)
         try:
             compiled = run()
         except Exception as error:  # such as one of the compiler, or of a smaller GPU
@@ -128,6 +92,16 @@ class Overlay:
         if id(compiled) not in self._deployed:
             self._deployed[id(compiled)] = (compiled, _named(before))
         return compiled
+
+    def _decision(self, launch: Launch) -> Decision:
+        use = self._decided(launch.kernel, launch.signature, "key", "family")
+        use = self._within(use, launch.bound, {})
+        if use.rule is None or callable(launch.grid):
+            return Decision(use)
+        grid = _grid_with(launch, use.rule)
+        if grid is None:
+            return Decision(self._use(Use(None, use.kernel, why=_OTHER_GRID)))
+        return Decision(use, grid)
 
     def started(self, launch: Launch, compiled: Any, run: Callable[[], Any]) -> Any:
         """Start a compiled kernel as the program expects it.
@@ -160,28 +134,23 @@ class Overlay:
         """
         kernel = kernel_under(tuner)
         given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
-        use, form, traits = forms_of(kernel, "overlay_of_tuner").find(args, given, (0,))
-        if use is None:
-            decorators = decorators_of(kernel, tuner)
-            bound = bound_arguments(kernel, args, given)
-            use = self._decided(
-                kernel,
-                lambda: signature_of(kernel, bound, {}, (1, 1, 1), decorators),
-                "call_key",
-                "call_family",
-            )
-            use = self._within(use, bound, listed_values(tuner.configs))
-            form.remember(traits, use)
+        known, form, traits = forms_of(kernel, "overlay_of_tuner").find(args, given, (0,))
+        if known is None or known.configs is not tuner.configs:
+            known = self._tuner_decision(tuner, kernel, args, given)
+            form.remember(traits, known)
+        use = known.use
         if use.rule is None:
             return run(*args, **kwargs)
         launch = Launch(kernel, args, given, kwargs["grid"])
-        own = {n: v for n, v in use.rule.config.items() if n in launch.names}
-        if own and not _substitute(launch, dataclasses.replace(use.rule, config=own)):
-            self._use(_Use(None, use.kernel, why=_OTHER_GRID))
-            return run(*args, **kwargs)
-        chosen = {name: value for name, value in use.rule.config.items() if name not in own}
+        names = launch.names
+        if own := {n: v for n, v in use.rule.config.items() if n in names}:
+            rule = dataclasses.replace(use.rule, config=own)
+            if (grid := _grid_with(launch, rule)) is None:
+                self._use(Use(None, use.kernel, why=_OTHER_GRID))
+                return run(*args, **kwargs)
+            _substitute(launch, rule, grid)
         # A tuner with one configuration takes it, whichever class it is of.
-        before, tuner.configs = tuner.configs, [_configuration(tuner.configs, chosen)]
+        before, tuner.configs = tuner.configs, [known.chosen]
         try:
             result = run(*launch.args, **{**kwargs, **launch.kwargs, "grid": launch.grid})
         except Exception as error:
@@ -192,6 +161,24 @@ class Overlay:
         finally:
             tuner.configs = before
         return run(*args, **kwargs)
+
+    def _tuner_decision(
+        self, tuner: Any, kernel: Any, args: Any, given: Mapping[str, Any]
+    ) -> Decision:
+        decorators = decorators_of(kernel, tuner)
+        bound = bound_arguments(kernel, args, given)
+        use = self._decided(
+            kernel,
+            lambda: signature_of(kernel, bound, {}, (1, 1, 1), decorators),
+            "call_key",
+            "call_family",
+        )
+        use = self._within(use, bound, listed_values(tuner.configs))
+        if use.rule is None:
+            return Decision(use, configs=tuner.configs)
+        names = Launch(kernel, args, dict(given), None).names
+        chosen = {n: v for n, v in use.rule.config.items() if n not in names}
+        return Decision(use, None, tuner.configs, _configuration(tuner.configs, chosen))
 
     def benchmarked(self, tuner: Any, run: Callable[[], Any]) -> Any:
         """Let an autotuner measure."""
@@ -208,11 +195,11 @@ class Overlay:
         listed = listed_values(configurations_of(tuner))
         rule = next((rule for rule in rules if not reaching(rule, {}, listed)), None)
         if rule is None:
-            self._use(_Use(None, rules[0].name, why=reaching(rules[0], {}, listed)))
+            self._use(Use(None, rules[0].name, why=reaching(rules[0], {}, listed)))
             return False
         if not is_settled(tuner, rule.config):
             settle(tuner, _configuration(configurations_of(tuner), rule.config))
-        self._prepared[tuner] = self._use(_Use(rule, rule.name))
+        self._prepared[tuner] = self._use(Use(rule, rule.name))
         return True
 
     def write(self, *, is_last: bool = False) -> None:
@@ -239,64 +226,60 @@ class Overlay:
 
     def _decided(
         self, kernel: Any, describe: Callable[[], Signature], key: str, family: str
-    ) -> _Use:
+    ) -> Use:
         name = f"{kernel.module}.{kernel.fn.__qualname__}"
         try:
             signature = describe()
         except Exception as error:  # the program has to go on, whatever it launches
-            return self._use(_Use(None, name, why=f"{type(error).__name__}: {error}"))
+            return self._use(Use(None, name, why=f"{type(error).__name__}: {error}"))
         wanted = getattr(signature, key)
         exact = [r for r in self._rules if (r.task if key == "key" else r.call_key) == wanted]
         if exact:
-            return self._use(_Use(exact[0], name))
+            return self._use(Use(exact[0], name))
         alike = [r for r in self._rules if getattr(r, family) == getattr(signature, family)]
         near = [rule for rule in alike if not is_far(rule.dimensions, signature.dimensions)]
         if alike and not near:
-            return self._use(_Use(None, name, why=_FAR))
+            return self._use(Use(None, name, why=_FAR))
         if near:
             rule = min(near, key=lambda rule: size_distance(rule.sizes, signature.sizes))
             why = unfit(rule, signature, signature.chosen if key == "call_key" else frozenset())
             used = None if why else rule
-            return self._use(_Use(used, name, size_distance(rule.sizes, signature.sizes), why))
+            return self._use(Use(used, name, size_distance(rule.sizes, signature.sizes), why))
         # A function may make several kernels, which have one name.
         is_captured = signature.kernel in self._captured
         tuned = [r for r in self._rules if r.name == name]
         if is_captured:
             tuned = [rule for rule in tuned if rule.kernel == signature.kernel]
         if tuned and all(rule.kernel != signature.kernel for rule in tuned):
-            return self._use(_Use(None, name, why="its source has changed since it was tuned"))
+            return self._use(Use(None, name, why="its source has changed since it was tuned"))
         why = "it was tuned with other types, constants or options" if tuned else ""
-        return self._use(_Use(None, name, why=why))
+        return self._use(Use(None, name, why=why))
 
     def _within(
-        self, use: _Use, given: Mapping[str, Any], listed: Mapping[str, Sequence[Any]]
-    ) -> _Use:
+        self, use: Use, given: Mapping[str, Any], listed: Mapping[str, Sequence[Any]]
+    ) -> Use:
         """The use, unless its winner may reach behind the tensors at other sizes."""
         if use.rule is None or not use.distance:
             return use
         own = {name: [given[name]] for name in use.rule.config if name in given}
         why = reaching(use.rule, given, {**own, **listed})
-        return self._use(_Use(None, use.kernel, why=why)) if why else use
+        return self._use(Use(None, use.kernel, why=why)) if why else use
 
-    def _use(self, use: _Use) -> _Use:
+    def _use(self, use: Use) -> Use:
         """The one use of this kind."""
         with self._lock:
             about = use.why if use.rule is None else f"{use.rule.task} {use.distance}"
             return self._uses.setdefault((use.kernel, about), use)
 
 
-def _substitute(launch: Launch, rule: Rule) -> bool:
-    """Change a launch to a rule's configuration; False if its grid cannot be told."""
-    grid = _grid_with(launch, rule)
-    if grid is None:
-        return False
+def _substitute(launch: Launch, rule: Rule, grid: Any) -> None:
+    """Change a launch to a rule's configuration, and to a grid for it."""
     names = launch.kernel.arg_names
     named = {**dict(zip(names, launch.args, strict=False)), **launch.kwargs, **rule.config}
     for name, block in rule.loads.items():
         if hasattr(named.get(name), "block_shape"):
             named[name] = dataclasses.replace(named[name], block_shape=list(block))
     launch.args, launch.kwargs, launch.grid = (), named, grid
-    return True
 
 
 def _grid_with(launch: Launch, rule: Rule) -> Any:
