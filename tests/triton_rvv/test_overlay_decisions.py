@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,19 @@ import triton
 import triton.language as tl
 
 from triton_rvv.launches import overlay as module
+from triton_rvv.launches.decorators import decorators_of
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.overlay import Overlay
 from triton_rvv.launches.rule import Rule
 from triton_rvv.launches.signature import signature_of
 
 pytestmark = pytest.mark.usefixtures("on_host")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_decided() -> None:
+    for launched in (scale_kernel, tuned_kernel):
+        launched.__dict__.pop("triton_rvv_overlay", None)
 
 
 @triton.jit
@@ -82,29 +92,73 @@ def test_a_grid_is_computed_once_for_launches_of_the_same_numbers(
     assert (launch.kwargs["BLOCK"], launch.grid) == (16, (62,))
 
 
+def rule_by_tuner(launch: Launch, grid: Any) -> Rule:
+    """A winner of launches by the autotuner, which chooses the block unless it is passed."""
+    bound, decorators = launch.bound, decorators_of(scale_kernel, tuned_kernel)
+    signature = signature_of(scale_kernel, bound, {}, (1, 1, 1), decorators)
+    return replace(rule_for(launch_of(1000, 63)), call_key=signature.call_key, grid=grid)
+
+
+def given_to_tuner(launch: Launch, **passed: Any) -> dict[str, Any]:
+    return {"grid": launch.grid, "warmup": False, **passed}
+
+
 def test_an_autotuners_entry_is_found_once_for_a_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    launch = launch_of(1000, 63)
-    untuned = replace(rule_for(launch), grid=None, is_grid_callable=True)
+    launch = Launch(scale_kernel, launch_of(1000, 63).args, {}, lambda meta: (meta["BLOCK"],))
     ran: list[int] = []
 
     def run(*_args: Any, **_kwargs: Any) -> None:
         ran.append(tuned_kernel.configs[0].kwargs["BLOCK"])
 
-    described = Overlay([], tmp_path / "none")
-    signatures = calls_of(monkeypatch, "signature_of")
-    given = {"grid": lambda meta: (triton.cdiv(1000, meta["BLOCK"]),), "warmup": False}
-    described.tuned(tuned_kernel, launch.args, given, run)
-    (arguments,) = signatures
-    signature = signature_of(*arguments)
-    rule = replace(untuned, call_key=signature.call_key)
-    del scale_kernel.triton_rvv_overlay_of_tuner
-    overlay, calls = Overlay([rule], tmp_path / "report"), calls_of(monkeypatch, "_configuration")
-    ran.clear()
+    overlay = Overlay([rule_by_tuner(launch, None)], tmp_path / "report")
+    calls, given = calls_of(monkeypatch, "_configuration"), given_to_tuner(launch)
     for _ in range(3):
         overlay.tuned(tuned_kernel, launch.args, given, run)
     assert (ran, len(calls)) == ([64, 64, 64], 1)
-    tuned_kernel.configs = tuned_kernel.configs[:2]
+    monkeypatch.setattr(tuned_kernel, "configs", tuned_kernel.configs[:2])
     overlay.tuned(tuned_kernel, launch.args, given, run)
+    assert len(calls) == 2
+
+
+def test_an_autotuner_has_its_list_again_after_launches_by_two_threads(tmp_path: Path) -> None:
+    launch = Launch(scale_kernel, launch_of(1000, 63).args, {}, lambda meta: (meta["BLOCK"],))
+    overlay, given = Overlay([rule_by_tuner(launch, None)], tmp_path / "report"), []
+    listed, begun, ended = tuned_kernel.configs, threading.Event(), threading.Event()
+
+    def launch_with(run: Callable[[], object]) -> None:
+        def noted(*_args: Any, **_kwargs: Any) -> None:
+            given.append(tuned_kernel.configs[0].kwargs["BLOCK"])
+            run()
+
+        overlay.tuned(tuned_kernel, launch.args, given_to_tuner(launch), noted)
+
+    def second() -> None:
+        begun.set()
+        ended.wait(10)
+
+    with ThreadPoolExecutor(1) as threads:
+        launch_with(lambda: (threads.submit(launch_with, second), begun.wait(10)))
+        ended.set()
+    assert given == [64, 64]
+    assert tuned_kernel.configs is listed
+
+
+def test_what_a_launch_passes_to_an_autotuner_is_replaced_as_decided_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = launch_of(1000, 63)
+    rule = rule_by_tuner(launch, ("cdiv(n, BLOCK)", "1", "1"))
+    overlay, calls = Overlay([rule], tmp_path / "report"), calls_of(monkeypatch, "_grid_with")
+    ran: list[Any] = []
+
+    def run(*_args: Any, **kwargs: Any) -> None:
+        ran.append((kwargs["BLOCK"], kwargs["grid"]))
+
+    for programs, expected in ((63, (64, (16, 1, 1))), (62, (16, (62,)))):
+        given = given_to_tuner(launch_of(1000, programs), BLOCK=16)
+        for _ in range(2):
+            overlay.tuned(tuned_kernel, launch.args, given, run)
+        assert ran[-2:] == [expected, expected]
     assert len(calls) == 2

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from triton_rvv.launches.rule import Rule
 
-__all__ = ["Decision", "Use"]
+__all__ = ["Decision", "OneEntry", "Use"]
 
 
 @dataclass
@@ -44,6 +44,19 @@ class Use:
         self.rule, self.why = None, f"its winner fails here: {type(error).__name__}: {about}"
 
 
+class OneEntry(list[Any]):
+    """What an autotuner has in place of its list while it launches a winner.
+
+    Args:
+        entry: the winner's.
+        configs: the list, which another thread may ask for meanwhile.
+    """
+
+    def __init__(self, entry: Any, configs: Sequence[Any]) -> None:
+        super().__init__([entry])
+        self.configs = configs
+
+
 class Decision(NamedTuple):
     """How launches of the same traits are made.
 
@@ -51,10 +64,13 @@ class Decision(NamedTuple):
         use: what is used.
         grid: numbers of programs in the winner's configuration; None if the launch's own grid is
             to be used, a function or not.
-        configs, chosen: the list of an autotuner, and the entry that it takes in place of it.
+        configs, chosen: the list of an autotuner, and what it has in place of it for a winner.
+        passed: the winner with what a launch by an autotuner passes itself; None if that is
+            nothing.
     """
 
     use: Use
     grid: tuple[int, ...] | None = None
     configs: Sequence[Any] | None = None
-    chosen: Any = None
+    chosen: OneEntry | None = None
+    passed: Rule | None = None

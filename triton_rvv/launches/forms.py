@@ -86,17 +86,18 @@ class Form(Generic[Known]):
         self.known[traits] = known
 
 
-def forms_of(kernel: Any, owner: str) -> Forms[Any]:
-    """The forms that are kept with a kernel.
+def forms_of(launched: Any, owner: str, parameters: Sequence[Any]) -> Forms[Any]:
+    """The forms that are kept with what is launched.
 
     Args:
-        kernel: made by `@triton.jit`.
+        launched: a kernel made by `@triton.jit`, or an autotuner: a kernel may have several.
         owner: who keeps them; others' are apart.
+        parameters: the kernel's.
     """
     attribute = f"triton_rvv_{owner}"
-    forms: Forms[Any] | None = kernel.__dict__.get(attribute)
+    forms: Forms[Any] | None = launched.__dict__.get(attribute)
     if forms is None:
-        forms = kernel.__dict__[attribute] = Forms(kernel.params)
+        forms = launched.__dict__[attribute] = Forms(parameters)
     return forms
 
 

@@ -54,7 +54,7 @@ class Launch:
 
     def forms(self, owner: str) -> Forms[Any]:
         """What `owner` knows of the kernel's launches."""
-        return forms_of(self.kernel, owner)
+        return forms_of(self.kernel, owner, self.kernel.params)
 
     @property
     def holder(self) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from triton_rvv.launches.capture_file import CaptureFile
-from triton_rvv.launches.decisions import Decision, Use
+from triton_rvv.launches.decisions import Decision, OneEntry, Use
 from triton_rvv.launches.decorators import decorators_of, kernel_under
 from triton_rvv.launches.distance import FARTHEST, is_far, size_distance
 from triton_rvv.launches.fitting import listed_values, reaching, unfit
@@ -22,7 +22,7 @@ from triton_rvv.launches.grid_text import followed
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.options import OPTIONS
 from triton_rvv.launches.rule import Rule
-from triton_rvv.launches.signature import Signature, bound_arguments, signature_of
+from triton_rvv.launches.signature import Signature, signature_of
 from triton_rvv.launches.source import kernel_digest
 
 __all__ = ["Overlay"]
@@ -77,11 +77,11 @@ class Overlay:
         decision: Decision = self._decision(launch) if known is None else known
         if known is None:
             form.remember(traits, decision)
-        use = decision.use
-        if use.rule is None:
+        use, rule = decision.use, decision.use.rule  # which another thread may give up
+        if rule is None:
             return run()
         before = Launch(launch.kernel, launch.args, launch.kwargs, launch.grid)
-        _substitute(launch, use.rule, launch.grid if decision.grid is None else decision.grid)
+        _substitute(launch, rule, decision.grid)
         try:
             compiled = run()
         except Exception as error:  # such as one of the compiler, or of a smaller GPU
@@ -134,23 +134,19 @@ class Overlay:
         """
         kernel = kernel_under(tuner)
         given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
-        known, form, traits = forms_of(kernel, "overlay_of_tuner").find(args, given, (0,))
-        if known is None or known.configs is not tuner.configs:
-            known = self._tuner_decision(tuner, kernel, args, given)
+        launch = Launch(kernel, args, given, kwargs["grid"])
+        configs = getattr(tuner.configs, "configs", tuner.configs)  # another thread may launch it
+        known, form, traits = forms_of(tuner, "overlay", kernel.params).find(*launch.looked_up)
+        if known is None or known.configs is not configs:
+            known = self._tuner_decision(tuner, launch, configs)
             form.remember(traits, known)
         use = known.use
         if use.rule is None:
             return run(*args, **kwargs)
-        launch = Launch(kernel, args, given, kwargs["grid"])
-        names = launch.names
-        if own := {n: v for n, v in use.rule.config.items() if n in names}:
-            rule = dataclasses.replace(use.rule, config=own)
-            if (grid := _grid_with(launch, rule)) is None:
-                self._use(Use(None, use.kernel, why=_OTHER_GRID))
-                return run(*args, **kwargs)
-            _substitute(launch, rule, grid)
+        if known.passed is not None:
+            _substitute(launch, known.passed, known.grid)
         # A tuner with one configuration takes it, whichever class it is of.
-        before, tuner.configs = tuner.configs, [known.chosen]
+        tuner.configs = known.chosen
         try:
             result = run(*launch.args, **{**kwargs, **launch.kwargs, "grid": launch.grid})
         except Exception as error:
@@ -159,26 +155,33 @@ class Overlay:
             use.launches += 1
             return result
         finally:
-            tuner.configs = before
+            tuner.configs = configs
         return run(*args, **kwargs)
 
-    def _tuner_decision(
-        self, tuner: Any, kernel: Any, args: Any, given: Mapping[str, Any]
-    ) -> Decision:
+    def _tuner_decision(self, tuner: Any, launch: Launch, configs: Sequence[Any]) -> Decision:
+        kernel, bound = launch.kernel, launch.bound
         decorators = decorators_of(kernel, tuner)
-        bound = bound_arguments(kernel, args, given)
         use = self._decided(
             kernel,
             lambda: signature_of(kernel, bound, {}, (1, 1, 1), decorators),
             "call_key",
             "call_family",
         )
-        use = self._within(use, bound, listed_values(tuner.configs))
+        use = self._within(use, bound, listed_values(configs))
         if use.rule is None:
-            return Decision(use, configs=tuner.configs)
-        names = Launch(kernel, args, dict(given), None).names
-        chosen = {n: v for n, v in use.rule.config.items() if n not in names}
-        return Decision(use, None, tuner.configs, _configuration(tuner.configs, chosen))
+            return Decision(use, configs=configs)
+        names, config = launch.names, use.rule.config
+        listed = {name: value for name, value in config.items() if name not in names}
+        chosen = OneEntry(_configuration(configs, listed), configs)
+        if len(listed) == len(config):
+            return Decision(use, None, configs, chosen)
+        passed = {name: value for name, value in config.items() if name in names}
+        rule = dataclasses.replace(use.rule, config=passed)
+        grid = _grid_with(launch, rule)
+        if grid is None:
+            use = self._use(Use(None, use.kernel, why=_OTHER_GRID))
+            return Decision(use, configs=configs)
+        return Decision(use, None if callable(grid) else grid, configs, chosen, rule)
 
     def benchmarked(self, tuner: Any, run: Callable[[], Any]) -> Any:
         """Let an autotuner measure."""
@@ -273,13 +276,14 @@ class Overlay:
 
 
 def _substitute(launch: Launch, rule: Rule, grid: Any) -> None:
-    """Change a launch to a rule's configuration, and to a grid for it."""
+    """Change a launch to a rule's configuration, and to a grid for it; None for its own."""
     names = launch.kernel.arg_names
     named = {**dict(zip(names, launch.args, strict=False)), **launch.kwargs, **rule.config}
     for name, block in rule.loads.items():
         if hasattr(named.get(name), "block_shape"):
             named[name] = dataclasses.replace(named[name], block_shape=list(block))
-    launch.args, launch.kwargs, launch.grid = (), named, grid
+    launch.args, launch.kwargs = (), named
+    launch.grid = launch.grid if grid is None else grid
 
 
 def _grid_with(launch: Launch, rule: Rule) -> Any:
