@@ -11,11 +11,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from triton_rvv.codegen.changed_lines import with_changed_lines
+from triton_rvv.codegen.element_bytes import ELEMENT_BYTES
 
-__all__ = ["ELEMENT_BYTES", "with_permuted_stores"]
+__all__ = ["with_permuted_stores"]
 
-ELEMENT_BYTES = {"i8": 1, "i16": 2, "i32": 4, "i64": 8}
-ELEMENT_BYTES |= {"half": 2, "bfloat": 2, "float": 4, "double": 8}
 _ADDRESSES = re.compile(
     r" *(?P<name>%[-\w.]+) = getelementptr (?:(?:inbounds|nuw|nusw) )*(?P<type>\w+), "
     r"ptr (?P<base>[%@][-\w.]+), <\d+ x i\d+> <(?P<steps>(?:i\d+ -?\d+(?:, )?)+)>.*"

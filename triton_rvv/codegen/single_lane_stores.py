@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from triton_rvv.codegen.changed_lines import with_changed_lines
-from triton_rvv.codegen.permuted_stores import ELEMENT_BYTES
+from triton_rvv.codegen.element_bytes import ELEMENT_BYTES
 
 __all__ = ["with_single_lane_stores"]
 
