@@ -20,6 +20,7 @@ __all__ = [
     "distance",
     "given_number",
     "instruction_words",
+    "set_group",
     "stretches",
     "vector_instruction",
 ]
@@ -176,12 +177,12 @@ def _signed(value: int, bits: int) -> int:
 def _group(words: Sequence[tuple[int, int]], group: float) -> float:
     """Registers of an operand after some instructions."""
     for _, word in reversed(words):
-        if set_ := _set_group(word):
+        if set_ := set_group(word):
             return set_
     return group
 
 
-def _set_group(word: int) -> float:
+def set_group(word: int) -> float:
     """Registers of an operand after an instruction that sets them, 0 for any other."""
     if word & 0x707F != _CONFIGURATION << 12 | _COMPUTATION or word >> 30 == 2:
         return 0
@@ -199,7 +200,7 @@ def _decoded(words: Sequence[int], group: float) -> Iterator[Other | Vector]:
             yield _access(word, group, on_stack.get(_bits(word, 15, 5), False))
         else:
             yield _other(word)
-            group = _set_group(word) or group
+            group = set_group(word) or group
             _follow_numbers(word, on_stack)
 
 

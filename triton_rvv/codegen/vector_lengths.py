@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from triton_rvv.codegen.vector_code import distance, given_number
+from triton_rvv.codegen.vector_code import distance, given_number, set_group
 
 __all__ = ["Length", "known_lengths", "may_jump"]
 
@@ -188,9 +188,7 @@ def _configured(state: _State, word: int, vector_bits: int) -> _State:
     if word >> 30 == 2:  # vsetvl
         return _State(None, numbers)
     is_constant = word >> 30 == 3
-    kind = word >> 20 & 0x3FF if is_constant else word >> 20 & 0x7FF
-    group, element_bits = kind & 7, 8 << (kind >> 3 & 7)
-    group_bits = vector_bits << group if group < 4 else vector_bits >> 8 - group
+    group_bits, element_bits = int(vector_bits * set_group(word)), 8 << (word >> 23 & 7)
     most = group_bits // element_bits
     if is_constant or asked:
         count = asked if is_constant else state.numbers.get(asked)
