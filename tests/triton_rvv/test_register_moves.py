@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from triton_rvv.codegen.assembler import assemble_object
 from triton_rvv.codegen.elf_file import ElfFile
 from triton_rvv.codegen.register_moves import added_moves, with_added_moves
@@ -85,7 +87,6 @@ def test_copies_become_sums_where_lengths_tell_that_they_may():
     compiled, expected = (assemble_object(functions(each)) for each in (before, after))
     assert code(with_added_moves(compiled, 256)) == code(expected)
     assert added_moves(functions(before), compiled, 256) == functions(after)
-    assert with_added_moves(compiled, 0) == compiled
     # Where a jump leads to what only the run tells, any length may be there.
     jump = assemble_object(functions([[TWO, "jr a0", MOVE], [TWO, MOVE]]))
     assert with_added_moves(jump, 256) == jump
@@ -95,3 +96,10 @@ def test_nothing_is_known_where_jumps_within_a_function_look_like_those_to_other
     for end, known in ((8, True), (1 << 20, False)):
         words = [(0, 0xCD187057), (4, 0x8082), (end, 0x8082)]  # `TWO`, and returns
         assert (known_lengths(words, [0], 256)[1] is not None) == known
+
+
+@pytest.mark.parametrize("other", [["vmv2r.v v10, v4"], ["vmv1r.v v8, v4"], [], [MOVE, MOVE]])
+def test_assembly_of_another_object_is_refused(other: list[str]):
+    compiled = assemble_object(functions([[MOVE]]))
+    with pytest.raises(RuntimeError, match="other moves"):
+        added_moves(functions([other]), compiled, 256)

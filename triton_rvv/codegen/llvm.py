@@ -124,22 +124,25 @@ def _translated(optimised: str, machine: Any) -> MachineCode:
     with _options_of(optimised):
         tiles = tile_functions(optimised)
         if not tiles:
-            return MachineCode(optimised, with_added_moves(*_plain_object(optimised, machine)))
+            return MachineCode(optimised, _object(optimised, machine))
         text = _assembly(optimised, machine)
     return MachineCode(optimised, assemble_object(text + tiles))
 
 
-def _plain_object(optimised: str, machine: Any) -> tuple[bytes, int]:
-    """What LLVM makes of a module, and the bits of registers that sums copy, 0 if none do."""
-    found = _ADDED_MOVES.search(optimised)
-    compiled = machine.emit_object(llvm.parse_assembly(optimised))
-    return compiled, int(found[1]) if found else 0
+def _object(optimised: str, machine: Any) -> bytes:
+    compiled = bytes(machine.emit_object(llvm.parse_assembly(optimised)))
+    copied = _ADDED_MOVES.search(optimised)
+    return compiled if copied is None else with_added_moves(compiled, int(copied[1]))
 
 
 def _assembly(optimised: str, machine: Any) -> str:
     """The code of the object as text."""
     text = str(machine.emit_assembly(llvm.parse_assembly(optimised)))
-    return added_moves(text, *_plain_object(optimised, machine))
+    if (copied := _ADDED_MOVES.search(optimised)) is None:
+        return text
+    # Where sums may copy is read from the object before any does.
+    compiled = machine.emit_object(llvm.parse_assembly(optimised))
+    return added_moves(text, compiled, int(copied[1]))
 
 
 def _faster_order(optimised: str, machine: Any) -> MachineCode:
@@ -199,8 +202,8 @@ def _instructions(compiled: bytes) -> bytes:
 def assemble(llir: str) -> str:
     """The assembly, for people, of a module that `generate` has optimised.
 
-    It takes two translations, so it is made only where somebody reads it. The module itself says
-    for which processor it is.
+    It takes a translation or two, so it is made only where somebody reads it. The module itself
+    says for which processor it is.
     """
     cpu, features = (_ATTRIBUTE.format(name) for name in ("cpu", "features"))
     found = [re.search(pattern, llir) for pattern in (cpu, features)]

@@ -41,26 +41,42 @@ def with_added_moves(compiled: bytes, vector_bits: int) -> bytes:
 
     Args:
         compiled: a relocatable object for RISC-V, as LLVM writes it.
-        vector_bits: of a register; 0 where a core moves as fast as it adds.
+        vector_bits: of a register.
     """
     changed = bytearray(compiled)
-    for at, _, new in _moves(compiled, vector_bits) if vector_bits else ():
+    for at, _, new in _moves(compiled, vector_bits):
         changed[at : at + 4] = new.to_bytes(4, "little")
     return bytes(changed)
 
 
 def added_moves(assembly: str, compiled: bytes, vector_bits: int) -> str:
-    """LLVM's assembly of an object with the same exchanges; its moves come in the same order."""
-    moves = _moves(compiled, vector_bits) if vector_bits else iter(())
+    """LLVM's assembly of an object with the same exchanges; its moves come in the same order.
+
+    Raises:
+        RuntimeError: where they do not, so that the text would not be that of the object.
+    """
+    moves = list(_moves(compiled, vector_bits))
+    written = [tuple(line[0].split(maxsplit=1)) for line in _MOVE_LINE.finditer(assembly)]
+    if written != [_as_text(old) for _, old, _ in moves]:
+        raise RuntimeError("an object has other moves of registers than its assembly")
+    new_words = iter([new if new != old else None for _, old, new in moves])
 
     def exchanged(line: re.Match[str]) -> str:
-        _, old, new = next(moves)
-        if old == new:
+        new = next(new_words)
+        if new is None:
             return line[0]
         is_sum = new & ~_ADD_REGISTERS == _ADD_NOTHING
         return f"vadd.vi{line[2]}, 0" if is_sum else f"vmmv.m{line[2]}"
 
-    return _MOVE_LINE.sub(exchanged, assembly) if vector_bits else assembly
+    return _MOVE_LINE.sub(exchanged, assembly)
+
+
+def _as_text(move: int) -> tuple[str, str]:
+    """The name and the registers of a move."""
+    target, first, second = (move >> place & 31 for place in (7, 15, 20))
+    if _is_move(move):
+        return "vmv.v.v", f"v{target}, v{first}"
+    return f"vmv{(first & 7) + 1}r.v", f"v{target}, v{second}"
 
 
 def _moves(compiled: bytes, vector_bits: int) -> Iterator[tuple[int, int, int]]:
