@@ -62,7 +62,7 @@ class CheckedRuns:
         # The outputs that were checked, of the contents in use and of the others.
         self._right: list[torch.Tensor] | None = None
         self._others_right: list[torch.Tensor] | None = None
-        # On a GPU: whether a run was prepared that nobody looked at, and the worst of all seen.
+        # On a GPU: whether a run was prepared and not yet looked at, and the worst of all seen.
         self._is_prepared = False
         self._seen: torch.Tensor | None = None
         self.errors = Errors()

@@ -237,6 +237,10 @@ def test_shares_of_the_emulated_board_are_those_of_its_note(page: str) -> None:
     for row in ("all routines", "all GEMM kernels"):
         points, share = re.search(rf"^\| {row} \| [^|]+ \| (\d+) \| (\d+%)", note, re.M).groups()
         assert f"{share} of {int(points):,}" in text
+    held_out = ["ascii_to_utf16", "LUT6", "chacha20", "base64_encode", "trans8x8e8"]
+    rows = [re.search(rf"^\| {row} \| no \| (\d+) \| (\d+)%", note, re.M) for row in held_out]
+    near = sum(round(int(row[1]) * int(row[2]) / 100) for row in rows)
+    assert f"{near} of {sum(int(row[1]) for row in rows)}" in text
 
 
 def test_the_table_of_operations_is_the_compilers() -> None:
