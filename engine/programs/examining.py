@@ -37,12 +37,11 @@ class Examinations:
         self._took_s: list[float] = []  # of one task, on average over those at once
         self._is_cut_off = False  # one, by the end of its part of the time
 
-    def first(self, standings: Sequence[TaskStanding], part: float) -> list[int]:
+    def first(self, standings: Sequence[TaskStanding]) -> list[int]:
         """Examine the heaviest task if a limited time has nothing else to begin with.
 
         Args:
             standings: of all tasks.
-            part: of the time of the budget, for examinations and trials.
 
         Returns:
             The task's position, if it was examined.
@@ -50,7 +49,7 @@ class Examinations:
         if self._budget.time_s is None or not all(one.waits for one in standings):
             return []
         worth = worth_examining(states_of(standings), _USUAL_EXAMINATION_S, has_begun=False)
-        return self._alone(standings, worth[:1], self._budget.end_s(part))
+        return self._alone(standings, worth[:1], self._budget.end_s())
 
     def more(self, standings: Sequence[TaskStanding], part: float) -> list[int]:
         """Examine tasks if it is their turn.

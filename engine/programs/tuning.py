@@ -124,7 +124,6 @@ class _ProgramRun:
         self._board_error: BoardError | None = None
         self._measured = 0  # configurations, of all tasks
         self._has_tried = False  # any task
-        self._trials_end = trials_part(1.0)
         self.benches = contextlib.ExitStack()
 
     def examine_first(self) -> list[int]:
@@ -132,7 +131,7 @@ class _ProgramRun:
 
         It needs no Ray, so it need not wait until that has started.
         """
-        return self._examinations.first(self.standings, self._trials_part())
+        return self._examinations.first(self.standings)
 
     def resume(self, examined: Sequence[int]) -> None:
         """Read what earlier runs have stored; starts no trial.
@@ -162,19 +161,21 @@ class _ProgramRun:
 
     def spend(self) -> None:
         """Give the budget to trials, then to comparisons, and what those leave to both again."""
-        while True:
+        left, before = 1.0, -1
+        while self._measured > before and is_for_more_trials(left):
             before = self._measured
-            self._try()
+            self._try(trials_part(left))
             self._compare()
             left = self._time_left()
-            if self._measured == before or not is_for_more_trials(left):
-                return
-            self._trials_end = trials_part(left)
 
-    def _try(self) -> None:
-        """Give slices to the tasks from which a program gains most, at least one."""
+    def _try(self, trials_end: float) -> None:
+        """Give slices to the tasks from which a program gains most, at least one.
+
+        Args:
+            trials_end: a part of the time; all of it is for trials until one was made.
+        """
         while self._trials_left() > 0:
-            part = self._trials_part()
+            part = 1.0 if self._info.deterministic or not self._measured else trials_end
             if self._budget.left_s(part) == 0.0:
                 if self._has_tried:  # else the same command would come no further the next time
                     break
@@ -190,10 +191,6 @@ class _ProgramRun:
             trials = self.standings[number].tried + min(self._slice_trials, max(1, most))
             self._begun(f"tuning {self.standings[number].task.label}")
             self._run(number, trials, part * (1.0 - kept))
-
-    def _trials_part(self) -> float:
-        """The part of the time that is for trials; all of it until one was made."""
-        return 1.0 if self._info.deterministic or not self._measured else self._trials_end
 
     def _time_left(self) -> float:
         """What part of the time is left; none where there is no limit."""
