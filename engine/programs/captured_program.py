@@ -30,6 +30,7 @@ def program_tasks(capture: Path) -> list[ProgramTask]:
     if not tasks:
         raise UserError(f"{capture} holds no launch of a Triton kernel: capture another program")
     labels = task_labels(tasks)
+    wide = {key for key, examined in read_examined(capture).items() if examined.is_wide}
     return [
         ProgramTask(
             key=task.key,
@@ -39,6 +40,7 @@ def program_tasks(capture: Path) -> list[ProgramTask]:
             launches=task.launches,
             captured_s=None if task.time_s is None else task.time_s / task.launches,
             listed=len(task.listed),
+            is_wide=task.key in wide,
         )
         for task in tasks
     ]

@@ -78,7 +78,10 @@ def tune_capture(
             examiner.prepare()
         given_s = EXAMINED_PART * (budget.time_s or math.inf)
         new = set(unexamined(capture, widens=widens, given_s=given_s))
-        tasks = [replace(task, is_examined=task.key not in new) for task in tasks]
+        tasks = [
+            replace(task, is_examined=task.key not in new, is_wide=widens or task.is_wide)
+            for task in tasks
+        ]
         info = board_info(request.devices[0], request.work.ray_address)
         budget = after_first_link(budget, lambda: prepare_links(info.backend, begun))
         begun("starting Ray" if request.work.ray_address is None else "joining the Ray cluster")

@@ -39,6 +39,7 @@ class ProgramTask:
         captured_s: time of a launch in the captured run, in seconds; None if it was not measured.
         is_examined: whether it is known what varies in it.
         listed: how many configurations its autotuner lists; 0 without one.
+        is_wide: whether more is tried than these.
     """
 
     key: str
@@ -49,6 +50,7 @@ class ProgramTask:
     captured_s: float | None
     is_examined: bool = True
     listed: int = 0
+    is_wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -88,7 +90,7 @@ class TaskStanding:
         """Whether all that its autotuner lists was tried, and nothing else may be."""
         # The deployed configuration may be none of them.
         is_list = self.task.listed > 0 and self.size <= self.task.listed + 1
-        return self.exhausted and is_list
+        return self.exhausted and is_list and not self.task.is_wide
 
     @property
     def tried(self) -> int:

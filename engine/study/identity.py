@@ -21,7 +21,6 @@ SPACE_NAME = "space_name"
 # The attribute of a study of a user's own kernel: the file's path as it was given last.
 KERNEL_FILE = "kernel_file"
 
-
 # Characters of a study's name for its sizes, such as "M1024-N1024-K1024".
 _MOST_OF_SIZES = 40
 

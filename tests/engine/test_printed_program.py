@@ -74,10 +74,12 @@ def test_the_studies_are_named_with_a_command_for_them(storage: str, option: str
 def test_a_task_that_is_done_with_a_short_list_says_how_to_try_more() -> None:
     listed = dataclasses.replace(TASK, listed=2, label="product 64x64 fp32")
     done = dataclasses.replace(tuned(), task=listed, size=3, exhausted=True)
-    wide = dataclasses.replace(done, size=9)
+    open_ = dataclasses.replace(done, size=9)
+    wide = dataclasses.replace(done, task=dataclasses.replace(listed, is_wide=True))
     light = dataclasses.replace(done, task=dataclasses.replace(listed, launches=1))
     unlisted = dataclasses.replace(done, task=TASK, size=1)  # nothing varies in it
-    for others in ([tuned()], [wide], [unlisted], [dataclasses.replace(done, exhausted=False)]):
+    unspent = dataclasses.replace(done, exhausted=False)
+    for others in ([tuned()], [open_], [wide], [unlisted], [unspent]):
         assert "--widen" not in printed(*others, stream=Terminal())
     told = "product 64x64 fp32, 90.9% of the time: its autotuner lists 2 configurations,"
     out = " ".join(printed(done, light, stream=Terminal()).split())

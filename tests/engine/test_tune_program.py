@@ -24,7 +24,7 @@ from engine.arguments.problem import on_default_cores
 from engine.explained.study import problem_of
 from engine.programs import tuning
 from engine.programs.budget import ProgramBudget
-from engine.programs.captured_program import examine_new
+from engine.programs.captured_program import examine_new, program_tasks
 from engine.programs.command import after_first_link, default_device_note
 from engine.run.request import TuningRequest
 from engine.run.tuning import tune as tune_one
@@ -213,6 +213,7 @@ def test_widened_once_a_task_stays_so(capture: CaptureFile) -> None:
     assert not examine_new(capture.path, lambda task: None, widens=True)
     wide = freedoms_of(capture, key)
     assert {64, 128, 256, 512} <= set(wide)
+    assert [task.is_wide for task in program_tasks(capture.path)] == [True]
     assert not examine_new(capture.path, lambda task: None)
     assert freedoms_of(capture, key) == wide
 
