@@ -18,7 +18,7 @@ from kernels.own.expected import (
     tensors_of,
     unnamed_outputs,
 )
-from kernels.own.held import hold_already
+from kernels.own.held_already import hold_already
 from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
 from kernels.own.repeatable import refuse_unrepeatable

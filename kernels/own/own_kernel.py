@@ -16,9 +16,9 @@ from foundation.errors import UserError
 from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes, on_kept
 from kernels.own.defined_inputs import makes_difference
-from kernels.own.followed import on_followed
 from kernels.own.journal import Journal, Outcome, outcome_of
 from kernels.own.kept_answers import kept_answer
+from kernels.own.less_work import on_less_work
 from kernels.own.other_numbers import on_other_numbers
 from kernels.own.other_sizes import on_other_sizes
 from kernels.own.own_arguments import OwnArguments
@@ -68,7 +68,7 @@ class OwnKernel(OwnArguments):
     def _on_other_sizes(self, problem: Problem, config: Config, journal: Journal) -> str:
         default = self.default_config(problem)
         if self._follows:
-            return on_followed(self._launch(problem, default), self._launch(problem, config))
+            return on_less_work(self._launch(problem, default), self._launch(problem, config))
         if self._file.optional("reference") is None or self._telling(problem).untried:
             return ""
 

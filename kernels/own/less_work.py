@@ -1,4 +1,4 @@
-"""What a file's `arguments` gives one configuration and not another."""
+"""Whether a file gives a configuration less to do than the default one, or its result."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import torch
 
 from foundation.config import Config
 from kernels.own.expected import expected_outputs
-from kernels.own.held import hold_already
+from kernels.own.held_already import hold_already
 from kernels.own.launch import Launch
 
-__all__ = ["on_followed"]
+__all__ = ["on_less_work"]
 
 # Padding to whole blocks adds less than this, unless a size is smaller than a block.
 _LEAST_SHARE = 0.5
 
 
-def on_followed(default: Launch, other: Launch) -> str:
+def on_less_work(default: Launch, other: Launch) -> str:
     """One sentence if a configuration gets smaller outputs than the default one, or outputs that
     hold what is expected before it runs; "" otherwise.
 
