@@ -14,6 +14,8 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # Links to the files conftest.py under other names: mypy takes no two modules of one name.
 CONFTESTS := .build/conftests
+# Where tests/programs looks for packages, but for REAL_KERNELS.
+PROGRAMS := .build/programs
 
 .PHONY: tune tune-all qemu docs check lint test rewritten test-long soak test-triton-versions test-real test-upstream fuzz bench demo gpu setup clean
 
@@ -68,8 +70,15 @@ rewritten:
 # What takes long: whole cross products, every cheating kernel on every sort of board, links that
 # are cut for a minute, and 10 minutes of random kernels. What needs packages or a checkout, and
 # the soak, have targets of their own below.
-test-long: fuzz
+test-long: fuzz $(PROGRAMS)/complete
 	$(PYTEST) -m long
+
+# Packages whose programs tests/programs tunes, the servers' apart; without a network, those are
+# skipped. Their versions are their own, so that they lie beside .venv.
+$(PROGRAMS)/complete: tests/programs/requirements.txt
+	@./setup.sh test
+	-@rm -rf $(PROGRAMS) && $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps \
+		--target $(PROGRAMS) --requirement $< && touch $@
 
 # Tuners on the emulated board, on one behind sshd and on a cluster, while everything goes wrong.
 MINUTES := 120

@@ -1,7 +1,7 @@
 """Sixty kernels of eight packages, as their users call them: captured, tuned and applied.
 
 `REAL_KERNELS=folder` names the folder that holds the packages; see requirements.txt and, for
-vLLM and SGLang, requirements_servers.txt.
+vLLM and SGLang, requirements_servers.txt. Without it, they are those of `make test-long`.
 `SIXTY_DEVICE` is the board to tune on; where it is not given, `cuda` if there is one, or `host`.
 """
 
@@ -18,7 +18,8 @@ import torch
 from listed import listed
 from road import Passage, travel
 
-PACKAGES = os.environ.get("REAL_KERNELS", "")
+INSTALLED = Path(__file__).parents[2] / ".build" / "programs"
+PACKAGES = os.environ.get("REAL_KERNELS", str(INSTALLED))
 PASSAGES: list[Passage] = []
 LIMIT_S = 600
 HERE = "cuda" if torch.cuda.is_available() else "host"
