@@ -39,11 +39,12 @@ def capture_program(words: Sequence[str], path: Path | None, *, keep_data: bool)
         UserError: if there is no such program, or the file cannot be written.
     """
     command = program_words(words)
-    path = Path(path or _default_path(command)).absolute()
+    shown = Path(path or _default_path(command))
+    path = shown.absolute()  # the program may go to another folder
     with _begun(path):
         settings = {"record": str(path), "keep_data": keep_data}
         status = run_watched(command, settings, lambda ran_s: _tell(path, ran_s))
-        say(_summary(read_capture(path), status), file=sys.stderr)
+        say(_summary(read_capture(path), status, shown), file=sys.stderr)
     return status
 
 
@@ -152,15 +153,15 @@ def _why_none() -> str:
     return ": TRITON_INTERPRET lets Triton's interpreter run kernels, so unset it"
 
 
-def _summary(captured: Capture, status: int) -> str:
+def _summary(captured: Capture, status: int, shown: Path) -> str:
     lines = [f"{name} was not recorded: {why}" for name, why in captured.unrecorded.items()]
     lines += [on_ended(status, kernel) for kernel in captured.running]
     if not captured.tasks:
         why = "no launch was recorded" if lines else f"no Triton kernel was launched{_why_none()}"
-        return "\n".join([*lines, f"{why}; nothing was written to {captured.path}"])
+        return "\n".join([*lines, f"{why}; nothing was written to {shown}"])
     kernels = len({task.kernel.digest for task in captured.tasks})
     launches = sum(task.launches for task in captured.tasks)
     counts = f"{counted(kernels, 'kernel')}, {counted(len(captured.tasks), 'task')}"
     time = f", {time_text(captured.time_s)}" if captured.time_s else ""
     counts += f", {launches} launch{'' if launches == 1 else 'es'}"
-    return "\n".join([*lines, f"captured {counts}{time}: {captured.path}"])
+    return "\n".join([*lines, f"captured {counts}{time}: {shown}"])

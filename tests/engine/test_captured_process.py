@@ -107,12 +107,9 @@ def test_mistakes(tmp_path, monkeypatch):
     assert "is no capture" in said("capture", "-o", out, "--", sys.executable, "-c", "")
     assert out.read_text() == "mine"
     assert "is not a capture" in said("tasks", out)
-    nothing = tmp_path / "b"
-    words = ["capture", "-o", nothing, "--", sys.executable, "-c", "print(1)"]
-    assert f"no Triton kernel was launched; nothing was written to {nothing}" in said(
-        *words, status=0
-    )
-    assert not nothing.exists()
+    words = ["capture", "-o", "b", "--", sys.executable, "-c", "print(1)"]
+    assert "no Triton kernel was launched; nothing was written to b\n" in said(*words, status=0)
+    assert not (tmp_path / "b").exists()
     assert "holds no launch" in said("tasks", CaptureFile(tmp_path / "c").path)
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     assert "interpreter run kernels, so unset it" in said(*words, status=0)
