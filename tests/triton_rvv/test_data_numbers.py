@@ -64,8 +64,21 @@ def in_place(x, step):
     tl.store(x, tl.load(x) * step)
 
 
+@triton.jit
+def drawn(x, out, n, seed, place, BLOCK: tl.constexpr):
+    """The place of an extreme follows from a seed: it is a value, unless it is an address."""
+    best, found = -1.0, 0
+    for start in range(0, n, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        noise = tl.load(x + at, mask=at < n, other=0.0) * tl.rand(seed, at)
+        found = tl.where(tl.max(noise, 0) > best, tl.argmax(noise, 0) + start, found)
+        best = tl.maximum(best, tl.max(noise, 0))
+    tl.store(out + tl.argmax(tl.arange(0, BLOCK) * place, 0), found)
+
+
 def test_seeds_steps_and_rates_only_go_into_values() -> None:
     assert data_numbers(values) == {"seed", "step", "rate", "start"}
+    assert data_numbers(drawn) == {"seed"}
 
 
 def test_what_reaches_more_than_values_is_none() -> None:

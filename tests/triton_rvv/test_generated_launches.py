@@ -136,5 +136,5 @@ def test_a_size_that_is_a_constant_is_passed_all_the_same():
     tuner.launchers = [SimpleNamespace(config=tuner.configs[0])]
     launch = InductorLaunch(tuner, (torch.zeros(1), 1))
     assert passed_names(tuner) == ["x_ptr", "size"]
-    assert launch.forms("test").find(*launch.looked_up)[0] is None
+    assert launch.forms("test").find(launch.args, launch.kwargs, launch.grid)[0] is None
     assert launch.bound["size"] == 1

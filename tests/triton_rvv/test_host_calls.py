@@ -6,6 +6,8 @@ import os
 import re
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 import triton_rvv
 from triton_rvv import CompileError
+from triton_rvv.runtime import host_launch
 from triton_rvv.runtime.workers import run_on_workers
 
 pytestmark = pytest.mark.usefixtures("on_host")
@@ -219,6 +222,28 @@ def test_large_blocks_run_on_threads_with_large_stacks():
     assert len(names) == 2
     assert "caller" not in names
     assert out.tolist() == [3 * size * size] * 4
+
+
+def test_a_launch_as_short_as_the_last_one_runs_on_the_calling_thread(monkeypatch):
+    triton_rvv.set_num_threads(2)
+    shares: list[int] = []
+
+    def noted(work: Callable[[Any], None], argument: Any, at_most: int) -> float:
+        shares.append(at_most)
+        return run_on_workers(work, argument, at_most)
+
+    monkeypatch.setattr(host_launch, "run_on_workers", noted)
+    counts = torch.zeros(1 << 20, dtype=torch.int32)
+    for _ in range(50):  # on a busy machine a launch may take longer
+        count_kernel[(3,)](counts)
+    assert shares[0] == 3
+    assert 1 in shares
+    shares.clear()
+    for _ in range(3):
+        count_kernel[(1 << 20,)](counts)
+    assert 1 not in shares[1:]
+    assert counts[:3].tolist() == [53] * 3
+    assert counts[3:].eq(3).all()
 
 
 def test_a_forked_process_has_threads_of_its_own():

@@ -24,12 +24,6 @@ from triton_rvv.launches.signature import signature_of
 pytestmark = pytest.mark.usefixtures("on_host")
 
 
-@pytest.fixture(autouse=True)
-def _nothing_decided() -> None:
-    for launched in (scale_kernel, tuned_kernel):
-        launched.__dict__.pop("triton_rvv_overlay", None)
-
-
 @triton.jit
 def scale_kernel(x, y, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
@@ -81,7 +75,7 @@ def test_a_grid_is_computed_once_for_launches_of_the_same_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     overlay = Overlay([rule_for(launch_of(1000, 63))], tmp_path / "report")
-    calls = calls_of(monkeypatch, "_grid_with")
+    calls = calls_of(monkeypatch, "grid_with")
     for _ in range(3):
         launch = launch_of(1000, 63)
         overlay.launch(launch, object)
@@ -113,7 +107,7 @@ def test_an_autotuners_entry_is_found_once_for_a_list(
         ran.append(tuned_kernel.configs[0].kwargs["BLOCK"])
 
     overlay = Overlay([rule_by_tuner(launch, None)], tmp_path / "report")
-    calls, given = calls_of(monkeypatch, "_configuration"), given_to_tuner(launch)
+    calls, given = calls_of(monkeypatch, "configuration_with"), given_to_tuner(launch)
     for _ in range(3):
         overlay.tuned(tuned_kernel, launch.args, given, run)
     assert (ran, len(calls)) == ([64, 64, 64], 1)
@@ -150,7 +144,7 @@ def test_what_a_launch_passes_to_an_autotuner_is_replaced_as_decided_once(
 ) -> None:
     launch = launch_of(1000, 63)
     rule = rule_by_tuner(launch, ("cdiv(n, BLOCK)", "1", "1"))
-    overlay, calls = Overlay([rule], tmp_path / "report"), calls_of(monkeypatch, "_grid_with")
+    overlay, calls = Overlay([rule], tmp_path / "report"), calls_of(monkeypatch, "grid_with")
     ran: list[Any] = []
 
     def run(*_args: Any, **kwargs: Any) -> None:
@@ -162,3 +156,50 @@ def test_what_a_launch_passes_to_an_autotuner_is_replaced_as_decided_once(
             overlay.tuned(tuned_kernel, launch.args, given, run)
         assert ran[-2:] == [expected, expected]
     assert len(calls) == 2
+
+
+@triton.jit
+def noisy_kernel(x, y, n, seed, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < n) + tl.rand(seed, at), mask=at < n)
+
+
+def noisy(seed: int) -> Launch:
+    return Launch(noisy_kernel, (torch.zeros(64), torch.empty(64), 64, seed), {"BLOCK": 16}, (4,))
+
+
+def test_a_seed_needs_no_decision_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overlay = Overlay([rule_for(noisy(7))], tmp_path / "report")
+    calls = calls_of(monkeypatch, "grid_with")
+    for seed in (7, 8, 9, (1 << 30) + 1):
+        launch = noisy(seed)
+        overlay.launch(launch, object)
+        assert (launch.args[3], launch.kwargs["BLOCK"], launch.grid) == (seed, 64, (1, 1, 1))
+    assert len(calls) == 1
+    overlay.launch(noisy(1 << 40), object)  # a wider one, for which the kernel is another
+    assert len(calls) == 1
+    assert list(overlay._uses.values())[-1].rule is None
+
+
+def test_a_kernel_without_a_winner_is_left_from_its_second_launch_on(tmp_path: Path) -> None:
+    overlay = Overlay([rule_for(noisy(7))], tmp_path / "report")
+    assert not overlay.leaves(scale_kernel, None)
+    launch = launch_of(1000, 63)
+    overlay.launch(launch, object)
+    assert (launch.kwargs["BLOCK"], overlay.leaves(scale_kernel, None)) == (16, True)
+    overlay.launch(noisy(7), object)
+    assert not overlay.leaves(noisy_kernel, None)
+    another = Overlay([rule_for(launch_of(1000, 63))], tmp_path / "another")
+    assert not another.leaves(scale_kernel, None)
+
+
+def test_arguments_by_name_keep_their_names_and_options_are_added(tmp_path: Path) -> None:
+    rule = replace(rule_for(noisy(7)), config={"BLOCK": 64, "num_warps": 2})
+    overlay, given = Overlay([rule], tmp_path / "report"), noisy(7)
+    x, y, n, seed = given.args
+    launch = Launch(noisy_kernel, (x,), {"n": n, "y": y, "seed": seed, "BLOCK": 16}, (4,))
+    overlay.launch(launch, object)
+    assert launch.args == (x,)
+    assert launch.kwargs == {"n": n, "y": y, "seed": seed, "BLOCK": 64, "num_warps": 2}

@@ -23,7 +23,8 @@ _VALUES = frozenset(
     {"rand", "randn", "randint", "rand4x", "randn4x", "randint4x", "philox", "philox_impl"}
     | {"where", "minimum", "maximum", "clamp", "abs", "fma", "fdiv", "div_rn", "umulhi", "cast"}
     | {"exp", "exp2", "log", "log2", "sqrt", "sqrt_rn", "rsqrt", "sin", "cos", "erf", "sigmoid"}
-    | {"floor", "ceil", "pow", "to", "min", "max", "sum", "float", "int", "zeros_like"}
+    | {"floor", "ceil", "pow", "tanh", "to", "min", "max", "sum", "float", "int", "zeros_like"}
+    | {"argmin", "argmax", "cumsum", "cumprod", "softmax", "sort", "topk", "xor_sum", "dot"}
 )
 # Of functions that reach memory, or take a shape, the argument that is only data: its place, and
 # its name.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from triton_rvv.launches.rule import Rule
+from triton_rvv.launches.started_again import StartedAgain
 
-__all__ = ["Decision", "OneEntry", "Use"]
+__all__ = ["Call", "Decision", "OneEntry", "Use"]
 
 
 @dataclass
@@ -57,6 +58,10 @@ class OneEntry(list[Any]):
         self.configs = configs
 
 
+# Takes all values that a launch gives, in its order, and makes the arguments of another.
+Call = Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
+
+
 class Decision(NamedTuple):
     """How launches of the same traits are made.
 
@@ -64,13 +69,14 @@ class Decision(NamedTuple):
         use: what is used.
         grid: numbers of programs in the winner's configuration; None if the launch's own grid is
             to be used, a function or not.
+        call: changes a launch's arguments to the winner's; None without one.
+        again: what starts the same code; None before it was launched, and where Triton has to.
         configs, chosen: the list of an autotuner, and what it has in place of it for a winner.
-        passed: the winner with what a launch by an autotuner passes itself; None if that is
-            nothing.
     """
 
     use: Use
     grid: tuple[int, ...] | None = None
+    call: Call | None = None
+    again: StartedAgain | None = None
     configs: Sequence[Any] | None = None
     chosen: OneEntry | None = None
-    passed: Rule | None = None

@@ -11,6 +11,7 @@ from triton_rvv.launches.options import OPTIONS
 
 __all__ = [
     "Decorators",
+    "adds_nothing",
     "configuration_values",
     "decorators_of",
     "has_configurations",
@@ -71,6 +72,13 @@ def has_configurations(decorator: Any) -> bool:
     """Whether a decorator is an autotuner, of Triton or like Triton's: it lists configurations."""
     listed = getattr(decorator, "configs", None)
     return isinstance(listed, list | tuple) and all(hasattr(one, "kwargs") for one in listed)
+
+
+def adds_nothing(tuner: Any, kernel: Any, config: Any) -> bool:
+    """Whether an autotuner with one configuration only launches the kernel in it."""
+    from triton.runtime.autotuner import Autotuner
+
+    return type(tuner) is Autotuner and tuner.fn is kernel and config.pre_hook is None
 
 
 def kernel_under(decorator: Any) -> Any:

@@ -11,6 +11,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from triton_rvv.launches.data_numbers import data_numbers
+
 __all__ = ["Form", "Forms", "forms_of"]
 
 Known = TypeVar("Known")
@@ -22,6 +24,10 @@ _LARGEST = 4096
 _TRAITS = {
     "tensor": "{0}.shape, {0}.stride(), {0}.dtype, (p_{0} := {0}.data_ptr()) & 15",
     "integer": "{0}",
+    # Such numbers make the same kernel, but for 0 and 1, and for other types.
+    "number": (
+        "{0} if {0} in (0, 1) else None, {0} & 15 == 0, -1 << 31 <= {0} < 1 << 31, {0} < 1 << 63"
+    ),
     "float": "",
     "constant": "{0}",
     # 0.0 equals -0.0, which makes another kernel.
@@ -29,14 +35,21 @@ _TRAITS = {
     "other": "describe({0})",
 }
 _PLAIN = (int, float, bool, str, type(None))
+_TENSORS = ("Tensor", "Parameter")
 
 
 class Forms(Generic[Known]):
-    """What is known of one kernel's launches."""
+    """What is known of one kernel's launches.
 
-    def __init__(self, parameters: Sequence[Any]) -> None:
+    Args:
+        parameters: the kernel's.
+        data: those that only go into values, were they integers, as seeds do.
+    """
+
+    def __init__(self, parameters: Sequence[Any], data: frozenset[str] = frozenset()) -> None:
         self._names = [p.name for p in parameters]
         self._is_constant = {p.name: p.is_constexpr for p in parameters}
+        self._data = data
         self._last: dict[tuple[Any, ...], Form[Known]] = {}
         self._forms: dict[tuple[Any, ...], Form[Known]] = {}
 
@@ -65,19 +78,33 @@ class Forms(Generic[Known]):
         if key not in self._forms:
             parameters = [*self._names[: names[0]], *names[1:]]
             roles = [
-                _role(value, self._is_constant.get(name, True))
-                for name, value in zip(parameters, given, strict=False)
+                self._role(name, value) for name, value in zip(parameters, given, strict=False)
             ]
             self._forms[key] = Form(list(map(type, given)), roles)
         return self._forms[key]
 
+    def _role(self, name: str, value: Any) -> str:
+        role = _role(value, self._is_constant.get(name, True))
+        return "number" if role == "integer" and name in self._data else role
+
 
 class Form(Generic[Known]):
-    """Launches whose arguments have the same types and names."""
+    """Launches whose arguments have the same types and names.
+
+    Attributes:
+        known: what is known of them, by traits.
+        traits: takes from the arguments what tells one signature from another; None where they
+            are of other types.
+        is_plain: whether Triton compiles the same for the same traits: no argument is of a kind of
+            which these say less.
+    """
 
     def __init__(self, types: Sequence[type], roles: Sequence[str]) -> None:
         self.known: dict[Any, Known] = {}
         self.traits = _written(types, roles)
+        self.is_plain = "other" not in roles and all(
+            type_ in _PLAIN or type_.__name__ in _TENSORS for type_ in types
+        )
 
     def remember(self, traits: Any, known: Known) -> None:
         """Keep what is known of launches with these traits."""
@@ -86,18 +113,17 @@ class Form(Generic[Known]):
         self.known[traits] = known
 
 
-def forms_of(launched: Any, owner: str, parameters: Sequence[Any]) -> Forms[Any]:
+def forms_of(launched: Any, attribute: str, kernel: Any) -> Forms[Any]:
     """The forms that are kept with what is launched.
 
     Args:
         launched: a kernel made by `@triton.jit`, or an autotuner: a kernel may have several.
-        owner: who keeps them; others' are apart.
-        parameters: the kernel's.
+        attribute: where they are kept.
+        kernel: made by `@triton.jit`.
     """
-    attribute = f"triton_rvv_{owner}"
     forms: Forms[Any] | None = launched.__dict__.get(attribute)
     if forms is None:
-        forms = launched.__dict__[attribute] = Forms(parameters)
+        forms = launched.__dict__[attribute] = Forms(kernel.params, data_numbers(kernel))
     return forms
 
 

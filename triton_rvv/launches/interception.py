@@ -18,6 +18,14 @@ __all__ = ["Watcher", "intercept", "with_constants"]
 class Watcher(Protocol):
     """What is told of launches before they are made."""
 
+    def leaves(self, launched: Any, tuner: Any) -> bool:
+        """Whether it need not be told of launches of a kernel or an autotuner.
+
+        Args:
+            launched: the kernel or the autotuner.
+            tuner: the autotuner that launches it, or None.
+        """
+
     def launch(self, launch: Launch, run: Callable[[], Any]) -> Any:
         """A kernel is launched; `run` does it."""
 
@@ -132,7 +140,7 @@ class _Changes:
 
 def _launching(watcher: Watcher, run: Callable[..., Any]) -> Callable[..., Any]:
     def launching(self: Any, *args: Any, grid: Any, warmup: bool, **kwargs: Any) -> Any:
-        if warmup or _thread.benchmarks:
+        if warmup or _thread.benchmarks or watcher.leaves(self, _thread.tuner):
             return run(self, *args, grid=grid, warmup=warmup, **kwargs)
         repeats: Repeats | None = self.__dict__.get(REPEATS)
         if repeats is not None and repeats.left > 0:
@@ -205,7 +213,8 @@ def _tuning(watcher: Watcher, run: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(run)
     def tuning(self: Any, *args: Any, **kwargs: Any) -> Any:
         before = _thread.tuner
-        if before is self or _thread.benchmarks or not has_configurations(self):
+        is_inner = before is self or _thread.benchmarks
+        if is_inner or watcher.leaves(self, None) or not has_configurations(self):
             return run(self, *args, **kwargs)
         _thread.tuner = self
         try:

@@ -52,19 +52,14 @@ class Launch:
         self.kernel, self.args, self.kwargs = kernel, args, kwargs
         self.grid, self.running = grid, running
 
-    def forms(self, owner: str) -> Forms[Any]:
-        """What `owner` knows of the kernel's launches."""
-        return forms_of(self.kernel, owner, self.kernel.params)
+    def forms(self, attribute: str) -> Forms[Any]:
+        """What the owner of an attribute knows of the kernel's launches."""
+        return forms_of(self.kernel, attribute, self.kernel)
 
     @property
     def holder(self) -> Any:
         """What keeps attributes from launch to launch."""
         return self.kernel
-
-    @property
-    def looked_up(self) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
-        """What `Forms.find` takes."""
-        return self.args, self.kwargs, self.grid
 
     @property
     def bound(self) -> dict[str, Any]:
@@ -219,8 +214,8 @@ class InductorLaunch(Launch):
         super().__init__(tuner.fn, args, {}, ())
         self.tuner = tuner
 
-    def forms(self, owner: str) -> Forms[Any]:
-        return inductor_forms(self.tuner, owner)
+    def forms(self, attribute: str) -> Forms[Any]:
+        return inductor_forms(self.tuner, attribute)
 
     @property
     def holder(self) -> Any:
@@ -273,9 +268,8 @@ class _Passed:
         self.name, self.is_constexpr = name, False
 
 
-def inductor_forms(tuner: Any, owner: str) -> Forms[Any]:
-    """What `owner` knows of the launches of one of Inductor's kernels."""
-    attribute = f"triton_rvv_{owner}"
+def inductor_forms(tuner: Any, attribute: str) -> Forms[Any]:
+    """What the owner of an attribute knows of the launches of one of Inductor's kernels."""
     forms: Forms[Any] | None = tuner.__dict__.get(attribute)
     if forms is None:
         forms = tuner.__dict__[attribute] = Forms([_Passed(n) for n in passed_names(tuner)])

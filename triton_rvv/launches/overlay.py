@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 import json
 import os
 import threading
@@ -13,17 +15,22 @@ from typing import Any
 
 from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.decisions import Decision, OneEntry, Use
-from triton_rvv.launches.decorators import decorators_of, kernel_under
+from triton_rvv.launches.decorators import adds_nothing, decorators_of, kernel_under
 from triton_rvv.launches.distance import FARTHEST, is_far, size_distance
 from triton_rvv.launches.fitting import listed_values, reaching, unfit
 from triton_rvv.launches.forms import forms_of
 from triton_rvv.launches.generated import configurations_of, is_settled, loaded_kernel, settle
-from triton_rvv.launches.grid_text import followed
 from triton_rvv.launches.launch import Launch
-from triton_rvv.launches.options import OPTIONS
 from triton_rvv.launches.rule import Rule
 from triton_rvv.launches.signature import Signature, signature_of
 from triton_rvv.launches.source import kernel_digest
+from triton_rvv.launches.started_again import started_again
+from triton_rvv.launches.substitution import (
+    call_with,
+    configuration_with,
+    grid_with,
+    numbers_of,
+)
 
 __all__ = ["Overlay"]
 
@@ -32,6 +39,8 @@ _FAR = (
     "task"
 )
 _OTHER_GRID = "its grid does not follow the winner's constants"
+
+_NUMBERS = itertools.count()
 
 
 class Overlay:
@@ -48,12 +57,16 @@ class Overlay:
     ) -> None:
         self._rules = list(rules)
         self._captured = frozenset(captured)
+        self._with_rules = frozenset(rule.kernel for rule in self._rules)
         self._report = CaptureFile(report)
         self._uses: dict[tuple[str, str], Use] = {}
         # By Inductor's autotuner: kernels of torch.compile whose text is the same have one each.
         self._prepared = weakref.WeakKeyDictionary[Any, Use]()
         self._deployed: dict[int, tuple[Any, dict[str, Any]]] = {}
         self._lock = threading.Lock()
+        number = next(_NUMBERS)  # a program may apply one file after another
+        # Of a kernel, what is known of its launches, and whether no rule is for it.
+        self._forms, self._left = f"triton_rvv_overlay{number}", f"triton_rvv_left{number}"
         os.register_at_fork(after_in_child=self._after_fork)
 
     @classmethod
@@ -71,37 +84,48 @@ class Overlay:
             if self._prepared and (known := self._prepared.get(launch.holder)):
                 known.launches += 1
             return result
-        if launch.running is not None:
-            return run()
-        known, form, traits = launch.forms("overlay").find(*launch.looked_up)
+        args, kwargs, grid = launch.args, launch.kwargs, launch.grid
+        known, form, traits = launch.forms(self._forms).find(args, kwargs, grid)
         decision: Decision = self._decision(launch) if known is None else known
         if known is None:
             form.remember(traits, decision)
-        use, rule = decision.use, decision.use.rule  # which another thread may give up
-        if rule is None:
+        use, call, again = decision.use, decision.call, decision.again
+        if use.rule is None or call is None:
             return run()
-        before = Launch(launch.kernel, launch.args, launch.kwargs, launch.grid)
-        _substitute(launch, rule, decision.grid)
+        launch.grid = grid if decision.grid is None else decision.grid
+        if again is not None and again.start((*args, *kwargs.values()), launch.grid):
+            use.launches += 1
+            return again.compiled
+        launch.args, launch.kwargs = call(*args, *kwargs.values())
         try:
             compiled = run()
         except Exception as error:  # such as one of the compiler, or of a smaller GPU
             use.give_up(error)
-            launch.args, launch.kwargs, launch.grid = before.args, before.kwargs, before.grid
+            launch.args, launch.kwargs, launch.grid = args, kwargs, grid
             return run()
         use.launches += 1
-        if id(compiled) not in self._deployed:
-            self._deployed[id(compiled)] = (compiled, _named(before))
+        if known is None or id(compiled) not in self._deployed:
+            before = Launch(launch.kernel, args, kwargs, grid)
+            self._deployed.setdefault(id(compiled), (compiled, _named(before)))
+            if known is None and form.is_plain:
+                again = started_again(before, compiled, use.rule.config)
+                form.remember(traits, decision._replace(again=again))
         return compiled
+
+    def leaves(self, launched: Any, tuner: Any) -> bool:
+        """Leave launches that an autotuner makes, and what has no winner at any size."""
+        return tuner is not None or self._left in launched.__dict__
 
     def _decision(self, launch: Launch) -> Decision:
         use = self._decided(launch.kernel, launch.signature, "key", "family")
         use = self._within(use, launch.bound, {})
-        if use.rule is None or callable(launch.grid):
+        if use.rule is None:
             return Decision(use)
-        grid = _grid_with(launch, use.rule)
+        grid = grid_with(launch, use.rule)
         if grid is None:
             return Decision(self._use(Use(None, use.kernel, why=_OTHER_GRID)))
-        return Decision(use, grid)
+        call = call_with(launch, use.rule.config, use.rule.loads)
+        return Decision(use, numbers_of(grid), call)
 
     def started(self, launch: Launch, compiled: Any, run: Callable[[], Any]) -> Any:
         """Start a compiled kernel as the program expects it.
@@ -132,31 +156,50 @@ class Overlay:
 
         What its configurations leave to the program is replaced among the launch's arguments.
         """
-        kernel = kernel_under(tuner)
-        given = {name: value for name, value in kwargs.items() if name not in ("grid", "warmup")}
-        launch = Launch(kernel, args, given, kwargs["grid"])
-        configs = getattr(tuner.configs, "configs", tuner.configs)  # another thread may launch it
-        known, form, traits = forms_of(tuner, "overlay", kernel.params).find(*launch.looked_up)
-        if known is None or known.configs is not configs:
-            known = self._tuner_decision(tuner, launch, configs)
-            form.remember(traits, known)
-        use = known.use
-        if use.rule is None:
+        given = kwargs.copy()
+        grid, warmup = given.pop("grid"), given.pop("warmup", False)
+        launch = Launch(kernel_under(tuner), args, given, grid)
+        decision, remember = self._by_tuner(tuner, launch)
+        use, again, chosen = decision.use, decision.again, decision.chosen
+        if use.rule is None or decision.call is None or chosen is None:
             return run(*args, **kwargs)
-        if known.passed is not None:
-            _substitute(launch, known.passed, known.grid)
+        grid = grid if decision.grid is None else decision.grid
+        if again is not None and not warmup and again.start((*args, *given.values()), grid):
+            tuner.best_config = chosen[0]
+            use.launches += 1
+            return again.compiled
+        placed, named = decision.call(*args, *given.values())
         # A tuner with one configuration takes it, whichever class it is of.
-        tuner.configs = known.chosen
+        tuner.configs = chosen
         try:
-            result = run(*launch.args, **{**kwargs, **launch.kwargs, "grid": launch.grid})
+            result = run(*placed, grid=grid, warmup=warmup, **named)
         except Exception as error:
             use.give_up(error)
         else:
             use.launches += 1
+            if remember is not None and adds_nothing(tuner, launch.kernel, chosen[0]):
+                config = {**chosen[0].kwargs, **use.rule.config}
+                remember(decision._replace(again=started_again(launch, result, config)))
             return result
         finally:
-            tuner.configs = configs
+            tuner.configs = chosen.configs
         return run(*args, **kwargs)
+
+    def _by_tuner(
+        self, tuner: Any, launch: Launch
+    ) -> tuple[Decision, Callable[[Decision], None] | None]:
+        """How an autotuner's launch is made; if that is new, what remembers more of it."""
+        configs = getattr(tuner.configs, "configs", tuner.configs)  # another thread may launch it
+        forms = forms_of(tuner, self._forms, launch.kernel)
+        known, form, traits = forms.find(launch.args, launch.kwargs, launch.grid)
+        if known is not None and known.configs is configs:
+            return known, None
+        decision = self._tuner_decision(tuner, launch, configs)
+        form.remember(traits, decision)
+        if self._left in launch.kernel.__dict__:
+            tuner.__dict__[self._left] = True
+        more = functools.partial(form.remember, traits) if form.is_plain else None
+        return decision, more
 
     def _tuner_decision(self, tuner: Any, launch: Launch, configs: Sequence[Any]) -> Decision:
         kernel, bound = launch.kernel, launch.bound
@@ -168,20 +211,21 @@ class Overlay:
             "call_family",
         )
         use = self._within(use, bound, listed_values(configs))
-        if use.rule is None:
+        rule = use.rule
+        if rule is None:
             return Decision(use, configs=configs)
-        names, config = launch.names, use.rule.config
+        names, config = launch.names, rule.config
         listed = {name: value for name, value in config.items() if name not in names}
-        chosen = OneEntry(_configuration(configs, listed), configs)
-        if len(listed) == len(config):
-            return Decision(use, None, configs, chosen)
+        chosen = OneEntry(configuration_with(configs, listed), configs)
         passed = {name: value for name, value in config.items() if name in names}
-        rule = dataclasses.replace(use.rule, config=passed)
-        grid = _grid_with(launch, rule)
+        if not passed:
+            return Decision(use, call=call_with(launch, {}, {}), configs=configs, chosen=chosen)
+        grid = grid_with(launch, dataclasses.replace(rule, config=passed))
         if grid is None:
             use = self._use(Use(None, use.kernel, why=_OTHER_GRID))
             return Decision(use, configs=configs)
-        return Decision(use, None if callable(grid) else grid, configs, chosen, rule)
+        call = call_with(launch, passed, rule.loads)
+        return Decision(use, numbers_of(grid), call, configs=configs, chosen=chosen)
 
     def benchmarked(self, tuner: Any, run: Callable[[], Any]) -> Any:
         """Let an autotuner measure."""
@@ -201,7 +245,7 @@ class Overlay:
             self._use(Use(None, rules[0].name, why=reaching(rules[0], {}, listed)))
             return False
         if not is_settled(tuner, rule.config):
-            settle(tuner, _configuration(configurations_of(tuner), rule.config))
+            settle(tuner, configuration_with(configurations_of(tuner), rule.config))
         self._prepared[tuner] = self._use(Use(rule, rule.name))
         return True
 
@@ -235,6 +279,8 @@ class Overlay:
             signature = describe()
         except Exception as error:  # the program has to go on, whatever it launches
             return self._use(Use(None, name, why=f"{type(error).__name__}: {error}"))
+        if signature.kernel not in self._with_rules:
+            kernel.__dict__[self._left] = True
         wanted = getattr(signature, key)
         exact = [r for r in self._rules if (r.task if key == "key" else r.call_key) == wanted]
         if exact:
@@ -275,59 +321,8 @@ class Overlay:
             return self._uses.setdefault((use.kernel, about), use)
 
 
-def _substitute(launch: Launch, rule: Rule, grid: Any) -> None:
-    """Change a launch to a rule's configuration, and to a grid for it; None for its own."""
-    names = launch.kernel.arg_names
-    named = {**dict(zip(names, launch.args, strict=False)), **launch.kwargs, **rule.config}
-    for name, block in rule.loads.items():
-        if hasattr(named.get(name), "block_shape"):
-            named[name] = dataclasses.replace(named[name], block_shape=list(block))
-    launch.args, launch.kwargs = (), named
-    launch.grid = launch.grid if grid is None else grid
-
-
-def _grid_with(launch: Launch, rule: Rule) -> Any:
-    """The grid of a launch in a rule's configuration; None if it cannot be told."""
-    grid = launch.grid
-    if callable(grid) or (rule.grid is None and not rule.is_grid_callable):
-        return grid
-    bound = launch.bound
-    if rule.grid is not None:
-        programs = (*map(int, grid), 1, 1)[:3]
-        wanted = {**bound, **rule.config}
-        try:
-            return tuple(
-                followed(text, bound, wanted, number)
-                for text, number in zip(rule.grid, programs, strict=True)
-            )
-        except ValueError:
-            return None
-    # The task's grid followed by itself. Here it is numbers, for the program's constants.
-    is_same = all(bound.get(n) == rule.config.get(n, bound.get(n)) for n in rule.followed)
-    return grid if is_same else None
-
-
 def _named(launch: Launch) -> dict[str, Any]:
     """The constants and options of a launch, by name."""
     constants = {p.name for p in launch.kernel.params if p.is_constexpr}
     bound = {name: value for name, value in launch.bound.items() if name in constants}
     return {**bound, **launch.options}
-
-
-def _configuration(listed: Sequence[Any], config: Mapping[str, Any]) -> Any:
-    """The listed `triton.Config` with these values, hooks included; else a new one.
-
-    What the values leave open is as in the first that is listed.
-    """
-    import triton
-
-    for one in listed:
-        options = {name: getattr(one, name, None) for name in OPTIONS}
-        values = {**options, **one.kwargs}
-        if all(values.get(name) == value for name, value in config.items()):
-            return one
-    first = listed[0] if listed else triton.Config({})
-    options = {name: config.get(name, getattr(first, name, None)) for name in OPTIONS}
-    values = {**first.kwargs, **{n: v for n, v in config.items() if n not in options}}
-    given = {name: value for name, value in options.items() if value is not None}
-    return triton.Config(values, **given, pre_hook=getattr(first, "pre_hook", None))

@@ -21,6 +21,8 @@ from triton_rvv.launches.timing import REPEATS, Repeats, Timer, first_launch, ne
 
 __all__ = ["Recorder"]
 
+# Of a kernel, what is known of its launches.
+_FORMS = "triton_rvv_record"
 # How often counts are written: a program that is killed loses the launches since then.
 _WRITE_EVERY_S = 0.5
 # Of more signatures that differ in sizes alone, launches count towards the most similar one.
@@ -75,6 +77,10 @@ class Recorder:
         self._thread = _Thread()
         os.register_at_fork(after_in_child=self._after_fork)
 
+    def leaves(self, launched: Any, tuner: Any) -> bool:
+        """Leave nothing: each launch counts."""
+        return False
+
     def launch(self, launch: Launch, run: Callable[[], Any]) -> Any:
         """Record a launch, and make it.
 
@@ -84,7 +90,7 @@ class Recorder:
         """
         if self._thread.describes:
             return run()
-        entry, form, traits = launch.forms("record").find(*launch.looked_up)
+        entry, form, traits = launch.forms(_FORMS).find(launch.args, launch.kwargs, launch.grid)
         if entry is None:
             return self._first(launch, form, traits, run)
         timer: Timer = entry.timer

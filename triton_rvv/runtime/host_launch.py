@@ -25,6 +25,9 @@ __all__ = ["HostLauncher"]
 
 # Each thread takes so many chunks of programs, so that none waits long for the last one.
 _CHUNKS_PER_THREAD = 16
+# All programs of a launch that takes no longer run on the calling thread: to start a second one and
+# wait for it takes 40 us (measured on two cores that other work shared).
+_SHORT_S = 60e-6
 
 _ONE_PROGRAM = (1, 1, 1)
 _ONE_PROGRAM_HEADER = CALL_HEADER.pack(0, 1, 1, *_ONE_PROGRAM, 0)
@@ -51,6 +54,7 @@ class HostLauncher:
     """
 
     def __init__(self, source: Any, metadata: Any) -> None:
+        self._program_s = math.inf  # what a program takes at most, by the last launch
         self._names: tuple[str, ...] = tuple(map(str, source.signature))
         self._signature: tuple[Any, ...] = tuple(source.signature.values())
         # Programs that keep a compiled kernel and call it again may leave out the constants.
@@ -163,31 +167,35 @@ class HostLauncher:
 
     def _run(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> None:
         if kernel_times.spent_s is None:
-            _run_programs(kernel, slots, grid)
+            self._run_programs(kernel, slots, grid)
             return
         timed = TimedKernel(kernel)
-        chunks = _run_programs(timed, slots, grid)
+        chunks = self._run_programs(timed, slots, grid)
         kernel_times.spent_s += timed.alone_s(chunks)
         kernel_times.runs += 1
 
+    def _run_programs(self, kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> int:
+        """Run every program of a grid; returns in how many chunks threads took them."""
+        if grid == _ONE_PROGRAM:
+            _run_one_program(kernel, slots)
+            return 1
+        programs = math.prod(grid)
+        is_short = programs * self._program_s < _SHORT_S
+        chunk = programs if is_short else programs // (num_threads() * _CHUNKS_PER_THREAD) or 1
+        call = CALL_HEADER.pack(0, programs, chunk, *grid, 0) + slots
+        chunks = -(-programs // chunk)
+        self._program_s = run_on_workers(kernel.run_programs, call, chunks) / programs
+        return chunks
 
-def _run_programs(kernel: Any, slots: bytes, grid: tuple[int, int, int]) -> int:
-    """Run every program of a grid; returns in how many chunks threads took them."""
-    if grid == _ONE_PROGRAM:
-        # Bytes to which nothing is added are the same object, and a kernel without arguments
-        # would count its program in the header of all calls to come.
-        call = _ONE_PROGRAM_HEADER + (slots or b"\0")
-        if has_large_stack():  # the rest takes as long as a small kernel's work
-            kernel.run_programs(call)
-        else:
-            run_on_workers(kernel.run_programs, call, 1)
-        return 1
-    programs = math.prod(grid)
-    chunk = programs // (num_threads() * _CHUNKS_PER_THREAD) or 1
-    call = CALL_HEADER.pack(0, programs, chunk, *grid, 0) + slots
-    chunks = -(-programs // chunk)
-    run_on_workers(kernel.run_programs, call, chunks)
-    return chunks
+
+def _run_one_program(kernel: Any, slots: bytes) -> None:
+    # Bytes to which nothing is added are the same object, and a kernel without arguments would
+    # count its program in the header of all calls to come.
+    call = _ONE_PROGRAM_HEADER + (slots or b"\0")
+    if has_large_stack():  # the rest takes as long as a small kernel's work
+        kernel.run_programs(call)
+    else:
+        run_on_workers(kernel.run_programs, call, 1)
 
 
 def _check_grid(grid: Sequence[object]) -> None:

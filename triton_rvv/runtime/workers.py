@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import resource
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
@@ -95,27 +97,33 @@ def set_num_threads(count: int) -> None:
     _workers().resize(count)
 
 
-def run_on_workers(work: Callable[[T], None], argument: T, at_most: int) -> None:
+def run_on_workers(work: Callable[[T], None], argument: T, at_most: int) -> float:
     """Call `work` on every thread at once, on no more than `at_most`, and wait for all of them.
 
     The calling thread is one of them where its stack is as large as theirs.
+
+    Returns:
+        What its work would take on one thread at most, in seconds, by what it took on the calling
+        one; infinity where that was not among them.
     """
     is_roomy = has_large_stack()
     workers = _workers()
     count = workers.count if workers.count < at_most else at_most
     helped = count - is_roomy
-    if helped == 0:
-        work(argument)
-        return
     started = [workers.pool().submit(work, argument) for _ in range(helped)]
+    alone_s = math.inf
     try:
         if helped < count:
+            begun_s = time.perf_counter()
             work(argument)
+            alone_s = (time.perf_counter() - begun_s) * count
     finally:
-        # Nobody may free the arrays before the last program has ended, Ctrl-C or not.
-        wait(started)
+        if started:
+            # Nobody may free the arrays before the last program has ended, Ctrl-C or not.
+            wait(started)
     for future in started:
         future.result()
+    return alone_s
 
 
 def has_large_stack() -> bool:
