@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -13,7 +12,6 @@ from foundation.errors import UserError
 from kernels.own.accesses import accesses_of, unused_arguments
 from kernels.own.expected import (
     ExpectedOutput,
-    expected_output,
     from_kernel,
     tensors_of,
     unnamed_outputs,
@@ -22,13 +20,14 @@ from kernels.own.held_already import hold_already
 from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
 from kernels.own.repeatable import refuse_unrepeatable
+from kernels.own.slow_reference import answer
 from kernels.own.strides import memory_of
-from kernels.own.tolerance import DRAWS, accepted_constant, accepts_half, disturbed, share_of
+from kernels.own.tolerance import accepted_constant, accepts_half
 from kernels.values import data_set
 
 __all__ = ["check_notes", "on_kept"]
 
-# A reference that takes longer is not run again to find out what the check would accept.
+# A reference that takes longer is not called again to find out whether it gives the same.
 _PATIENCE_S = 2.0
 
 
@@ -48,10 +47,9 @@ def check_notes(
         UserError: like `expected_outputs`.
     """
     values = launch.values()
-    start_s = time.monotonic()
-    said = launch.reference(values)
-    is_quick = time.monotonic() - start_s < _PATIENCE_S
-    refuse_unrepeatable(launch, values, said if is_quick else None)
+    first = answer(launch, values)
+    said = first.outputs
+    refuse_unrepeatable(launch, values, said if first.took_s < _PATIENCE_S else None)
     if said is None:
         way, _ = from_kernel(launch, [values])
         return (
@@ -74,7 +72,7 @@ def check_notes(
         *_on_unused(launch, values),
         *_on_unnamed(unnamed),
         *_on_held(values, expected()),
-        *(_on_tolerance(launch, values, outputs) if is_quick else ()),
+        *_on_tolerance(values, outputs, expected()),
     )
 
 
@@ -176,16 +174,15 @@ def _on_rounding(
 
 
 def _on_tolerance(
-    launch: Launch, values: dict[str, Any], outputs: dict[str, torch.Tensor]
+    values: Mapping[str, Any],
+    outputs: Mapping[str, torch.Tensor],
+    expected: Mapping[str, ExpectedOutput],
 ) -> Iterator[str]:
     """Where a constant or half of what is right would pass: other inputs say more."""
-    floats = {name: t for name, t in outputs.items() if values[name].is_floating_point()}
-    if not floats:
-        return
-    draws = [tensors_of(launch.reference(disturbed(values, draw))) for draw in range(DRAWS)]
-    for name, tensor in floats.items():
-        others, dtype = [draw[name] for draw in draws], values[name].dtype
-        output = expected_output(tensor, others, share_of(values), dtype)
+    for name, tensor in outputs.items():
+        output, dtype = expected[name], values[name].dtype
+        if not dtype.is_floating_point:
+            continue
         if output.rounded_to is not dtype:
             yield (
                 f"reference gives {name} as {_short(output.rounded_to)} and the kernel as "
@@ -198,20 +195,20 @@ def _on_tolerance(
                 f"number in {name}; other inputs let it tell more"
             )
         else:
-            yield from _on_accepted(name, tensor, output)
+            yield from _on_accepted(name, output)
 
 
-def _on_accepted(name: str, tensor: torch.Tensor, output: ExpectedOutput) -> Iterator[str]:
+def _on_accepted(name: str, output: ExpectedOutput) -> Iterator[str]:
     """What would pass in the place of an output with finite numbers."""
     assert output.slack is not None
-    constant = accepted_constant(tensor, output.slack, output.rounded_to)
+    constant = accepted_constant(output.tensor, output.slack, output.rounded_to)
     if constant is not None:
         yield (
             f"this check would accept a constant: {constant:.6g} is right for every element of "
             f"{name} within its tolerance; inputs of either sign, or fewer terms in a sum, let "
             "it tell more"
         )
-    elif accepts_half(tensor, output.slack, output.rounded_to):
+    elif accepts_half(output.tensor, output.slack, output.rounded_to):
         yield (
             f"this check would accept half of every element of {name}, which is within its "
             "tolerance; inputs that cancel less let it tell more"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,10 +11,11 @@ import torch
 from foundation.errors import UserError
 from kernels.own.accesses import accesses_of, interpreter_lacks
 from kernels.own.changeable import Launched
-from kernels.own.exact_reference import exact_outputs, largest, nearer
+from kernels.own.exact_reference import largest, nearer
 from kernels.own.interpreted import interpreted
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import NARROW, RunFailed, Way, runs, ways_of, widened
+from kernels.own.slow_reference import answer, exact_answer
 from kernels.own.tolerance import DRAWS, disturbed, is_near, share_of, slack
 from kernels.values import TORCH_TYPES, current_data_set
 
@@ -86,16 +86,15 @@ def from_reference(
     Raises:
         UserError: if the reference fails.
     """
-    start_s = time.monotonic()
-    said = launch.reference(values)
-    took_s = time.monotonic() - start_s
+    first = answer(launch, values)
+    said = first.outputs
     if said is None:
         return None, {}
     outputs = tensors_of(said)
     if not any(values[name].is_floating_point() for name in outputs):
         return said, _expected([outputs], values)
-    draws = [tensors_of(launch.reference(disturbed(values, draw))) for draw in range(DRAWS)]
-    exact = exact_outputs(launch.reference, values, took_s)
+    draws = [tensors_of(answer(launch, disturbed(values, draw)).outputs) for draw in range(DRAWS)]
+    exact = exact_answer(launch, values, first.took_s)
     return said, _expected([outputs, *draws], values, exact)
 
 

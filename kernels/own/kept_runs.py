@@ -1,6 +1,6 @@
-"""What runs of a kernel without a reference left, and which took too long, kept for other
-processes: a study's builders need the runs of the process that opened it, and Triton's interpreter
-takes its time."""
+"""What runs of a kernel without a reference left, which took too long, and what a slow reference
+gave, kept for other processes: a study's builders need what the process that opened it has had
+computed, and Triton's interpreter takes its time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,15 @@ from foundation.user_folders import cache_folder
 from kernels.own.strides import memory_of
 from triton_rvv.version import backend_version, folder_digest
 
-__all__ = ["is_slow", "keep_slow", "kept_runs"]
+__all__ = [
+    "contents_digest",
+    "is_slow",
+    "keep_noted",
+    "keep_slow",
+    "kept_outputs",
+    "kept_runs",
+    "noted",
+]
 
 # Of one run; to write and read more takes about as long as to run it again.
 _MOST_BYTES = 64 << 20
@@ -52,7 +60,7 @@ def kept_runs(
         starts: the values of the arguments at the beginning of each run, by name.
         run: gives the tensors after those of the runs that are asked for, by position.
     """
-    keys = [_digest(job, _contents(start)) for start in starts]
+    keys = [_digest(job, contents_digest(start)) for start in starts]
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):  # nothing is kept where nothing can be written
             held.enter_context(_locked(keys[0]))
@@ -69,22 +77,62 @@ def kept_runs(
     return [made[key] if one is None else one for key, one in zip(keys, found, strict=True)]
 
 
+def kept_outputs(
+    job: str,
+    values: Mapping[str, Any],
+    make: Callable[[], Mapping[str, torch.Tensor | None]],
+) -> dict[str, torch.Tensor | None]:
+    """What `make` gives for values of arguments, made once by any process of this user.
+
+    Args:
+        job: as for `kept_runs`.
+        values: by name.
+        make: gives tensors, or None, by name.
+    """
+    key = _digest(job, contents_digest(values))
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            held.enter_context(_locked(key))
+        found = _loaded(key)
+        if found is None:
+            found = dict(make())
+            with contextlib.suppress(OSError):
+                _save(key, found)
+                _forget_oldest()
+    return found
+
+
 def is_slow(job: str) -> bool:
     """Whether `keep_slow` was called for the same within a day."""
-    try:
-        return time.time() - _path(_digest(job, "slow")).stat().st_mtime < _SLOW_FOR_S
-    except OSError:
-        return False
+    return noted(f"{job} is slow", _SLOW_FOR_S) is not None
 
 
 def keep_slow(job: str) -> None:
     """Remember that runs take too long."""
+    keep_noted(f"{job} is slow", {})
+
+
+def noted(job: str, for_s: float) -> dict[str, Any] | None:
+    """What `keep_noted` was last given for the same job within so many seconds, or None."""
+    path = _path(_digest(job))
+    try:
+        is_new = time.time() - path.stat().st_mtime < for_s
+        return dict(torch.load(path, weights_only=True)) if is_new else None
+    except _UNREADABLE:
+        return None
+
+
+def keep_noted(job: str, facts: Mapping[str, Any] | None) -> None:
+    """Remember strings and numbers of a job; None forgets them."""
+    path = _path(_digest(job))
     with contextlib.suppress(OSError):
-        _folder().mkdir(parents=True, exist_ok=True)
-        _path(_digest(job, "slow")).touch()
+        if facts is None:
+            path.unlink(missing_ok=True)
+        else:
+            _save(path.stem, facts)
 
 
-def _contents(start: Mapping[str, Any]) -> str:
+def contents_digest(start: Mapping[str, Any]) -> str:
     """A digest of the values of arguments."""
     digest = hashlib.sha256()
     for name, value in start.items():
@@ -138,22 +186,38 @@ def _locked(key: str) -> Iterator[None]:
 
 def _read(key: str, start: Mapping[str, Any]) -> dict[str, torch.Tensor] | None:
     """The tensors after a run that was kept; those that it did not change are not in the file."""
+    changed = _loaded(key)
+    return None if changed is None else {**_tensors(start), **changed}
+
+
+def _loaded(key: str) -> dict[str, Any] | None:
     path = _path(key)
     try:
-        changed = torch.load(path, weights_only=True)
+        found = dict(torch.load(path, weights_only=True))
         os.utime(path)
     except _UNREADABLE:
         return None
-    return {**_tensors(start), **changed}
+    return found
 
 
 def _keep(key: str, start: Mapping[str, Any], after: Mapping[str, torch.Tensor]) -> None:
     before = _tensors(start)
     changed = {name: one for name, one in after.items() if not _same(one, before[name])}
-    if sum(memory_of(one).nbytes for one in changed.values()) > _MOST_BYTES:
+    with contextlib.suppress(OSError):
+        _save(key, changed)
+
+
+def _save(key: str, found: Mapping[str, Any]) -> None:
+    """Keep tensors, or strings and numbers, unless they take too much.
+
+    Raises:
+        OSError: where nothing can be written.
+    """
+    if sum(memory_of(one).nbytes for one in _tensors(found).values()) > _MOST_BYTES:
         return
-    with contextlib.suppress(OSError), scratch_folder(UNFINISHED, _folder()) as scratch:
-        torch.save(changed, scratch / key)
+    _folder().mkdir(parents=True, exist_ok=True)
+    with scratch_folder(UNFINISHED, _folder()) as scratch:
+        torch.save(dict(found), scratch / key)
         (scratch / key).replace(_path(key))
 
 
