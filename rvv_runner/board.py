@@ -100,7 +100,8 @@ class Board(Protocol):
         """Check the output once, then time the kernel `repeats` times.
 
         A fault of the artifact or of the board is a Measurement with that status, not an exception.
-        It returns within `timeout_s` plus a few seconds, and leaves no process behind.
+        It returns within `timeout_s` plus a few seconds, and leaves no process behind. Of programs
+        on this machine, the limit is one of processor time: see `run_bounded`.
         """
         ...
 

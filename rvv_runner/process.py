@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import resource
 import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from rvv_runner.cpu_time import children_cpu_s
-from rvv_runner.verdict import Ending
+from rvv_runner.cpu_time import children_cpu_s, process_cpu_s
+from rvv_runner.verdict import Ending, longest_s, was_starved
 
 __all__ = ["run_bounded"]
 
@@ -32,10 +33,12 @@ def run_bounded(
 ) -> Ending:
     """Run `command` in `folder` with an empty environment and no input, on `cores` if given.
 
-    It runs in its own process group, which is killed as a whole when the command ends, when
-    `timeout_s` is over, or when one of its outputs grows beyond `output_limit_bytes`. If this
-    process is killed first, a limit on CPU time ends the command: `cpu_limit_s`, at which SIGXCPU
-    ends it, or else what threads on all cores can use in `timeout_s`.
+    It runs in its own process group, which is killed as a whole when the command ends, when its
+    time is up, or when one of its outputs grows beyond `output_limit_bytes`. Its time is up when it
+    has used `timeout_s` of processor time, or after so long by the clock if it got too little of
+    that to be blamed; on a busy machine, this is after `longest_s` at most. If this process is
+    killed first, a limit on CPU time ends the command: `cpu_limit_s`, at which SIGXCPU ends it, or
+    else what threads on all cores can use in `timeout_s`.
 
     Raises:
         OSError: if the command cannot be started.
@@ -84,20 +87,33 @@ def _collect(
     assert process.stdout is not None
     assert process.stderr is not None
     outputs = [bytearray(), bytearray()]
-    deadline = time.monotonic() + timeout_s
+    left_s = functools.partial(_left_s, process.pid, timeout_s, time.monotonic())
     ended = os.pidfd_open(process.pid)
     try:
         with selectors.DefaultSelector() as selector:
             selector.register(ended, selectors.EVENT_READ)
             for stream, output in zip((process.stdout, process.stderr), outputs, strict=True):
                 selector.register(stream, selectors.EVENT_READ, output)
-            timed_out, flooded = _read(selector, deadline, limit_bytes)
+            timed_out, flooded = _read(selector, left_s, limit_bytes)
     finally:
         os.close(ended)
     return [bytes(output[:limit_bytes]) for output in outputs], timed_out, flooded
 
 
-def _read(selector: selectors.BaseSelector, deadline: float, limit_bytes: int) -> tuple[bool, bool]:
+def _left_s(pid: int, timeout_s: float, start_s: float) -> float:
+    """By the clock, how long a process may run at least; 0 if its time is up."""
+    by_clock_s = time.monotonic() - start_s
+    if by_clock_s < timeout_s:
+        return timeout_s - by_clock_s
+    used_s = process_cpu_s(pid)
+    if was_starved(used_s, timeout_s) or used_s >= timeout_s:
+        return 0.0
+    return max(min(timeout_s - used_s, longest_s(timeout_s) - by_clock_s), 0.0)
+
+
+def _read(
+    selector: selectors.BaseSelector, left_s: Callable[[], float], limit_bytes: int
+) -> tuple[bool, bool]:
     """Read the outputs registered with a buffer until the command has ended and they are empty.
 
     A child of the command that holds an output open does not prolong this: only what is written
@@ -105,10 +121,11 @@ def _read(selector: selectors.BaseSelector, deadline: float, limit_bytes: int) -
     """
     command_ended = False
     while True:
-        timeout_s = 0.0 if command_ended else max(deadline - time.monotonic(), 0)
-        ready = selector.select(timeout_s)
+        ready = selector.select(0.0 if command_ended else left_s())
         if not ready:
-            return not command_ended, False
+            if command_ended or left_s() == 0:
+                return not command_ended, False
+            continue
         for key, _ in ready:
             if key.data is None:
                 command_ended = True

@@ -15,7 +15,7 @@ from launchers.output import ExitStatus, LauncherReport, parse_launcher_output
 if TYPE_CHECKING:
     from rvv_runner.measurement import Status
 
-__all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge", "was_starved"]
+__all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge", "longest_s", "was_starved"]
 
 # The share of its time limit for which a program that ran out of time must have had a processor.
 # With less, the machine was too busy, or stood still. The limit is ten times what the default
@@ -114,6 +114,12 @@ def judge(
 def was_starved(cpu_s: float, limit_s: float) -> bool:
     """Whether what ran out of time had a processor for too little of it to be blamed."""
     return cpu_s < _LEAST_SHARE * limit_s
+
+
+def longest_s(limit_s: float) -> float:
+    """How long by the clock a program may take to use its limit in processor time, if it is to be
+    blamed for that."""
+    return limit_s / _LEAST_SHARE
 
 
 def _another_build(launcher: LauncherReport, vlen_bits: int | None, kernel: str | None) -> str:

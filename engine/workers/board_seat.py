@@ -19,6 +19,7 @@ from foundation.errors import CommandError, FileMistake
 from rvv_runner.board import Board, BoardError
 from rvv_runner.board_queue import QUEUE, USED_BY
 from rvv_runner.measurement import Artifact, Measurement
+from rvv_runner.verdict import longest_s
 
 __all__ = ["BoardSeat", "BoardSource"]
 
@@ -39,6 +40,8 @@ class BoardSource:
         machine: of the cluster, which reaches the board; "" for this one.
         builds: absolute path of the folder below which builds lie, on each machine.
         leaves_nothing: whether its process may have another board afterwards.
+        by_processor_time: whether its limits are of processor time, so that a busy machine takes
+            longer.
     """
 
     name: str
@@ -46,6 +49,7 @@ class BoardSource:
     machine: str = ""
     builds: Path = ARTIFACT_FOLDER
     leaves_nothing: bool = True
+    by_processor_time: bool = False
 
 
 class BoardSeat:
@@ -92,12 +96,13 @@ class BoardSeat:
             PoolClosed, ClusterLost: like `open`.
             FileMistake: for a mistake in the user's own file, which no board is to blame for.
         """
+        limit_s = longest_s(timeout_s) if self._source.by_processor_time else timeout_s
         try:
             with self._workers.lend() as worker:
                 if self._source.machine and worker.is_elsewhere:
                     _send(artifact, worker, self._source.builds)
                 measurement: Measurement = self._answer(
-                    worker, "measure", artifact, repeats, timeout_s, limit_s=timeout_s + _GRACE_S
+                    worker, "measure", artifact, repeats, timeout_s, limit_s=limit_s + _GRACE_S
                 )
         except (PoolClosed, ClusterLost, FileMistake):
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -279,11 +280,15 @@ def _source_of(
 ) -> BoardSource:
     """Where the pool gets a board from, on the machine that reaches it."""
     board, machine = machine_of(name)
-    if not machine:
+    if machine:
+        files = sources(_kernel_files(problem))
+        found = distant_source(name, machine, board, load, info.backend, files)
+    else:
         # A GPU's process keeps its memory, and Python's has run what a user wrote.
         kept = info.gpu is not None or board in PYTHON_NAMES
-        return BoardSource(name, functools.partial(load, name), leaves_nothing=not kept)
-    return distant_source(name, machine, board, load, info.backend, sources(_kernel_files(problem)))
+        found = BoardSource(name, functools.partial(load, name), leaves_nothing=not kept)
+    is_machine = info.estimated or info.backend == "host"
+    return dataclasses.replace(found, by_processor_time=is_machine)
 
 
 def _kernel_files(problem: Problem) -> list[Path]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from rvv_runner import process
 from rvv_runner.process import run_bounded
 
 
@@ -55,6 +56,23 @@ def test_the_whole_group_is_killed_when_the_time_is_up(ending):
 def test_the_processor_time_is_that_of_the_command():
     assert 0.1 < _run("while :; do :; done", timeout_s=1.0).cpu_s < 1.5
     assert _run("sleep 1", timeout_s=0.5).cpu_s < 0.2
+
+
+@pytest.mark.parametrize(("share", "ends"), [(1.0, False), (0.5, True), (0.25, True), (0.1, False)])
+def test_a_busy_machine_has_more_time_by_the_clock(monkeypatch, share, ends):
+    """As long as the command gets a fifth of a processor, for so much as the limit."""
+    start_s = time.monotonic()
+    monkeypatch.setattr(process, "process_cpu_s", lambda pid: share * (time.monotonic() - start_s))
+    result = _run("sleep 0.6; echo end", timeout_s=0.4)
+    assert (result.stdout == "end\n") is ends
+    assert result.timed_out is not ends
+
+
+def test_who_is_ended_has_had_its_processor_time(monkeypatch):
+    start_s = time.monotonic()
+    monkeypatch.setattr(process, "process_cpu_s", lambda pid: (time.monotonic() - start_s) / 3)
+    assert _run("sleep 600", timeout_s=0.2).timed_out
+    assert 0.6 <= time.monotonic() - start_s < 20
 
 
 def test_a_child_that_outlives_the_command_is_killed():
