@@ -173,7 +173,7 @@ def test_a_seed_needs_no_decision_of_its_own(
 ) -> None:
     overlay = Overlay([rule_for(noisy(7))], tmp_path / "report")
     calls = calls_of(monkeypatch, "grid_with")
-    for seed in (7, 8, 9, (1 << 30) + 1):
+    for seed in (9, 8, 11, 15):
         launch = noisy(seed)
         overlay.launch(launch, object)
         assert (launch.args[3], launch.kwargs["BLOCK"], launch.grid) == (seed, 64, (1, 1, 1))
@@ -203,3 +203,34 @@ def test_arguments_by_name_keep_their_names_and_options_are_added(tmp_path: Path
     overlay.launch(launch, object)
     assert launch.args == (x,)
     assert launch.kwargs == {"n": n, "y": y, "seed": seed, "BLOCK": 64, "num_warps": 2}
+
+
+@triton.jit
+def placed_kernel(x, y, n, place, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + place + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+
+def placed(n: int, place: int) -> Launch:
+    x, y = torch.zeros(640), torch.empty(1280)
+    return Launch(placed_kernel, (x, y, n, place), {"BLOCK": 16}, (triton.cdiv(n, 16),))
+
+
+def test_a_place_needs_no_decision_of_its_own_and_a_size_of_the_grid_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Were 64 to divide 640 only by chance, no other size would have the winner."""
+    rule = rule_for(placed(640, 100))
+    overlay = Overlay([rule], tmp_path / "report")
+    calls = calls_of(monkeypatch, "reaching")
+
+    def block_of(n: int, place: int) -> int:
+        launch = placed(n, place)
+        overlay.launch(launch, object)
+        return launch.kwargs["BLOCK"]
+
+    assert (block_of(640, 100), len(calls)) == (64, 0)  # the task itself
+    assert [block_of(640, place) for place in (101, 102, 103)] == [64] * 3
+    assert len(calls) == 1
+    assert [block_of(n, 101) for n in (576, 600, 560)] == [64, 16, 16]
+    assert len(calls) == 4

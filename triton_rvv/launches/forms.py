@@ -13,7 +13,7 @@ import numpy as np
 
 from triton_rvv.launches.data_numbers import data_numbers
 
-__all__ = ["Form", "Forms", "forms_of"]
+__all__ = ["Form", "Forms", "data_forms", "forms_of"]
 
 Known = TypeVar("Known")
 
@@ -24,10 +24,8 @@ _LARGEST = 4096
 _TRAITS = {
     "tensor": "{0}.shape, {0}.stride(), {0}.dtype, (p_{0} := {0}.data_ptr()) & 15",
     "integer": "{0}",
-    # Such numbers make the same kernel, but for 0 and 1, and for other types.
-    "number": (
-        "{0} if {0} in (0, 1) else None, {0} & 15 == 0, -1 << 31 <= {0} < 1 << 31, {0} < 1 << 63"
-    ),
+    # Triton asks whether an integer is 1 or a multiple of 16, and for its width.
+    "near": "{0} if {0} in exact else ({0}.bit_length(), {0} < 0, {0} & 15 == 0)",
     "float": "",
     "constant": "{0}",
     # 0.0 equals -0.0, which makes another kernel.
@@ -43,13 +41,19 @@ class Forms(Generic[Known]):
 
     Args:
         parameters: the kernel's.
-        data: those that only go into values, were they integers, as seeds do.
+        near: parameters of which about the same integers are the same, such as seeds.
+        exact: integers that are told from all others even there.
     """
 
-    def __init__(self, parameters: Sequence[Any], data: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        parameters: Sequence[Any],
+        near: frozenset[str] = frozenset(),
+        exact: frozenset[int] = frozenset(),
+    ) -> None:
         self._names = [p.name for p in parameters]
         self._is_constant = {p.name: p.is_constexpr for p in parameters}
-        self._data = data
+        self._near, self._exact = near, exact
         self._last: dict[tuple[Any, ...], Form[Known]] = {}
         self._forms: dict[tuple[Any, ...], Form[Known]] = {}
 
@@ -80,12 +84,12 @@ class Forms(Generic[Known]):
             roles = [
                 self._role(name, value) for name, value in zip(parameters, given, strict=False)
             ]
-            self._forms[key] = Form(list(map(type, given)), roles)
+            self._forms[key] = Form(list(map(type, given)), roles, self._exact)
         return self._forms[key]
 
     def _role(self, name: str, value: Any) -> str:
         role = _role(value, self._is_constant.get(name, True))
-        return "number" if role == "integer" and name in self._data else role
+        return "near" if type(value) is int and role == "integer" and name in self._near else role
 
 
 class Form(Generic[Known]):
@@ -99,9 +103,9 @@ class Form(Generic[Known]):
             which these say less.
     """
 
-    def __init__(self, types: Sequence[type], roles: Sequence[str]) -> None:
+    def __init__(self, types: Sequence[type], roles: Sequence[str], exact: frozenset[int]) -> None:
         self.known: dict[Any, Known] = {}
-        self.traits = _written(types, roles)
+        self.traits = _written(types, roles, exact)
         self.is_plain = "other" not in roles and all(
             type_ in _PLAIN or type_.__name__ in _TENSORS for type_ in types
         )
@@ -113,17 +117,25 @@ class Form(Generic[Known]):
         self.known[traits] = known
 
 
-def forms_of(launched: Any, attribute: str, kernel: Any) -> Forms[Any]:
+def data_forms(kernel: Any) -> Forms[Any]:
+    """Forms of a kernel's launches that take about the same seeds and steps for the same."""
+    return Forms(kernel.params, data_numbers(kernel))
+
+
+def forms_of(
+    launched: Any, attribute: str, kernel: Any, made: Callable[[Any], Forms[Any]] = data_forms
+) -> Forms[Any]:
     """The forms that are kept with what is launched.
 
     Args:
         launched: a kernel made by `@triton.jit`, or an autotuner: a kernel may have several.
         attribute: where they are kept.
         kernel: made by `@triton.jit`.
+        made: makes them of the kernel.
     """
     forms: Forms[Any] | None = launched.__dict__.get(attribute)
     if forms is None:
-        forms = launched.__dict__[attribute] = Forms(kernel.params, data_numbers(kernel))
+        forms = launched.__dict__[attribute] = made(kernel)
     return forms
 
 
@@ -145,7 +157,9 @@ def _constant_role(value: Any) -> str:
     return "constant" if isinstance(value, _PLAIN) else "other"
 
 
-def _written(types: Sequence[type], roles: Sequence[str]) -> Callable[..., Any]:
+def _written(
+    types: Sequence[type], roles: Sequence[str], exact: frozenset[int]
+) -> Callable[..., Any]:
     """The function that gives the traits, or None where arguments have other types."""
     places = range(len(roles))
     names = ", ".join(f"x{place}" for place in places)
@@ -155,9 +169,10 @@ def _written(types: Sequence[type], roles: Sequence[str]) -> Callable[..., Any]:
     texts.append(f"len({{{', '.join(pointers)}}})" if len(pointers) > 1 else "")
     condition = " and ".join(f"type(x{place}) is T{place}" for place in places) or "True"
     traits = "".join(f"{text}, " for text in texts if text)
-    scope = {**{f"T{place}": type_ for place, type_ in enumerate(types)}, "describe": _description}
+    scope = {f"T{place}": type_ for place, type_ in enumerate(types)}
     written: Callable[..., Any] = eval(
-        f"lambda {names}: ({traits}) if {condition} else None", scope
+        f"lambda {names}: ({traits}) if {condition} else None",
+        {**scope, "describe": _description, "exact": exact},
     )
     return written
 

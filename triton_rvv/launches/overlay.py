@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from triton_rvv.launches.capture_file import CaptureFile
+from triton_rvv.launches.data_numbers import data_numbers
 from triton_rvv.launches.decisions import Decision, OneEntry, Use
 from triton_rvv.launches.decorators import adds_nothing, decorators_of, kernel_under
 from triton_rvv.launches.distance import FARTHEST, is_far, size_distance
 from triton_rvv.launches.fitting import listed_values, reaching, unfit
-from triton_rvv.launches.forms import forms_of
+from triton_rvv.launches.forms import Forms, data_forms, forms_of
 from triton_rvv.launches.generated import configurations_of, is_settled, loaded_kernel, settle
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.rule import Rule
@@ -85,7 +86,8 @@ class Overlay:
                 known.launches += 1
             return result
         args, kwargs, grid = launch.args, launch.kwargs, launch.grid
-        known, form, traits = launch.forms(self._forms).find(args, kwargs, grid)
+        forms = forms_of(launch.kernel, self._forms, launch.kernel, self._new_forms)
+        known, form, traits = forms.find(args, kwargs, grid)
         decision: Decision = self._decision(launch) if known is None else known
         if known is None:
             form.remember(traits, decision)
@@ -190,7 +192,7 @@ class Overlay:
     ) -> tuple[Decision, Callable[[Decision], None] | None]:
         """How an autotuner's launch is made; if that is new, what remembers more of it."""
         configs = getattr(tuner.configs, "configs", tuner.configs)  # another thread may launch it
-        forms = forms_of(tuner, self._forms, launch.kernel)
+        forms = forms_of(tuner, self._forms, launch.kernel, self._new_forms)
         known, form, traits = forms.find(launch.args, launch.kwargs, launch.grid)
         if known is not None and known.configs is configs:
             return known, None
@@ -313,6 +315,25 @@ class Overlay:
         own = {name: [given[name]] for name in use.rule.config if name in given}
         why = reaching(use.rule, given, {**own, **listed})
         return self._use(Use(None, use.kernel, why=why)) if why else use
+
+    def _new_forms(self, kernel: Any) -> Forms[Any]:
+        """Forms that take about the same integers for the same, as a token's place.
+
+        Which winner is near enough, and whether it may reach behind a tensor, follows from tensors
+        and from the sizes in a grid's formula. Integers of tasks are told from all others.
+        """
+        try:
+            digest = kernel_digest(kernel)
+        except Exception:  # the program has to go on, whatever it launches
+            return data_forms(kernel)
+        rules = [rule for rule in self._rules if rule.kernel == digest]
+        in_formulas = {name for rule in rules for name in rule.followed}
+        near = {p.name for p in kernel.params} - in_formulas
+        return Forms(
+            kernel.params,
+            frozenset(near) | data_numbers(kernel),
+            frozenset(size for rule in rules for size in rule.sizes),
+        )
 
     def _use(self, use: Use) -> Use:
         """The one use of this kind."""
