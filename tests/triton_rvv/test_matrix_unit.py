@@ -166,3 +166,30 @@ def test_a_tile_without_a_loop_reads_its_operands_and_no_more(rows: int, columns
     loads = [line.split() for line in lines if line.split()[0] in ("vl1re8.v", "vl2re8.v")]
     assert sum(int(words[0][2]) for words in loads) == 4 * (rows + columns)
     assert sum("smt.vmadot" in line for line in lines) == 4 * rows * columns
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(3, 4), (3, 2), (2, 4), (1, 4)])
+def test_a_tile_of_many_steps_asks_for_a_line_again_right_before_it_is_written(
+    rows: int, columns: int
+) -> None:
+    name = f"triton_rvv_tile_4x8_{rows}x{columns}_0_010"
+    lines = tile_functions(f"declare void @{name}(ptr)\n").splitlines()
+    accesses = [line.split()[0] for line in lines if "(t6)" in line or "vse32.v" in line]
+    a_row = columns // 2
+    for row in range(4 * rows):
+        first = [place for place, each in enumerate(accesses) if each == "vse32.v"][row * a_row]
+        asked = accesses[:first].count("prefetch.w")
+        assert row // 2 * 2 + 2 <= asked <= min(row // 2 * 2 + 4, 4 * rows)
+
+
+def test_behind_the_last_turn_of_a_tile_nothing_is_loaded() -> None:
+    name = "triton_rvv_tile_4x8_3x4_0_010"
+    lines = tile_functions(f"declare void @{name}(ptr)\n").splitlines()
+    turns = [
+        lines[lines.index(begin) : lines.index(end)] for begin, end in (("1:", "2:"), ("2:", "4:"))
+    ]
+    loaded = [
+        sum(int(line.split()[0][2]) for line in turn if line.split()[0].endswith("re8.v"))
+        for turn in turns
+    ]
+    assert loaded == [14, 8]  # 3 + 4 operands a step; without the first ones of the step behind

@@ -20,11 +20,14 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from triton_rvv.codegen.matrix_sums import (
     FLOAT_OF_ZERO_BITS,
     OUT,
     OUT_STRIDE,
+    before_rows,
+    end_of_row,
     load_mask,
     sums_register,
     write_rows,
@@ -64,31 +67,39 @@ def _function(name: str, unit: MatrixUnit, shape: TileShape) -> str:
 
 
 def _tile(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
-    yield f"vsetvli {_LENGTH}, zero, e32, m4, ta, ma"
-    yield from _begin(unit, shape)
-    yield _ONE_REGISTER
-    yield from _without_loop(unit, shape) if shape.steps else _turns(unit, shape)
+    if shape.steps:
+        yield from _without_loop(unit, shape)
+    else:
+        yield from _turns(unit, shape)
     yield from write_rows(unit, shape)
     yield "ret"
+    if not shape.steps:  # a lone turn, which loads what does not come
+        yield "3:"
+        yield from (*load_mask(unit), *before_rows(unit, shape))
+        yield "j 4b"
 
 
 def _begin(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
     """The first operands, and the sums that are needed first: loads and arithmetic do not wait for
     one another."""
-    loads = [_load_left(unit, shape, 0), _load_columns(unit, shape, 0)]
+    loads = [_load_left(unit, shape), _load_columns(unit, shape, 0)]
     if shape.rows == 3:
         loads.append(_load_third(unit, shape))
-    part = 0 if shape.steps else None
-    for load, clear in itertools.zip_longest(loads, _clear(shape, part), fillvalue=()):
-        yield from load
+    # A length in the instruction is there at once, another takes a while. What the size of an
+    # element is does not matter to a zero.
+    whole, some = f"vsetvli {_LENGTH}, zero, ", "vsetivli zero, 16, "
+    yield whole + "e32, m4, ta, ma" if shape.begins_as_float else some + "e64, m4, ta, ma"
+    for clear, load in itertools.zip_longest(_clear(shape, 0), loads[:-1], fillvalue=()):
         yield from clear
+        yield from load
+    yield _ONE_REGISTER if shape.begins_as_float else whole + "e8, m1, ta, ma"
+    yield from loads[-1]
 
 
-def _clear(shape: TileShape, part: int | None) -> list[list[str]]:
-    """Begin the sums of all columns or of a part of them, four registers at a time: a difference
-    takes half the time of a move."""
-    each = range(shape.halves) if part is None else [part]
-    groups = [sums_register(shape, row, 2 * p) for p in each for row in range(shape.rows)]
+def _clear(shape: TileShape, part: int) -> list[list[str]]:
+    """Begin the sums of a part of the columns, four registers at a time: a difference takes half
+    the time of a move."""
+    groups = [sums_register(shape, row, 2 * part) for row in range(shape.rows)]
     if not shape.begins_as_float:
         return [[f"vsub.vv v{v}, v{v}, v{v}"] for v in groups]
     # Copied from sums of the last part, which are not counted in until all are there.
@@ -109,42 +120,60 @@ def _with_groups(lines: Iterable[Sequence[str]]) -> Iterator[str]:
 def _turns(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
     """All steps along K, two in a turn. The last turns also ask for the lines that are written, a
     row in each: from L1D, which evicts at random, many would have gone again if they came earlier.
+
+    The first turn also begins the sums that it does not need at once, and the last one loads
+    nothing for those that do not come.
     """
-    asked = []
+    asked, begin = [], list(_begin(unit, shape))
     if shape.prefetches:
         # Turns before the last ones ask for the first row's, whose end is the lowest.
-        yield f"addi {_FIRST_ASKED}, {OUT}, {_end_of_row(unit, shape)}"
-        yield f"addi {_NEXT_ASKED}, {_TURNS}, {-shape.rows * unit.side}"
-        yield f"mul {_NEXT_ASKED}, {_NEXT_ASKED}, {OUT_STRIDE}"
-        yield f"sub {_NEXT_ASKED}, {_FIRST_ASKED}, {_NEXT_ASKED}"
+        begin[3:3] = [
+            f"addi {_FIRST_ASKED}, {OUT}, {end_of_row(unit, shape)}",
+            f"addi {_NEXT_ASKED}, {_TURNS}, {-shape.rows * unit.side}",
+            f"mul {_NEXT_ASKED}, {_NEXT_ASKED}, {OUT_STRIDE}",
+        ]
+        begin.append(f"sub {_NEXT_ASKED}, {_FIRST_ASKED}, {_NEXT_ASKED}")
         asked = [
             f"maxu {_ASKED}, {_NEXT_ASKED}, {_FIRST_ASKED}",
             f"prefetch.w 0({_ASKED})",
             f"add {_NEXT_ASKED}, {_NEXT_ASKED}, {OUT_STRIDE}",
         ]
+    yield from begin
+    count = f"addi {_TURNS}, {_TURNS}, -1"
+    yield from _spread(unit, [count, *asked], _lines(unit, shape, _Steps(2, begins=True)))
+    yield f"beqz {_TURNS}, 3f"
+    yield count
+    yield f"beqz {_TURNS}, 2f"
     yield "1:"
-    lines = [*_step(unit, shape, 0), *_step(unit, shape, 1)]
-    yield from _spread(unit, [*asked, f"addi {_TURNS}, {_TURNS}, -1"], lines)
+    yield from _spread(unit, [count, *asked], _lines(unit, shape, _Steps(2)))
     yield f"bnez {_TURNS}, 1b"
-    yield from load_mask(unit)
+    yield "2:"
+    yield from _last_steps(unit, shape, asked, _Steps(2, ends=True))
+    yield "4:"
+
+
+def _last_steps(
+    unit: MatrixUnit, shape: TileShape, asked: Sequence[str], steps: _Steps
+) -> Iterator[str]:
+    """Steps along K behind which nothing is loaded, and the mask that the rows need as soon as its
+    register is free: what it holds takes a while."""
+    waiting = [*asked, *before_rows(unit, shape)]
+    lines = list(_spread(unit, waiting, _lines(unit, shape, steps)))
+    reading = [n for n, line in enumerate(lines) if re.search(r", v[01]\b", line)]
+    number, *rest = load_mask(unit)
+    yield number
+    yield from (*lines[: reading[-1] + 1], *rest, *lines[reading[-1] + 1 :])
 
 
 def _without_loop(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
     """All steps along K, which also ask for the lines of all rows that are written."""
+    yield from _begin(unit, shape)
     asked = []
     if shape.prefetches:
-        yield f"addi {_ASKED}, {OUT}, {_end_of_row(unit, shape)}"
+        yield f"addi {_ASKED}, {OUT}, {end_of_row(unit, shape)}"
         row = [f"prefetch.w 0({_ASKED})", f"add {_ASKED}, {_ASKED}, {OUT_STRIDE}"]
         asked = row * (shape.rows * unit.side)
-    steps = [_step(unit, shape, step) for step in range(shape.steps)]
-    yield from _spread(unit, asked, [line for step in steps for line in step])
-    yield from load_mask(unit)
-
-
-def _end_of_row(unit: MatrixUnit, shape: TileShape) -> int:
-    """The last byte of a row: the line of the first one, if it is another, came with the tile on
-    the left."""
-    return 4 * shape.columns * unit.side - 1
+    yield from _last_steps(unit, shape, asked, _Steps(shape.steps, True, True))
 
 
 def _spread(unit: MatrixUnit, waiting: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
@@ -170,28 +199,48 @@ def _spread(unit: MatrixUnit, waiting: Sequence[str], lines: Sequence[str]) -> I
     yield from (*own, *others)
 
 
-def _step(unit: MatrixUnit, shape: TileShape, step: int) -> Iterator[str]:
-    """One step along K, in a loop the first or the second of a turn, and the loads for those that
-    follow."""
+@dataclass(frozen=True)
+class _Steps:
+    """Steps along K without a branch in between.
+
+    Args:
+        begins, ends: whether they are the first of a tile, and the last.
+    """
+
+    count: int
+    begins: bool = False
+    ends: bool = False
+
+    def need(self, step: int) -> bool:
+        """Whether operands of that step are loaded: behind these, there may be others."""
+        return not self.ends or step < self.count
+
+
+def _lines(unit: MatrixUnit, shape: TileShape, steps: _Steps) -> list[str]:
+    return [line for step in range(steps.count) for line in _step(unit, shape, steps, step)]
+
+
+def _step(unit: MatrixUnit, shape: TileShape, steps: _Steps, step: int) -> Iterator[str]:
+    """One step along K, and the loads for those that follow."""
     later = iter(range(step * shape.halves + 1, (step + 1) * shape.halves + 1))
     if shape.rows < 3:
-        yield from _load_columns(unit, shape, next(later))
+        yield from _load_later(unit, shape, steps, next(later))
     for part in range(shape.halves):
-        if shape.steps and step == 0 and part > 0:
+        if steps.begins and step == 0 and part > 0:
             yield from _with_groups(_clear(shape, part))
         for rows in _groups(shape, step, part):
             yield from _products(unit, shape, step, part, rows)
             if part == 0 and (buffer := next(later, None)) is not None:
-                yield from _load_columns(unit, shape, buffer)
-            if part == shape.halves - 1 and 0 in rows:
+                yield from _load_later(unit, shape, steps, buffer)
+            if part == shape.halves - 1 and 0 in rows and steps.need(step + 1):
                 yield from _load_left(unit, shape, step + 1)
-    if shape.rows == 3 and step % 2 == 1 and _is_needed(shape, step + 1):
+    if shape.rows == 3 and step % 2 == 1 and steps.need(step + 1):
         yield from _load_third(unit, shape)
 
 
-def _is_needed(shape: TileShape, step: int) -> bool:
-    """Whether there is such a step; behind a turn of a loop, there may be another one."""
-    return shape.steps == 0 or step < shape.steps
+def _load_later(unit: MatrixUnit, shape: TileShape, steps: _Steps, buffer: int) -> Iterator[str]:
+    if steps.need(buffer // shape.halves):
+        yield from _load_columns(unit, shape, buffer)
 
 
 def _groups(shape: TileShape, step: int, part: int) -> list[range]:
@@ -218,16 +267,13 @@ def _left_register(shape: TileShape, row: int, step: int) -> int:
     return (_LEFT_AT if step % 2 == 0 else _THIRD_AT) + row
 
 
-def _load_left(unit: MatrixUnit, shape: TileShape, step: int) -> Iterator[str]:
-    if not _is_needed(shape, step):
-        return
+def _load_left(unit: MatrixUnit, shape: TileShape, step: int = 0) -> Iterator[str]:
     first = _LEFT_AT if shape.rows == 3 or step % 2 == 0 else _THIRD_AT
-    yield from _load(first, shape.pairs, _PAIR, unit, shape)
+    return _load(first, shape.pairs, _PAIR, unit, shape)
 
 
 def _load_columns(unit: MatrixUnit, shape: TileShape, buffer: int) -> Iterator[str]:
-    if _is_needed(shape, buffer // shape.halves):
-        yield from _load(2 * (buffer % 2), shape.half, _COLUMNS, unit, shape)
+    return _load(2 * (buffer % 2), shape.half, _COLUMNS, unit, shape)
 
 
 def _load_third(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
