@@ -14,7 +14,7 @@ from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.matrix_panels import MatrixOperand, operand_room
 from triton_rvv.targets.matrix_unit import MatrixUnit
 
-__all__ = ["Area", "ColumnPanels", "ColumnSource", "column_panels"]
+__all__ = ["Area", "ColumnPanels", "ColumnSource", "column_panels", "columns_together"]
 
 _FIELDS = 4  # of a segment store that takes no longer than the stores of its registers
 
@@ -89,6 +89,12 @@ class ColumnPanels:
         builder.store(in_turn(builder, parts), to, len(rows))
 
 
+def columns_together(context: Context, depth: int, columns: int, panel: int) -> int:
+    """How many columns of a block stay in the L1 cache with all of their depth, in whole panels."""
+    resident = context.target.machine.l1d_bytes // depth
+    return min(columns, max(panel, resident // panel * panel))
+
+
 def column_panels(
     context: Context,
     unit: MatrixUnit,
@@ -99,8 +105,7 @@ def column_panels(
 ) -> ColumnPanels:
     """Room for as many of a block's columns as stay in the L1 cache, all of its depth."""
     depth = sum(own for _, own in sources)
-    resident = context.target.machine.l1d_bytes // depth
-    some = min(columns, max(panel, resident // panel * panel))
+    some = columns_together(context, depth, columns, panel)
     packed = operand_room(context, depth * max(some, panel), depth, unit, live)
     return ColumnPanels(unit, sources, (), some, panel, packed)
 

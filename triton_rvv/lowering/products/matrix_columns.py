@@ -31,10 +31,11 @@ def with_columns(
     unit: MatrixUnit,
     rights: Sequence[Tensor],
     live: DotExtents,
-    use: Callable[[Sequence[ColumnSource]], None],
+    others: Sequence[Val],
+    use: Callable[[Sequence[ColumnSource], bool], None],
 ) -> None:
-    """Call `use` with B, cut along K: where it lies if its rows are read there in runs, and
-    otherwise a copy of what counts."""
+    """Call `use` with B, cut along K: where it lies if its rows are read there in runs and the
+    other guards hold, and otherwise a copy of what counts; and with which of both it is."""
     builder = context.builder
     materialise.prepare(context, rights)
 
@@ -45,18 +46,19 @@ def with_columns(
             copies = [
                 pack_part(context, right, extents, whole_rows=unit.turn_depth) for right in rights
             ]
-            use([_Computed(copy) for copy in copies])
+            use([_Computed(copy) for copy in copies], False)
 
     def where_they_lie() -> None:
         with context.region():
-            use([source for source, _ in found])
+            use([source for source, _ in found], True)
 
     ways = [_where_it_lies(context, unit, right, live) for right in rights]
     found = [way for way in ways if way is not None]
     if len(found) < len(ways):
         by_copies()
         return
-    in_place = loop_versioning.all_of(context, [guard for _, each in found for guard in each])
+    guards = [*others, *(guard for _, each in found for guard in each)]
+    in_place = loop_versioning.all_of(context, guards)
     builder.branches(in_place, where_they_lie, by_copies, likely=True)
 
 

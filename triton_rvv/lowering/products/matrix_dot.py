@@ -7,6 +7,8 @@ columns at a time, always to the same room. The result is computed tile by tile:
         copy them
         for each tile's rows of A: for each tile's columns among these: multiply, along all of K
 
+Where these are all columns, the rows of A are copied there, too, a tile's at a time.
+
 The loop is not `product.py`'s, since columns are copied in it, and a tile is a call of a function.
 """
 
@@ -31,14 +33,18 @@ from triton_rvv.lowering.products.matrix_column_panels import (
     ColumnPanels,
     ColumnSource,
     column_panels,
+    columns_together,
 )
 from triton_rvv.lowering.products.matrix_columns import with_columns
 from triton_rvv.lowering.products.matrix_goals import TilePlace, tile_goal
 from triton_rvv.lowering.products.matrix_panels import (
     MatrixOperand,
+    RowStrips,
     RowTiles,
     packed_rows,
+    row_strips,
     row_tiles,
+    strip_guards,
 )
 from triton_rvv.lowering.products.pack import demanded_count
 from triton_rvv.lowering.products.scaled_totals import ScaledTotal, scaled_total
@@ -73,6 +79,7 @@ class _Product:
         sums: where they begin and go.
         in_parts: whether the mask of the store that takes them may cut tiles.
         scaled: what the loop's update is, if tiles do it themselves.
+        strips: A where it lies, if a row of tiles at a time is put in order.
     """
 
     unit: MatrixUnit
@@ -83,6 +90,7 @@ class _Product:
     sums: Sums
     in_parts: bool = False
     scaled: ScaledTotal | None = None
+    strips: RowStrips | None = None
 
     def plane(self, builder: Builder, position: Val, rows: int) -> _Product:
         """That of one position in a batch, whose A has so many rows."""
@@ -115,13 +123,17 @@ def multiply_int8(
     most, fewest = unit.tile[1] * unit.side, unit.rows_per_register * unit.side
     tile_columns = min(most, max(fewest, columns))
     live = _extents(context, operation, operands, tile_columns)
-    a = packed_rows(context, unit, lefts, live)
+    guards = _guards_of_strips(context, lefts, live, columns, tile_columns)
+    all_rows = packed_rows(context, unit, lefts, live) if guards is None else None
     sums = sums_of(operation, start, result, update)
 
-    def by(sources: Sequence[ColumnSource]) -> None:
+    def by(sources: Sequence[ColumnSource], in_place: bool) -> None:
         parts = [(each, right.shape[-2]) for each, right in zip(sources, rights, strict=True)]
         b = column_panels(context, unit, parts, columns, live, tile_columns)
-        product = _Product(unit, live, a, b, tile_columns, sums)
+        by_strips = guards is not None and in_place
+        strips = row_strips(context, unit, lefts[0], live) if by_strips else None
+        a = strips.packed if strips else all_rows or packed_rows(context, unit, lefts, live)
+        product = _Product(unit, live, a, b, tile_columns, sums, strips=strips)
         if update is not None and _scales_itself(product):
             product = replace(product, scaled=scaled_total(context, operation, update))
         if sums.store is not None:
@@ -130,7 +142,17 @@ def multiply_int8(
             one = product if not plane else product.plane(builder, plane[0], rows)
             _tiles_of_a_store(context, one, rows, columns)
 
-    with_columns(context, unit, rights, live, by)
+    with_columns(context, unit, rights, live, guards or (), by)
+
+
+def _guards_of_strips(
+    context: Context, lefts: Sequence[Tensor], live: DotExtents, columns: int, panel: int
+) -> list[Val] | None:
+    """Under which A is put in order a row of tiles at a time; None where each is needed again."""
+    depth = sum(left.shape[-1] for left in lefts)
+    if columns_together(context, depth, columns, panel) < columns:
+        return None
+    return strip_guards(context, lefts, live)
 
 
 def _extents(
@@ -183,8 +205,11 @@ def _tiles(context: Context, product: _Product, rows: int, columns: int) -> None
             height = integer(tiles.operands * product.unit.side)
             bottom = tiles.last(builder, product.live)
             with builder.loop(integer(tiles.first), bottom, height) as row:
-                below = builder.add(row, integer(min(tiles.operands, 2) * product.unit.side))
-                panels = [product.left.panel(builder, top) for top in (row, below)]
+                above = row if product.strips is None else integer(0)
+                below = builder.add(above, integer(min(tiles.operands, 2) * product.unit.side))
+                if product.strips is not None:
+                    product.strips.pack(builder, tiles, row)
+                panels = [product.left.panel(builder, top) for top in (above, below)]
                 with builder.loop(integer(0), count, integer(width)) as column:
                     _tile(context, product, tiles, panels, (row, first, column), columns)
 

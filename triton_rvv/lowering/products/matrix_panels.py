@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
@@ -25,7 +26,16 @@ from triton_rvv.lowering.products.matrix_rows import OperandRows
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
-__all__ = ["MatrixOperand", "RowTiles", "operand_room", "packed_rows", "row_tiles"]
+__all__ = [
+    "MatrixOperand",
+    "RowStrips",
+    "RowTiles",
+    "operand_room",
+    "packed_rows",
+    "row_strips",
+    "row_tiles",
+    "strip_guards",
+]
 
 
 @dataclass(frozen=True)
@@ -135,7 +145,7 @@ def _pack_rows(
         with context.region():
             pack(pack_part(context, left, extents, whole_columns=unit.turn_depth))
 
-    if not isinstance(left, Load) or left.materialised is not None or left.uses > 1 or batch:
+    if not _may_lie(left):
         by_a_copy()
         return
 
@@ -153,15 +163,67 @@ def _pack_tiles(
     live: DotExtents,
 ) -> None:  # fmt: skip
     """The operands of some tiles."""
-    height, pairs = tiles.operands * unit.side, min(tiles.operands, 2) * unit.side
-    parts = [(0, pairs), (pairs, height)] if pairs < height else [(0, pairs)]
     end = tiles.last(builder, live)
-    with builder.loop(integer(tiles.first), end, integer(height)) as top:
-        for first, below in parts:
-            begin, last = (builder.add(top, integer(row)) for row in (first, below))
-            panel = packed.panel(builder, begin)
-            to = packed.place(builder, panel, integer(0), below - first)
-            words.pack(begin, builder.smin(end, last), to, below - first)
+    with builder.loop(integer(tiles.first), end, integer(tiles.operands * unit.side)) as top:
+        _pack_strip(builder, unit, words, packed, tiles, (top, end), top)
+
+
+def _pack_strip(
+    builder: Builder, unit: MatrixUnit, words: OperandRows, packed: MatrixOperand, tiles: RowTiles,
+    rows: tuple[Val, Val], at: Val,
+) -> None:  # fmt: skip
+    """The operands of the tiles that begin with the first of the rows, `at` a row of the panels."""
+    height, pairs = tiles.operands * unit.side, min(tiles.operands, 2) * unit.side
+    for first, below in [(0, pairs), (pairs, height)] if pairs < height else [(0, pairs)]:
+        begin, last = (builder.add(rows[0], integer(row)) for row in (first, below))
+        panel = packed.panel(builder, builder.add(at, integer(first)))
+        to = packed.place(builder, panel, integer(0), below - first)
+        words.pack(begin, builder.smin(rows[1], last), to, below - first)
+
+
+@dataclass(frozen=True)
+class RowStrips:
+    """A where it lies, of which the rows of a tile are put in order right before they are used.
+
+    All of A in order would go through the caches twice, for each program that does so: where each
+    row is used once, its operands need not leave the nearest one.
+
+    Args:
+        packed: room for the rows of one tile.
+    """
+
+    unit: MatrixUnit
+    words: OperandRows
+    packed: MatrixOperand
+    live: DotExtents
+
+    def pack(self, builder: Builder, tiles: RowTiles, top: Val) -> None:
+        """Put the rows of the tiles that begin there in order."""
+        rows = top, tiles.last(builder, self.live)
+        _pack_strip(builder, self.unit, self.words, self.packed, tiles, rows, integer(0))
+
+
+def strip_guards(context: Context, lefts: Sequence[Tensor], live: DotExtents) -> list[Val] | None:
+    """Under which a row of tiles of A at a time can be put in order; None where that never can."""
+    materialise.prepare(context, lefts)
+    if len(lefts) > 1 or not _may_lie(lefts[0]):
+        return None
+    guards = lefts[0].guards_in_place(context.builder, [live.rows, live.depth])
+    return None if any(guard.truth is False for guard in guards) else guards
+
+
+def row_strips(context: Context, unit: MatrixUnit, left: Tensor, live: DotExtents) -> RowStrips:
+    """A a row of tiles at a time, where the guards hold."""
+    assert isinstance(left, Load)
+    depth = left.shape[-1]
+    room = operand_room(context, unit.tile[0] * unit.side * depth, depth, unit, live)
+    return RowStrips(unit, OperandRows(context, unit, left, (), live), room, live)
+
+
+def _may_lie(left: Tensor) -> TypeGuard[Load]:
+    """Whether it is a matrix in memory that nothing else needs."""
+    is_alone = isinstance(left, Load) and left.materialised is None and left.uses <= 1
+    return is_alone and len(left.shape) == 2
 
 
 def operand_room(
