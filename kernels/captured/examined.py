@@ -25,7 +25,7 @@ from kernels.own.changed_inputs import Change
 __all__ = ["ENDING", "Examined", "forget_examined", "keep_examined", "read_examined"]
 
 ENDING = ".examined"
-_FORMAT = 21  # raise it if tasks are examined otherwise
+_FORMAT = 22  # raise it if tasks are examined otherwise
 
 
 @dataclasses.dataclass(frozen=True)

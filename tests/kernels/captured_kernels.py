@@ -48,6 +48,17 @@ def total_kernel(x, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def narrow_sums_kernel(x, y, out, columns, BLOCK: tl.constexpr):
+    """Sums of products in the type of `x`, written in that of `out`."""
+    row = tl.program_id(0)
+    sums = tl.zeros([BLOCK], x.dtype.element_ty)
+    for start in range(0, columns, BLOCK):
+        places = row * columns + start + tl.arange(0, BLOCK)
+        sums += tl.load(x + places) * tl.load(y + places)
+    tl.store(out + row, tl.sum(sums, 0).to(out.dtype.element_ty))
+
+
+@triton.jit
 def softmax_kernel(x, out, x_step, out_step, columns, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     places = tl.arange(0, BLOCK)

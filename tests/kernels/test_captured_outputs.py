@@ -89,6 +89,18 @@ def test_16_bit_floats_are_expected_as_fp32_gives_them() -> None:
     assert (got.view(torch.int16) - exact.view(torch.int16)).abs().max() <= 1
 
 
+def test_sums_that_are_rounded_on_the_way_may_be_as_far_off() -> None:
+    """Those of another order, or another machine, round to other numbers."""
+    deployed = launch(kernels.narrow_sums_kernel, 64, {"BLOCK": 64}, columns=512)
+    x, y = normal(64, 512, dtype=torch.float16), normal(64, 512, dtype=torch.float16)
+    found = checked_outputs(deployed, memory_of(x=x, y=y.flip(0), out=torch.zeros(64)))
+    assert found.in_fp32
+    other = launch(kernels.narrow_sums_kernel, 64, {"BLOCK": 512}, columns=512)
+    assert found.agree(other.run(found.poisoned()))
+    half = launch(kernels.narrow_sums_kernel, 64, {"BLOCK": 64}, columns=256)
+    assert not found.agree(half.run(found.poisoned()))
+
+
 @pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.float8_e4m3fn])
 def test_8_bit_floats(dtype: torch.dtype) -> None:
     deployed, memory = softmax(dtype)
