@@ -9,7 +9,7 @@ enum order {
     ORDER_FORWARD,  /* x fastest, as in timed runs */
     ORDER_SHUFFLED, /* by steps of a fixed length, the same in every run */
     ORDER_REVERSED, /* the last program first */
-    ORDER_ALONE,    /* one program, and no other before it */
+    ORDER_ALONE,    /* shuffled, and most programs left out */
 };
 
 /* A part of a grid: `count` programs from the place `first` on, in an order of all. */

@@ -107,8 +107,8 @@ _RUNS = {
     "shuffled": ", with its programs shuffled: the result depends on the order of programs",
     "reversed": ", with its programs in reverse: the result depends on the order of programs",
     "together": ", with its programs at once: the result depends on the order of programs",
-    "alone": ", where the program that wrote it ran alone: the result depends on what others wrote "
-    "before, and no atomic operation orders them",
+    "alone": ", where the program that wrote it ran with few others: the result depends on what "
+    "others wrote before, and no atomic operation orders them",
 }
 
 

@@ -47,7 +47,7 @@ def may_race(compiled: CompiledKernel) -> bool:
     """Whether a program may read what another writes, or no other order tells who wrote last.
 
     The launcher's other orders tell it of programs that only write to the same place; with atomic
-    operations it runs none of them alone, so their stores are watched.
+    operations it leaves none of them out, so their stores are watched.
     """
     reached = compiled.reached
     if reached is None or _INSTRUCTION in compiled.ttir or reached.shared:

@@ -34,7 +34,7 @@ def run_kernel(
     problem: Problem, blocks: Mapping[str, int], folder: Path, target: Target = BOARD
 ) -> None:
     """Fails where the default configuration, changed by `blocks`, gives a wrong output with its
-    programs in order, in reverse, or some of them alone."""
+    programs in order, in reverse, or some without the others."""
     config = Config({**problem.default_config, **blocks})
     request = BuildRequest(
         problem.spec.load_name, problem.shape, problem.dtype, target, ArtifactStore(folder)
