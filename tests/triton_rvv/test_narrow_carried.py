@@ -30,7 +30,7 @@ class _Writer:
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
-        self._count = 0
+        self._count, self._cuts = 0, seed % 2
 
     def text(self) -> str:
         lines = [
@@ -43,7 +43,16 @@ class _Writer:
             number = self._random.choice(_STARTS)
             constant = f"{{value = dense<{number}> : {_WIDE}}} : () -> {_WIDE}"
             lines.append(f'%{name} = "arith.constant"() {constant}')
+        for name, numbers in (("h", range(1, 4)), ("low", (255, 4095))):
+            constant = f"{{value = dense<{self._random.choice(numbers)}> : {_WIDE}}}"
+            lines.append(f'%{name} = "arith.constant"() {constant} : () -> {_WIDE}')
         written, results = self._loop(["%s", "%t"], 2)
+        if self._cuts:
+            written += [
+                f'%cut{place} = "arith.andi"({each}, %low) : {_BOTH}'
+                for place, each in enumerate(results)
+            ]
+            results = [f"%cut{place}" for place in range(len(results))]
         return function("\n".join([*lines, *written, *map(_store, results)]), _ARGUMENTS)
 
     def _loop(self, starts: list[str], depth: int) -> tuple[list[str], list[str]]:
@@ -70,8 +79,12 @@ class _Writer:
         sides = self._random.sample([changed, other], 2)
         kind = choose(
             ["addi", "addi", "subi", "maxsi", "minsi", "maxui", "minui", "andi", "select"]
+            + ["xori", "muli"] * self._cuts
+            + ["shli", "shrsi", "shrui"] * self._cuts
         )
-        if kind == "select":
+        if kind.startswith("sh"):
+            yield f'{name} = "arith.{kind}"({changed}, %h) : {_BOTH}'
+        elif kind == "select":
             types = f"({_WIDE}, {_WIDE}) -> {_TRUTHS}"
             yield f'{name}m = "arith.cmpi"(%x, {changed}) {{predicate = 2}} : {types}'
             types = f"({_TRUTHS}, {_WIDE}, {_WIDE}) -> {_WIDE}"
@@ -168,6 +181,28 @@ def test_how_many_bits_a_loop_carries(text: str, carried: str) -> None:
                 '"arith.addi"(%n, %any)', '"arith.addi"(%n, %n)'
             )
         )
+
+
+@pytest.mark.parametrize(
+    ("text", "carried"),
+    [
+        (_loop("muli %x"), "i8"),
+        (_loop("addi %w", "xori %far"), "i8"),
+        (_loop("shli %five", "ori %w"), "i8"),
+        (_loop("shrui %five"), "i32"),  # each turn reads five bits more
+        (_loop("minsi %w"), "i32"),
+        (_loop("addi %w").replace("250", "260"), "i16"),
+    ],
+)
+def test_how_many_bits_of_what_a_loop_carries_are_read(text: str, carried: str) -> None:
+    low = f'%low = "arith.andi"(%r, %k) : {_BOTH}\n'
+    text = text.replace(_store("%c"), "").replace(_store("%r"), low + _store("%low"))
+    text = text.replace(", %any: i32", "").replace("(%n, %any)", "(%n, %n)")
+    kernel = Kernel(parse_module(text), RVVTarget(), True)
+    assert narrow_carried(kernel) == (carried != "i32")
+    (loop,) = (each for each in kernel.module.walk() if each.name == "scf.for")
+    assert str(loop.result.type) == f"tensor<64x{carried}>"
+    _narrowed(text)
 
 
 def test_blocks_that_loops_inside_carry_count_too() -> None:

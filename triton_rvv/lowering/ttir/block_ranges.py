@@ -30,6 +30,9 @@ def ranges_of_blocks(function: Operation) -> dict[Value, Range]:
     known: dict[Value, Range] = {}
     sums: dict[Value, Polynomial] = {}
     for operation in function.walk():
+        if operation.name == "scf.for" and (turns := _turns(operation, known)) is not None:
+            number = operation.regions[0].block.arguments[0]
+            known[number], sums[number] = turns, Polynomial.of(number)
         if len(operation.results) == 1:
             found, result = _range(operation, known), operation.result
             if found is None:
@@ -41,6 +44,14 @@ def ranges_of_blocks(function: Operation) -> dict[Value, Range]:
                 known[result] = found
                 sums[result] = Polynomial.of(result) if total is None else total
     return known
+
+
+def _turns(loop: Operation, known: Mapping[Value, Range]) -> Range | None:
+    """Between what the number that a loop counts lies in its body, if that is known."""
+    start, end = (known.get(bound) for bound in loop.operands[:2])
+    if start is None or end is None or "unsignedCmp" in loop.attributes:
+        return None
+    return start[0], max(start[0], end[1] - 1)
 
 
 def _sum(operation: Operation, sums: Mapping[Value, Polynomial]) -> Polynomial | None:

@@ -6,7 +6,8 @@
 
 What a turn adds lies between numbers that the types of loaded blocks tell, so the sum of a known
 number of turns does; where a turn only chooses, as a largest element, any number of turns may
-follow. The operations in the loop are narrowed behind this, as those outside of loops are.
+follow. Of what fits in no fewer bits, lower ones may be all that is read, as of a CRC. The
+operations in the loop are narrowed behind this, as those outside of loops are.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, ranges_of_blocks
 from triton_rvv.lowering.ttir.carried import Carried, carried_by
-from triton_rvv.lowering.ttir.demanded_bits import WIDENED
+from triton_rvv.lowering.ttir.demanded_bits import WIDENED, bits_read, demanded_bits
 from triton_rvv.lowering.ttir.index_values import block_bits, index_values
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
@@ -80,9 +81,12 @@ def narrow_carried(kernel: Kernel) -> int:
         for loop in [each for each in function.walk() if each.name == "scf.for"]:
             for carried in filter(_is_wide, carried_by(loop)):
                 turns = _Turns(ranges, integers)
-                bits = turns.bits_of(carried)
-                if bits and not any(_leads_to(each, indices) for each in turns.carried):
-                    for each in turns.carried:
+                bits, narrower = turns.bits_of(carried), turns.carried
+                if not bits:
+                    bits, narrower = bits_read(carried, demanded_bits(function, ranges)), [carried]
+                is_less = bits < (block_bits(carried.argument) or 0)
+                if is_less and not any(_leads_to(each, indices) for each in narrower):
+                    for each in narrower:
                         _narrow(each, bits, turns.is_signed, function, rewriter)
                     ranges, fired = ranges_of_blocks(function), fired + 1
     return fired

@@ -9,7 +9,7 @@
 
 The whole block would be read from memory and written again in every turn. What its rows share,
 such as a row of y, is loaded once for each part. So are lines split whose elements meet others in
-each turn, as points do that look for the nearest.
+each turn, as points do that look for the nearest, and lines that turns change without any others.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ from collections.abc import Collection, Mapping, Sequence
 from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
+from triton_rvv.lowering.ttir.access_functions import AccessFunctions
+from triton_rvv.lowering.ttir.block_ranges import ranges_of_blocks
+from triton_rvv.lowering.ttir.carried import Carried, carried_by
+from triton_rvv.lowering.ttir.demanded_bits import bits_read, demanded_bits
 from triton_rvv.lowering.ttir.dimensions import Dimension, dimensions_of
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
@@ -44,6 +48,8 @@ _DONE_ONCE = (
     *("math.", "tt.reduce", "tt.reshape", "tt.trans", "tt.precise_", "tt.clampf", "tt.mulhiui"),
     *("tt.store", "tt.get_", "tt.return", "scf.for", "scf.if", "scf.yield", "llvm.intr.assume"),
 )
+# From end to end of a line whose offsets wrap to no other place, in elements.
+_MOST_APART = 1 << 31
 # What takes long to do again.
 _COSTLY = ("math.", "arith.div", "arith.rem", "tt.reduce", "tt.precise_")
 
@@ -56,7 +62,7 @@ def split_blocks(kernel: Kernel) -> int:
         return 0
     rewriter = Rewriter(kernel.module)
     loops = [each for each in function.regions[0].block.operations if each.name == "scf.for"]
-    shapes = [_shape_left(loop, kernel.target, rewriter) for loop in loops]
+    shapes = [_shape_left(loop, kernel, rewriter) for loop in loops]
     if not any(shapes):
         return 0
     _share_nothing(function, rewriter)
@@ -67,14 +73,19 @@ def split_blocks(kernel: Kernel) -> int:
     return 0
 
 
-def _shape_left(loop: Operation, target: Target, rewriter: Rewriter) -> list[tuple[int, int]]:
+def _shape_left(loop: Operation, kernel: Kernel, rewriter: Rewriter) -> list[tuple[int, int]]:
     """To which sizes to split which dimensions of what a loop carries, so that registers hold it.
 
     None where all of it fits, or no two rows would, or it gets smaller as it is only added up
     behind the loop (`accumulators.py`).
     """
+    target = kernel.target
     if lines := _lines_of_pairs(loop, rewriter.makers):
-        return _part_of_lines(lines, target)
+        return _part_of_lines(lines, sum(each.block.element.bits for each in lines), target)
+    if alone := _lines_alone(loop):
+        demanded = demanded_bits(kernel.function, ranges_of_blocks(kernel.function))
+        bits_alone = sum(bits_read(each, demanded) for each in alone)
+        return _part_of_lines([each.result for each in alone], bits_alone, target)
     reductions = [each for each in rewriter.makers.values() if each.name == "tt.reduce"]
     if any([result] == each.operands for each in reductions for result in loop.results):
         return []
@@ -126,6 +137,14 @@ def _lines_of_pairs(loop: Operation, makers: Mapping[Value, Operation]) -> set[V
     return {*loop.results, *(value for value in kept if makers[value].name not in _FREE)}
 
 
+def _lines_alone(loop: Operation) -> list[Carried]:
+    """The lines that a loop carries, where it loads no blocks and carries no others."""
+    loads = [each for each in loop.walk() if each.name == "tt.load" and each.result.shape]
+    blocks = [each for each in carried_by(loop) if each.result.shape]
+    is_alone = not loads and all(len(each.result.shape) == 1 for each in blocks)
+    return blocks if is_alone else []
+
+
 def _source_of(value: Value, makers: Mapping[Value, Operation]) -> Value:
     """What a block repeats."""
     while value in makers and makers[value].name in ("tt.expand_dims", "tt.broadcast"):
@@ -133,10 +152,13 @@ def _source_of(value: Value, makers: Mapping[Value, Operation]) -> Value:
     return value
 
 
-def _part_of_lines(lines: Collection[Value], target: Target) -> list[tuple[int, int]]:
-    """The size of parts of lines that half of the registers hold, along their last dimension."""
+def _part_of_lines(lines: Collection[Value], bits: int, target: Target) -> list[tuple[int, int]]:
+    """The size of parts of lines that half of the registers hold, along their last dimension.
+
+    Args:
+        bits: of an element of all of them.
+    """
     (size,) = next(iter(lines)).shape
-    bits = sum(each.block.element.bits for each in lines)
     most = target.vector_registers // 2 * target.vector_bits // bits
     part = max(_size_within(most), 2 * target.lanes(32))
     return [(-1, part)] if part < size else []
@@ -216,7 +238,29 @@ def _parts_are_apart(dimension: Dimension, kernel: Kernel) -> bool:
     )
     all_have = all(each.operands[0] in dimension.blocks for each in stores)
     pairs = [*itertools.product(loads, stores), *itertools.combinations(stores, 2)]
-    return is_known and all_have and kernel.may_reorder(pairs)
+    if not is_known or not all_have:
+        return False
+    functions = AccessFunctions(kernel.function, kernel.integers_so_far())
+    once = frozenset(kernel.function.regions[0].block.operations)
+    others = [
+        pair for pair in pairs if not (once.issuperset(pair) and _meet_in_place(*pair, functions))
+    ]
+    return kernel.may_reorder(others)
+
+
+def _meet_in_place(one: Operation, other: Operation, functions: AccessFunctions) -> bool:
+    """Whether only elements at one place of two lines may have an address in common."""
+    pointers = one.operands[0], other.operands[0]
+    if pointers[0].type != pointers[1].type or len(pointers[0].shape) != 1:
+        return False
+    addresses = [functions.of(each) for each in pointers]
+    steps = {each.stride(0) for each in addresses}
+    (step,) = steps if len(steps) == 1 else (None,)
+    size = None if step is None else functions.number(step)
+    distance = functions.number(addresses[0] - addresses[1])
+    if size is None or distance is None:
+        return False
+    return abs(distance) < abs(size) < _MOST_APART // pointers[0].shape[0]
 
 
 def _is_costly(operation: Operation) -> bool:
