@@ -45,6 +45,13 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     (f"{_COMMON}signals.py:bias_relu", {}, "x60", "prefetch-stream"),
     (f"{_COMMON}kernels.py:cumsum_rows", {}, "x60", "fill-moved-lanes"),
     (f"{_COMMON}halves.py:insert_zeros", {}, "x60", "load-every-other"),
+    (f"{_COMMON}turns.py:heat_rod", {}, "x60", "find-apart"),
+    (
+        "benchmarks/compiler/hand/sixteenth_held_out2.py:reverse_complement_bytes",
+        {},
+        "x60",
+        "load-reversed",
+    ),
     (f"{_COMMON}kernels.py:histogram", {}, "x60", "update-plainly"),
     (f"{_COMMON}kernels.py:transpose", {}, "host", "transpose-squares"),
 ]

@@ -42,6 +42,23 @@ class LaneRange:
         ]
         return LaneRange(*ends)
 
+    def turned(self, builder: Builder, width: int) -> LaneRange:
+        """The same lanes counted from the last of a run on."""
+        bounds = [
+            None if bound is None else builder.binary("sub", integer(width), bound)
+            for bound in (self.end, self.first)
+        ]
+        return LaneRange(*bounds)
+
+    def ends(self, builder: Builder, count: int) -> tuple[Val, Val]:
+        """The first and the last of `count` lanes that are in it, or two others if none is."""
+        first, last = integer(0), integer(count - 1)
+        if self.first is not None:
+            first = builder.smin(builder.smax(self.first, first), last)
+        if self.end is not None:
+            last = builder.smin(builder.add(self.end, integer(-1)), last)
+        return first, builder.smax(first, last)
+
     def where(self, builder: Builder, condition: Val, width: int) -> Val:
         """A mask of a run that is true in these lanes where a condition holds as well.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -79,19 +80,20 @@ class Term:
         None where they are no neighbours, or that is not known.
         """
         stride = self._linear_stride(builder) if version.linear else self._constant_stride
-        is_known = stride == 1 and self.predicate in _EXTREME and version.fits and self.may_fit
+        is_known = stride in (1, -1) and self.predicate in _EXTREME
         rank = len(self.left.shape)
-        if not is_known or self.axis < rank - 1:
+        if not is_known or not version.fits or not self.may_fit or self.axis < rank - 1:
             return None
         origin = version.origin or integer(0)
         near = self.left.evaluate(
             builder, VectorIndex((integer(0),) * (rank - 1), origin, 1, version)
         )
         near, right = (builder.resize(value, "i64") for value in (near, self.right))
-        bound = builder.add(origin, builder.binary("sub", right, near))
-        if self.predicate in ("sle", "sgt"):
+        ends = (near, right) if stride == -1 else (right, near)
+        bound = builder.add(origin, builder.binary("sub", *ends))
+        if self.predicate in (("slt", "sge") if stride == -1 else ("sle", "sgt")):
             bound = builder.add(bound, integer(1))
-        is_end = _EXTREME[self.predicate] == "largest"
+        is_end = (_EXTREME[self.predicate] == "largest") == (stride == 1)
         return LaneRange(end=bound) if is_end else LaneRange(first=bound)
 
     def is_uniform_on(self, builder: Builder, version: LoopVersion) -> bool:
@@ -289,6 +291,12 @@ class Mask(Tensor):
             return None
         return builder.smin(*known)
 
+    def columns(self, builder: Builder) -> LaneRange:
+        """The columns outside of which no element is true, where sums fit."""
+        bounds = [term.bounds(builder, LoopVersion(fits=True)) for term in self.terms]
+        known = [each for each in bounds if each is not None]
+        return functools.reduce(lambda all_, own: all_.within(builder, own), known, LaneRange())
+
     def own_buffers(self) -> frozenset[str]:
         return frozenset().union(*(term.left.buffers() for term in self.terms))
 
@@ -300,10 +308,19 @@ class Mask(Tensor):
 
         On an unmasked path what has a guard is known to hold.
         """
-        is_kept = self.materialised is not None or self.filling is not None
-        return self.at(builder, point) if is_kept else self._computed(builder, point)
+        condition, lanes = self.parts(builder, point)
+        return lanes.where(builder, condition, point.width)
 
     def _computed(self, builder: Builder, point: VectorIndex) -> Val:
+        condition, lanes = self._parts(builder, point)
+        return lanes.where(builder, condition, point.width)
+
+    def parts(self, builder: Builder, point: VectorIndex) -> tuple[Val, LaneRange]:
+        """The mask at `point` as a condition, and the lanes of the run in which that counts."""
+        is_kept = self.materialised is not None or self.filling is not None
+        return (self.at(builder, point), LaneRange()) if is_kept else self._parts(builder, point)
+
+    def _parts(self, builder: Builder, point: VectorIndex) -> tuple[Val, LaneRange]:
         version = point.version
         total = TRUE if version.unmasked or version.rows_inside else self.uniform
         lanes = LaneRange()
@@ -321,4 +338,4 @@ class Mask(Tensor):
             if version.unmasked and isinstance(other, JointComparison):
                 continue
             total = builder.conjunction(total, other.at(builder, point))
-        return lanes.where(builder, total, point.width)
+        return total, lanes

@@ -7,53 +7,56 @@ import itertools
 from collections.abc import Sequence
 
 from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer
 
-__all__ = ["UNKNOWN", "are_apart", "keeps_apart", "lanes_are_apart"]
+__all__ = ["UNKNOWN", "are_apart", "is_range", "keeps_apart", "lanes_are_apart"]
 
 # Stands for a truth value that no code can tell.
 UNKNOWN = FALSE
 
 
-def are_apart(builder: Builder, left: Affine, right: Affine) -> Val:
+def are_apart(builder: Builder, *blocks: tuple[Affine, Mask | None]) -> Val:
     """Whether, at run time, all addresses of one block are before all of the other, or `UNKNOWN`.
 
-    Masked elements count, so blocks at the end of an array may seem to overlap and do not. So may
-    blocks with offsets that wrap, which lie elsewhere.
+    Elements count that a mask leaves out, but for the first and last columns. So blocks at the end
+    of an array may seem to overlap and do not. So may blocks with offsets that wrap, which lie
+    elsewhere.
+
+    Args:
+        blocks: two of them, with the masks of what is loaded or stored there.
     """
-    ranges = [_range(builder, block) for block in (left, right)]
-    known = [range_ for range_ in ranges if range_ is not None]
-    if len(known) < 2:
+    if not all(is_range(addresses) for addresses, _ in blocks):
         return UNKNOWN
-    (start, end), (other_start, other_end) = known
+    (start, end), (other_start, other_end) = (_range(builder, *block) for block in blocks)
     is_before = builder.compare("ule", end, other_start)
     is_behind = builder.compare("ule", other_end, start)
-    fits = [guard for block in (left, right) for guard in block.own_fit_guards()]
+    parts = [part for block in blocks for part in block if part is not None]
+    fits = [guard for part in parts for guard in part.own_fit_guards()]
     return functools.reduce(builder.conjunction, fits, builder.binary("or", is_before, is_behind))
 
 
-def _range(builder: Builder, addresses: Affine) -> tuple[Val, Val] | None:
-    """The first byte of a block and the one after the last, as i64; None where any may be in it."""
-    if addresses.extra is not None or not all(part.has_rule for part in addresses.components):
-        return None
+def is_range(addresses: Affine) -> bool:
+    """Whether it is known from where to where a block reaches."""
+    return addresses.extra is None and all(part.has_rule for part in addresses.components)
+
+
+def _range(builder: Builder, addresses: Affine, mask: Mask | None) -> tuple[Val, Val]:
+    """The first byte of a block and the one after the last, as i64."""
     below, above = integer(0), integer(1)
-    for part, size in zip(addresses.components, addresses.shape, strict=True):
-        if part.stride is not None and size > 1:
-            reach = builder.mul(part.stride, integer(size - 1))
-            below = builder.add(below, _limited(builder, "smin", reach))
-            above = builder.add(above, _limited(builder, "smax", reach))
+    *rows, columns = ((integer(0), integer(size - 1)) for size in addresses.shape)
+    if mask is not None:
+        columns = mask.columns(builder).ends(builder, addresses.shape[-1])
+    for part, places in zip(addresses.components, (*rows, columns), strict=True):
+        if part.stride is not None:
+            far = [builder.mul(part.stride, place) for place in places]
+            below = builder.add(below, builder.smin(*far))
+            above = builder.add(above, builder.smax(*far))
     base = builder.cast("ptrtoint", addresses.base, "i64")
     size_bytes = integer(addresses.pointee.size_bytes)
     start, end = (builder.add(base, builder.mul(far, size_bytes)) for far in (below, above))
     return start, end
-
-
-def _limited(builder: Builder, name: str, number: Val) -> Val:
-    """The smaller or the larger one of a number and 0."""
-    if (constant := number.constant) is None:
-        return builder.intrinsic(f"llvm.{name}", (number, integer(0)))
-    return integer(min(constant, 0) if name == "smin" else max(constant, 0))
 
 
 def keeps_apart(addresses: Affine) -> bool:

@@ -64,19 +64,29 @@ def _plus(builder: Builder, left: Component, right: Component) -> Component:
     return Component(stride, left.tables + right.tables, listed, granular)
 
 
-def _add_rows(context: Context, operation: Operation) -> None:
-    """A sum of columns and of what differs from row to row by no rule keeps them apart."""
-    lowered = [context.lowered(value) for value in operation.operands]
-    affine = [as_affine(operand) for operand in lowered]
-    for columns, rows in (affine, lowered), (affine[::-1], lowered[::-1]):
-        known, other = columns[0], rows[1]
-        if known is None or columns[1] is not None or known.components[-1].is_zero:
-            continue
-        assert isinstance(other, Tensor)
-        if (listed := listed_by_row(context, other)) is not None:
-            context.bind(operation.result, _add(context, operation, known, listed))
-            return
-    or_elementwise(_add)(context, operation)
+def _with_rows(
+    attempt: Callable[[Context, Operation, Affine, Affine], Affine],
+) -> Handler:
+    """A handler for sums of columns and of what differs from row to row by no rule.
+
+    They are kept apart.
+    """
+
+    def handler(context: Context, operation: Operation) -> None:
+        lowered = [context.lowered(value) for value in operation.operands]
+        affine = [as_affine(operand) for operand in lowered]
+        for place, other in enumerate(lowered):
+            known = affine[1 - place]
+            if known is None or affine[place] is not None or known.components[-1].is_zero:
+                continue
+            assert isinstance(other, Tensor)
+            if (listed := listed_by_row(context, other)) is not None:
+                pair = (listed, known) if place == 0 else (known, listed)
+                context.bind(operation.result, attempt(context, operation, *pair))
+                return
+        or_elementwise(attempt)(context, operation)
+
+    return handler
 
 
 def _add(context: Context, operation: Operation, left: Affine, right: Affine) -> Affine:
@@ -123,8 +133,8 @@ def _extend(context: Context, operation: Operation, operand: Affine, _: Affine) 
 
 
 HANDLERS: Mapping[str, Handler] = {
-    "arith.addi": _add_rows,
-    "arith.subi": or_elementwise(_subtract),
+    "arith.addi": _with_rows(_add),
+    "arith.subi": _with_rows(_subtract),
     "arith.muli": or_elementwise(_multiply),
     "arith.minsi": or_elementwise(_limit),
     "arith.maxsi": or_elementwise(_limit),

@@ -65,6 +65,7 @@ RULES: Sequence[Rule] = (
     Rule(
         "load-every-other", "Loads what a mask leaves of pairs as neighbours, and puts it in place."
     ),
+    Rule("load-reversed", "Turns neighbours around that a block reads from the last one on."),
     Rule("load-segments", "Loads every so many elements together with those between them."),
     Rule("prefetch-columns", "Asks for the next lines of a block that lies by column."),
     Rule("prefetch-next-program", "Asks for the next program's block where it has few lines."),
@@ -74,6 +75,7 @@ RULES: Sequence[Rule] = (
     Rule("convert-rounded", "Rounds floats that become integers by what converts them."),
     Rule("pack-transposed", "Packs a left operand that lies by column as it lies."),
     Rule("read-in-place", "Reads the right operand of a product of few rows without a copy."),
+    Rule("find-apart", "Asks at run time whether a store changes what it reads of its array."),
     Rule("count-truths", "Counts true elements of a row without making numbers of them."),
     Rule("sum-numbers-once", "Keeps sums that are one number in all lanes as a scalar."),
     Rule("update-plainly", "Updates memory without atomic instructions where there is one thread."),

@@ -38,8 +38,10 @@ def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
     if tensor.element.bits not in (32, 64) or len(axes) != 1:
         return None
     axis = next(iter(axes))
-    line = line_of(tensor, axis)
-    if axis == len(tensor.shape) - 1 or line is None:
+    if axis == len(tensor.shape) - 1:
+        return None
+    line = line_of(tensor, axis) or _column(context, tensor, axis)
+    if line is None:
         return None
     values = _computed(context, line)
     tensor.finish()
@@ -47,6 +49,16 @@ def listed_by_row(context: Context, tensor: Tensor) -> Affine | None:
     components = [NO_COMPONENT] * len(tensor.shape)
     components[axis] = Component(listed=((Listed(values, _bound(context, values)), one),))
     return Affine(tensor.type, integer(0, one.type), components)
+
+
+def _column(context: Context, tensor: Tensor, axis: int) -> Buffer | None:
+    """The elements along a dimension of a block that repeats a column, computed here."""
+    column = tensor.operands[0] if isinstance(tensor, Broadcast) else tensor
+    if column.type.elements > tensor.shape[axis]:
+        return None
+    array = materialise.row_major(context, column)
+    type_ = TensorType((tensor.shape[axis],), tensor.element)
+    return Buffer(type_, array.pointer, type_.shape[-1])
 
 
 @rule("list-lines", nothing)
@@ -76,6 +88,8 @@ def _computed(context: Context, line: Tensor) -> Buffer:
 
     A line without uses was made here, of recipes that count no use by it.
     """
+    if isinstance(line, Buffer):
+        return line
     if line.uses:
         return materialise.materialise(context, line)
     values = context.buffer(line.type)

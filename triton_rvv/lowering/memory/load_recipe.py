@@ -46,6 +46,7 @@ from triton_rvv.lowering.memory.prefetches import (
     row_in_set,
     run_address,
 )
+from triton_rvv.lowering.memory.reversed_loads import reversed_run
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad, segment_run
 from triton_rvv.lowering.ttir.access import SharedRows
 
@@ -116,14 +117,17 @@ class Load(Tensor):
         )
         return same and own.extra is None and other.extra is None and keeps_apart(own)
 
-    def survives_store(self, builder: Builder, addresses: Affine, on_the_way: bool) -> Val:
+    def survives_store(
+        self, builder: Builder, addresses: Affine, where: Mask | None, on_the_way: bool
+    ) -> Val:
         """Whether, at run time, a store to `addresses` changes no element before it is loaded.
 
         Args:
             addresses: where the store goes.
+            where: the mask of what is stored.
             on_the_way: whether each element is loaded right before its place is stored to.
         """
-        apart = are_apart(builder, self.pointers, addresses)
+        apart = are_apart(builder, (self.pointers, self.mask), (addresses, where))
         if not on_the_way or not self.is_parallel_to(addresses):
             return apart
         same = builder.compare("eq", self.pointers.base, addresses.base)
@@ -310,8 +314,10 @@ class Load(Tensor):
         self, builder: Builder, pointers: Affine, condition: Val, point: VectorIndex
     ) -> Val | None:
         """A run that is loaded from pieces of memory, where it can be."""
+        fill = functools.partial(self._fill, builder, point)
         if condition.truth is not True:
-            return every_other_run(builder, self.every_other, self.pointers, condition, point)
+            run = every_other_run(builder, self.every_other, self.pointers, condition, point)
+            return run or reversed_run(builder, pointers, self.mask, point, fill)
         if (run := periodic_run(builder, pointers, point)) is not None:
             return run
         if self.streams is not None and pointers.extra is None:
@@ -320,14 +326,7 @@ class Load(Tensor):
         stride = pointers.last_stride(builder, point.version.linear)
         if stride is not None and point.lanes is not None and not point.clears:
             return self._first_by_stride(builder, pointers, stride, point, point.lanes)
-        if stride is None or stride.constant != -1 or point.lanes is not None:
-            return None
-        last = builder.binary("sub", integer(1 - point.width), point.start)
-        element, row = memory_type(self.element), pointers.row_base(builder, point)
-        address = builder.element_pointer(element, row, last)
-        type_ = vector_type(element, point.width)
-        run = builder.load(type_, address, self.element.size_bytes)
-        return builder.shuffle(run, range(point.width - 1, -1, -1))
+        return reversed_run(builder, pointers, self.mask, point, fill)
 
     def _first_by_stride(
         self, builder: Builder, pointers: Affine, stride: Val, point: VectorIndex, lanes: Val

@@ -13,6 +13,7 @@ from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.loops import materialise
@@ -83,6 +84,11 @@ def _load(context: Context, operation: Operation) -> None:
             _rows_ahead(context, load, access),
             _is_long(context, load),
         )
+    if load.type.elements == 1:
+        only = VectorIndex((integer(0),) * (len(load.shape) - 1), integer(0), 1)
+        context.bind(result, Splat(load.type, load.at(context.builder, only)))
+        load.finish()
+        return
     context.bind(result, load)
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):

@@ -8,9 +8,12 @@ from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Value
 from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.memory_overlap import is_range
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
+from triton_rvv.lowering.llvm.rules import no, rule
 from triton_rvv.lowering.loops import materialise
+from triton_rvv.lowering.loops.vector_shape import vector_width
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.ttir.access import Access
 
@@ -39,18 +42,34 @@ class StorePart:
 
 def materialise_overlapping(
     context: Context, loads: Sequence[Load], part: StorePart, at_once: Sequence[StorePart]
-) -> None:
+) -> list[Load]:
     """Carry out the loads of which a store would change what is read later.
 
     What it reads and changes element by element is not among them, if all stores of a walk happen
     `at_once`: otherwise the second one may read it again after the first one. Addresses, too, are
     computed when their store comes.
+
+    Returns:
+        Those that are left, since only run time tells whether the store changes them.
     """
     addresses = {tensor for each in at_once for tensor in each.addresses.walk()}
+    left = []
     for load in loads:
         on_the_way = at_once and load.is_each_element_of(part.addresses) and load not in addresses
-        if context.aliases.may_overlap(load.source, part.target) and not on_the_way:
+        if on_the_way or not context.aliases.may_overlap(load.source, part.target):
+            continue
+        if at_once and load not in addresses and _may_be_apart(context, load, part):
+            left.append(load)
+        else:
             materialise.materialise(context, load)
+    return left
+
+
+@rule("find-apart", no)
+def _may_be_apart(context: Context, load: Load, part: StorePart) -> bool:
+    """Whether it pays to find out at run time that a load is not changed by a store."""
+    has_runs = load.type.elements > vector_width(context, [load])
+    return has_runs and is_range(load.pointers) and is_range(part.addresses)
 
 
 def may_change(context: Context, target: Value, load: Tensor) -> bool:

@@ -13,7 +13,7 @@ from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.as_affine import as_addresses
 from triton_rvv.lowering.addresses.clamped import is_limited
 from triton_rvv.lowering.addresses.masks import Mask
-from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, lanes_are_apart
+from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, are_apart, lanes_are_apart
 from triton_rvv.lowering.blocks.context import Context, Handler, Pairs, WaitingStore
 from triton_rvv.lowering.blocks.memory_format import stored
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
@@ -113,8 +113,11 @@ def _store_parts(
     """
     loads = [load for load in context.pending_loads if isinstance(load, Load)]
     at_once, builder = not in_turn, context.builder
-    for part in parts:
-        materialise_overlapping(context, loads, part, parts if at_once else ())
+    left = [
+        (load, part)
+        for part in parts
+        for load in materialise_overlapping(context, loads, part, parts if at_once else ())
+    ]
     if at_once:
         for one, other in itertools.combinations(parts, 2):
             context.aliases.rely_on_apart(one.target, other.target, False)
@@ -138,7 +141,7 @@ def _store_parts(
 
     sources = [*_sources(parts, where), *(tensor for tensor, _ in others)]
     with materialise.walking(context, sources, changes):
-        _with_endangered_copied(context, loads, parts, at_once, write)
+        _with_endangered_copied(context, loads, left, parts, where, at_once, write)
 
 
 def _sources(parts: Sequence[StorePart], where: Mask | None) -> list[Tensor]:
@@ -150,16 +153,26 @@ def _sources(parts: Sequence[StorePart], where: Mask | None) -> list[Tensor]:
 def _with_endangered_copied(
     context: Context,
     loads: Sequence[Load],
+    left: Sequence[tuple[Load, StorePart]],
     parts: Sequence[StorePart],
+    where: Mask | None,
     at_once: bool,
     write: Callable[[], None],
 ) -> None:
-    """Write the stores; first copy what they may change, unless at run time they do not."""
+    """Write the stores; first copy what they may change, unless at run time they do not.
+
+    Args:
+        left: loads of the walk and stores that are only apart if run time says so.
+    """
     builder, guards, endangered = context.builder, list[Val](), dict[Load, None]()
+    for load, part in left:
+        if load.materialised is None:
+            endangered[load] = None
+            guards.append(are_apart(builder, (load.pointers, load.mask), (part.addresses, where)))
     for part in parts:
         for load in endangered_loads(context, loads, part, at_once):
             endangered[load] = None
-            guards.append(load.survives_store(builder, part.addresses, at_once))
+            guards.append(load.survives_store(builder, part.addresses, where, at_once))
         for load in read_on_the_way(context, loads, part) if at_once else ():
             endangered[load] = None
             guards.append(lanes_are_apart(builder, part.addresses))

@@ -1,0 +1,58 @@
+"""Loads of runs whose addresses fall by one element from lane to lane, such as `p + n - 1 - at`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.lane_range import LaneRange
+from triton_rvv.lowering.addresses.masks import Mask
+from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
+from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.rules import nothing, rule
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer, vector_type
+from triton_rvv.lowering.llvm.vp_memory import masked_load
+
+__all__ = ["reversed_run"]
+
+
+@rule("load-reversed", nothing)
+def reversed_run(
+    builder: Builder,
+    pointers: Affine,
+    mask: Mask | None,
+    point: VectorIndex,
+    fill: Callable[[], Val],
+) -> Val | None:
+    """A run that is loaded from its last lane on as neighbours, and turned around in registers.
+
+    None where lanes are no neighbours in this order.
+
+    Args:
+        pointers: the addresses, in the form that is right on the path of `point`.
+        fill: gives what the lanes hold that are not loaded.
+    """
+    stride = pointers.last_stride(builder, point.version.linear)
+    if stride is None or stride.constant != -1:
+        return None
+    element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
+    width = point.width
+    last = builder.binary("sub", integer(1 - width), point.start)
+    address = builder.element_pointer(element, pointers.row_base(builder, point), last)
+    condition, lanes = (TRUE, LaneRange()) if mask is None else mask.parts(builder, point)
+    lanes = lanes.within(builder, LaneRange(end=point.lanes)).turned(builder, width)
+    wanted = lanes.where(builder, _turned(builder, condition), width)
+    if wanted.truth is True:
+        run = builder.load(vector_type(element, width), address, size_bytes)
+    else:
+        others = _turned(builder, fill())
+        run = masked_load(builder, address, builder.splat(wanted, width), others, size_bytes)
+    return _turned(builder, run)
+
+
+def _turned(builder: Builder, run: Val) -> Val:
+    """The same lanes, the last one first."""
+    if run.width == 1 or builder.repeated(run) is not None:
+        return run
+    return builder.shuffle(run, range(run.width - 1, -1, -1))
