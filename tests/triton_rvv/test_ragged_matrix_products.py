@@ -109,12 +109,14 @@ def test_every_remainder_is_exact(
     run.run_elf(tmp_path / "kernel.elf", arguments, (len(table),), TARGET)
 
 
-@pytest.mark.parametrize(("columns", "is_a_tile"), [(64, True), (512, False)])
-def test_rows_are_put_in_order_a_tile_at_a_time_where_all_columns_stay_near(
-    columns: int, is_a_tile: bool
+@pytest.mark.parametrize(
+    ("rows", "columns", "is_a_tile"), [(256, 64, True), (64, 512, False), (64, 64, False)]
+)
+def test_rows_are_put_in_order_a_tile_at_a_time_where_b_fills_the_cache_with_them_and_not_alone(
+    rows: int, columns: int, is_a_tile: bool
 ) -> None:
     """32 KiB of L1D hold 64 columns of B, and not 512; loads reach 4 operands beyond the last."""
-    constants = {"M": 64, "N": columns, "K": 128, "BY_COLUMN": False}
+    constants = {"M": rows, "N": columns, "K": 128, "BY_COLUMN": False}
     kernel = compile_kernel(many_products_kernel, SIGNATURE, constants, TARGET)
     arrays = {int(size) for size in re.findall(r"alloca \[(\d+) x i8\]", kernel.llir)}
     assert (12 * 128 + 4 * 32 in arrays) == is_a_tile

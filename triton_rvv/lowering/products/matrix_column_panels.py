@@ -11,10 +11,10 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.vectors import in_turn
 from triton_rvv.lowering.products.dot_extents import DotExtents
-from triton_rvv.lowering.products.matrix_panels import MatrixOperand, operand_room
+from triton_rvv.lowering.products.matrix_panels import MatrixOperand, columns_together, operand_room
 from triton_rvv.targets.matrix_unit import MatrixUnit
 
-__all__ = ["Area", "ColumnPanels", "ColumnSource", "column_panels", "columns_together"]
+__all__ = ["Area", "ColumnPanels", "ColumnSource", "column_panels"]
 
 _FIELDS = 4  # of a segment store that takes no longer than the stores of its registers
 
@@ -87,12 +87,6 @@ class ColumnPanels:
         parts = _joined_rows(builder, rows)
         before()
         builder.store(in_turn(builder, parts), to, len(rows))
-
-
-def columns_together(context: Context, depth: int, columns: int, panel: int) -> int:
-    """How many columns of a block stay in the L1 cache with all of their depth, in whole panels."""
-    resident = context.target.machine.l1d_bytes // depth
-    return min(columns, max(panel, resident // panel * panel))
 
 
 def column_panels(

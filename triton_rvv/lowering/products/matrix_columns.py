@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
@@ -25,6 +26,8 @@ from triton_rvv.targets.matrix_unit import MatrixUnit
 
 __all__ = ["with_columns"]
 
+T = TypeVar("T")
+
 
 def with_columns(
     context: Context,
@@ -32,10 +35,13 @@ def with_columns(
     rights: Sequence[Tensor],
     live: DotExtents,
     others: Sequence[Val],
-    use: Callable[[Sequence[ColumnSource], bool], None],
+    left: Callable[[bool], T],
+    use: Callable[[T, Sequence[ColumnSource]], None],
 ) -> None:
     """Call `use` with B, cut along K: where it lies if its rows are read there in runs and the
-    other guards hold, and otherwise a copy of what counts; and with which of both it is."""
+    other guards hold, and otherwise a copy of what counts. `left` makes A ahead, and is told which
+    of both it is.
+    """
     builder = context.builder
     materialise.prepare(context, rights)
 
@@ -43,14 +49,15 @@ def with_columns(
         around = [None for _ in rights[0].shape[:-2]]
         extents = [*around, live.depth, live.columns]
         with context.region():
+            a = left(False)
             copies = [
                 pack_part(context, right, extents, whole_rows=unit.turn_depth) for right in rights
             ]
-            use([_Computed(copy) for copy in copies], False)
+            use(a, [_Computed(copy) for copy in copies])
 
     def where_they_lie() -> None:
         with context.region():
-            use([source for source, _ in found], True)
+            use(left(True), [source for source, _ in found])
 
     ways = [_where_it_lies(context, unit, right, live) for right in rights]
     found = [way for way in ways if way is not None]

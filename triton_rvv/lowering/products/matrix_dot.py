@@ -5,9 +5,8 @@ columns at a time, always to the same room. The result is computed tile by tile:
 
     for each few columns of B that stay in the L1 cache:
         copy them
-        for each tile's rows of A: for each tile's columns among these: multiply, along all of K
-
-Where these are all columns, the rows of A are copied there, too, a tile's at a time.
+        for each tile's rows of A, copied now if these are all columns:
+            for each tile's columns among these: multiply, along all of K
 
 The loop is not `product.py`'s, since columns are copied in it, and a tile is a call of a function.
 """
@@ -33,7 +32,6 @@ from triton_rvv.lowering.products.matrix_column_panels import (
     ColumnPanels,
     ColumnSource,
     column_panels,
-    columns_together,
 )
 from triton_rvv.lowering.products.matrix_columns import with_columns
 from triton_rvv.lowering.products.matrix_goals import TilePlace, tile_goal
@@ -53,6 +51,9 @@ from triton_rvv.targets.matrix_unit import MOST_STEPS_WITHOUT_LOOP, MatrixUnit, 
 from triton_rvv.targets.target import Target
 
 __all__ = ["fits_matrix_unit", "multiply_int8"]
+
+# Room for A in order, and what fills it for a row of tiles, if all of A is not in it.
+_Left = tuple[MatrixOperand, RowStrips | None]
 
 
 def fits_matrix_unit(
@@ -123,17 +124,20 @@ def multiply_int8(
     most, fewest = unit.tile[1] * unit.side, unit.rows_per_register * unit.side
     tile_columns = min(most, max(fewest, columns))
     live = _extents(context, operation, operands, tile_columns)
-    guards = _guards_of_strips(context, lefts, live, columns, tile_columns)
+    guards = strip_guards(context, lefts, live, columns, tile_columns)
     all_rows = packed_rows(context, unit, lefts, live) if guards is None else None
     sums = sums_of(operation, start, result, update)
 
-    def by(sources: Sequence[ColumnSource], in_place: bool) -> None:
+    def left(in_place: bool) -> _Left:
+        if all_rows is None and in_place:
+            strips = row_strips(context, unit, lefts[0], live)
+            return strips.packed, strips
+        return all_rows or packed_rows(context, unit, lefts, live), None
+
+    def by(a: _Left, sources: Sequence[ColumnSource]) -> None:
         parts = [(each, right.shape[-2]) for each, right in zip(sources, rights, strict=True)]
         b = column_panels(context, unit, parts, columns, live, tile_columns)
-        by_strips = guards is not None and in_place
-        strips = row_strips(context, unit, lefts[0], live) if by_strips else None
-        a = strips.packed if strips else all_rows or packed_rows(context, unit, lefts, live)
-        product = _Product(unit, live, a, b, tile_columns, sums, strips=strips)
+        product = _Product(unit, live, a[0], b, tile_columns, sums, strips=a[1])
         if update is not None and _scales_itself(product):
             product = replace(product, scaled=scaled_total(context, operation, update))
         if sums.store is not None:
@@ -142,17 +146,7 @@ def multiply_int8(
             one = product if not plane else product.plane(builder, plane[0], rows)
             _tiles_of_a_store(context, one, rows, columns)
 
-    with_columns(context, unit, rights, live, guards or (), by)
-
-
-def _guards_of_strips(
-    context: Context, lefts: Sequence[Tensor], live: DotExtents, columns: int, panel: int
-) -> list[Val] | None:
-    """Under which A is put in order a row of tiles at a time; None where each is needed again."""
-    depth = sum(left.shape[-1] for left in lefts)
-    if columns_together(context, depth, columns, panel) < columns:
-        return None
-    return strip_guards(context, lefts, live)
+    with_columns(context, unit, rights, live, guards or (), left, by)
 
 
 def _extents(

@@ -30,6 +30,7 @@ __all__ = [
     "MatrixOperand",
     "RowStrips",
     "RowTiles",
+    "columns_together",
     "operand_room",
     "packed_rows",
     "row_strips",
@@ -203,8 +204,27 @@ class RowStrips:
         _pack_strip(builder, self.unit, self.words, self.packed, tiles, rows, integer(0))
 
 
-def strip_guards(context: Context, lefts: Sequence[Tensor], live: DotExtents) -> list[Val] | None:
-    """Under which a row of tiles of A at a time can be put in order; None where that never can."""
+def columns_together(context: Context, depth: int, columns: int, panel: int) -> int:
+    """How many columns of a block stay in the L1 cache with all of their depth, in whole panels."""
+    resident = context.target.machine.l1d_bytes // depth
+    return min(columns, max(panel, resident // panel * panel))
+
+
+def strip_guards(
+    context: Context, lefts: Sequence[Tensor], live: DotExtents, columns: int, panel: int
+) -> list[Val] | None:
+    """Under which a row of tiles of A at a time can be put in order; None where that never can, or
+    is of no use: where each row is needed again, or both operands stay in the L1 cache.
+
+    Args:
+        lefts: A, cut along K.
+        columns: of B.
+        panel: those of a tile.
+    """
+    depth, rows = sum(left.shape[-1] for left in lefts), lefts[0].shape[-2]
+    is_needed_again = columns_together(context, depth, columns, panel) < columns
+    if is_needed_again or depth * (rows + columns) < context.target.machine.l1d_bytes:
+        return None
     materialise.prepare(context, lefts)
     if len(lefts) > 1 or not _may_lie(lefts[0]):
         return None
