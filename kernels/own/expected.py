@@ -15,7 +15,7 @@ from kernels.own.exact_reference import largest, nearer
 from kernels.own.interpreted import interpreted
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import NARROW, RunFailed, Way, runs, ways_of, widened
-from kernels.own.slow_reference import answer, exact_answer
+from kernels.own.slow_reference import answer, exact_answer, on_few_threads
 from kernels.own.tolerance import DRAWS, disturbed, is_near, share_of, slack
 from kernels.values import TORCH_TYPES, current_data_set
 
@@ -63,7 +63,8 @@ def expected_outputs(launch: Launch, *, with_unnamed: bool = True) -> dict[str, 
             nothing, or uses memory that `arguments` leaves uninitialised.
     """
     values = launch.values()
-    said, expected = from_reference(launch, values)
+    with on_few_threads(launch):
+        said, expected = from_reference(launch, values)
     if said is None:
         way, found = from_kernel(launch, _starts(launch, values))
         return _expected(found, values, rounded_to=_rounding(launch, values, way, found))

@@ -122,14 +122,10 @@ def noted(job: str, for_s: float) -> dict[str, Any] | None:
         return None
 
 
-def keep_noted(job: str, facts: Mapping[str, Any] | None) -> None:
-    """Remember strings and numbers of a job; None forgets them."""
-    path = _path(_digest(job))
+def keep_noted(job: str, facts: Mapping[str, Any]) -> None:
+    """Remember strings and numbers of a job."""
     with contextlib.suppress(OSError):
-        if facts is None:
-            path.unlink(missing_ok=True)
-        else:
-            _save(path.stem, facts)
+        _save(_digest(job), facts)
 
 
 def contents_digest(start: Mapping[str, Any]) -> str:

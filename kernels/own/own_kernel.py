@@ -24,7 +24,11 @@ from kernels.own.other_sizes import on_other_sizes
 from kernels.own.own_arguments import OwnArguments
 from kernels.own.relied_on import on_relied, relied_on
 from kernels.own.reversed_programs import reversed_programs
-from kernels.own.slow_reference import is_slow_reference, time_reference
+from kernels.own.slow_reference import (
+    is_slow_reference,
+    on_few_threads,
+    time_reference,
+)
 from kernels.spec import Problem
 from kernels.values import data_set
 from launchers.arguments import Argument
@@ -46,7 +50,8 @@ class OwnKernel(OwnArguments):
         time_reference(plain)
         telling = self._telling(problem)
         launch = replace(plain, changes=telling.changes)
-        notes = check_notes(launch, partial(self._expected_outputs, problem, config))
+        with on_few_threads(plain):
+            notes = check_notes(launch, partial(self._expected_outputs, problem, config))
         if is_slow_reference(plain):  # for the builders, whose time is limited
             with data_set(1):
                 self._expected_outputs(problem, config)

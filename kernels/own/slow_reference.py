@@ -6,6 +6,7 @@ and later commands get what was computed already, as long as such a first call g
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable, Mapping
@@ -18,11 +19,19 @@ from kernels.own.changeable import Launched
 from kernels.own.exact_reference import exact_outputs
 from kernels.own.kept_runs import contents_digest, keep_noted, kept_outputs, noted
 from kernels.own.launch import Launch
+from kernels.own.one_thread import on_one_thread
 from kernels.own.strides import copied
 from kernels.source_digest import source_digest
 from kernels.values import current_data_set
 
-__all__ = ["Answer", "answer", "exact_answer", "is_slow_reference", "time_reference"]
+__all__ = [
+    "Answer",
+    "answer",
+    "exact_answer",
+    "is_slow_reference",
+    "on_few_threads",
+    "time_reference",
+]
 
 _Outputs = Mapping[str, torch.Tensor | None]
 
@@ -48,7 +57,8 @@ class Answer:
 
 
 def time_reference(launch: Launch) -> None:
-    """Call the reference once on the file's own inputs, and keep what it gives if it is slow.
+    """Call the reference once on the file's own inputs, note how long it takes, and keep what it
+    gives if it is slow.
 
     Raises:
         UserError: if the file's functions fail.
@@ -57,18 +67,24 @@ def time_reference(launch: Launch) -> None:
         return
     values = launch.values()
     first = _called(launch, values)
-    if first.outputs is None or first.took_s < _SLOW_S:
-        keep_noted(_job(launch), None)
-        return
     said = first.outputs
+    assert said is not None
     given = f"{contents_digest(values)} {contents_digest(said)}"
     keep_noted(_job(launch), {"given": given, "took_s": first.took_s, "cpu_s": first.cpu_s})
-    _kept(launch, "", values, lambda: said)
+    if is_slow_reference(launch):
+        _kept(launch, "", values, lambda: said)
 
 
 def is_slow_reference(launch: Launch) -> bool:
     """Whether `time_reference` found so, in any process."""
     return _noted(launch) is not None
+
+
+def on_few_threads(launch: Launch) -> contextlib.AbstractContextManager[None]:
+    """torch on one thread where `time_reference` found that this takes little time in all."""
+    found = _timed(launch)
+    is_soon_done = found is not None and found["cpu_s"] < _SLOW_S
+    return on_one_thread() if is_soon_done else contextlib.nullcontext()
 
 
 def answer(launch: Launched, values: Mapping[str, Any]) -> Answer:
@@ -121,6 +137,12 @@ def _kept(
 
 
 def _noted(launch: Launch) -> dict[str, Any] | None:
+    """What `time_reference` noted of a slow one."""
+    found = _timed(launch)
+    return found if found is not None and found["took_s"] >= _SLOW_S else None
+
+
+def _timed(launch: Launch) -> dict[str, Any] | None:
     return noted(_job(launch), _FOR_S) if _is_kept(launch) else None
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from kernels.own.changed_inputs import Change, changed
 from kernels.own.defined_inputs import is_defined, makes_difference, runs_on_processor
 from kernels.own.integer_changes import INTEGERS, FirstRight, with_integers
 from kernels.own.journal import Journal, Outcome, Run, outcome_of
+from kernels.own.one_thread import on_one_thread
 from kernels.own.refused_changes import on_endless, on_refused
 from kernels.own.row_dimensions import row_dimensions
 from kernels.own.slow_reference import answer
@@ -122,19 +123,7 @@ class Telling:
         return tuple(filter(None, (self.refused, self.endless, untried)))
 
 
-@contextlib.contextmanager
-def _on_one_thread() -> Iterator[None]:
-    """Within the block, torch computes on one thread: others take processor time while they wait,
-    on a busy machine so much that little else is tried within the limit."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-@_on_one_thread()
+@on_one_thread()
 def telling_changes(tried: Tried, journal: Journal) -> Telling:
     """The changes of a launch's inputs, by name, under which its default configuration is right.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from own_kernel_files import TWICE
 
 from kernels.own import slow_reference
@@ -14,8 +15,9 @@ from pathlib import Path
 
 def reference(x_ptr):
     here = Path(__file__).parent
-    with (here / "calls").open("a") as calls:
+    with (here / "calls").open("a") as calls, (here / "threads").open("a") as threads:
         calls.write("1")
+        threads.write(str(torch.get_num_threads()))
     return {"out_ptr": int((here / "factor").read_text()) * x_ptr}
 """
 
@@ -78,6 +80,22 @@ def test_what_a_quick_one_gives_is_not_kept(study, monkeypatch):
     _, built, [(x, expected), _] = study(3)
     assert built == 2 * 6
     assert np.array_equal(expected, 3 * x)
+
+
+def test_what_is_soon_done_is_done_on_one_thread(study, monkeypatch, tmp_path):
+    """Others would take processor time while they wait."""
+    torch_threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        study(2)
+        assert set((tmp_path / "threads").read_text()) == {"2"}
+        (tmp_path / "threads").unlink()
+        monkeypatch.setattr(slow_reference, "_SLOW_S", 100.0)
+        study(3)
+    finally:
+        torch.set_num_threads(torch_threads)
+    first, *others = (tmp_path / "threads").read_text()
+    assert (first, set(others)) == ("2", {"1"})
 
 
 def test_what_is_kept_for_long_is_forgotten(study, monkeypatch):
