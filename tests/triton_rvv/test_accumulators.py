@@ -169,9 +169,8 @@ def test_blocks_that_start_neutral_become_smaller():
 
 @triton.jit
 def two_sums_kernel(
-    x_ptr, y_ptr, sum_ptr, N, SUMS: tl.constexpr, B: tl.constexpr, LOADS: tl.constexpr,
-    STORES: tl.constexpr,
-):  # fmt: skip
+    x_ptr, y_ptr, sum_ptr, N, SUMS: tl.constexpr, B: tl.constexpr, LOADS: tl.constexpr
+):
     total = tl.zeros((B,), dtype=tl.float32)
     squares = tl.zeros((B,), dtype=tl.float32)
     for start in range(0, N, B):
@@ -179,8 +178,7 @@ def two_sums_kernel(
         x = tl.load(x_ptr + at, mask=at < N, other=0.0)
         if LOADS == 2:
             x -= tl.load(y_ptr + at, mask=at < N, other=0.0)
-        if STORES:
-            tl.store(y_ptr + at, x, mask=at < N)
+        tl.store(y_ptr + at, x, mask=at < N)
         total += x
         if SUMS == 2:
             squares += x * x
@@ -190,19 +188,18 @@ def two_sums_kernel(
 
 
 @pytest.mark.parametrize(
-    ("sums", "block", "loads", "stores", "left"),
+    ("sums", "block", "loads", "left"),
     [
-        (2, 128, 2, 1, 32),  # two chains for each of two sums
-        (2, 64, 2, 0, 32),
-        (2, 128, 1, 1, 64),  # one load leaves registers to four
-        (2, 64, 2, 1, 64),  # both halves are held for a store
-        (2, 32, 2, 0, 32),
-        (1, 128, 1, 1, 64),  # all chains for a single sum
+        (2, 128, 2, 32),  # two chains for each of two sums
+        (2, 64, 2, 32),
+        (2, 128, 1, 64),  # one load leaves registers to four
+        (2, 32, 2, 32),
+        (1, 128, 1, 64),  # all chains for a single sum
     ],
 )
-def test_sums_of_several_blocks_leave_registers_to_loads(sums, block, loads, stores, left):
+def test_sums_of_several_blocks_leave_registers_to_loads(sums, block, loads, left):
     signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "sum_ptr": "*fp32", "N": "i32"}
-    constants = {"SUMS": sums, "B": block, "LOADS": loads, "STORES": stores}
+    constants = {"SUMS": sums, "B": block, "LOADS": loads}
     kernel = _kernel(two_sums_kernel, signature, constants)
     assert narrow_accumulators(kernel) == (sums if left < block else 0)
     assert _carried_sizes(kernel.module) == sums * [left]

@@ -1,4 +1,4 @@
-"""Counts of what is true, along rows and from turn to turn of a loop."""
+"""Counts of what is true, along rows and over the turns of a loop."""
 
 from __future__ import annotations
 
@@ -6,49 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from ir_passes import after
 from qemu_kernels import Expected
-
-BLOCK, TRUTHS = "tensor<64xi32>", "tensor<64xi1>"
-SUM = f"""({{
-  ^bb1(%l: i32, %r: i32):
-    %lr = "COMBINES"(%l, %r) : (i32, i32) -> i32
-    "tt.reduce.return"(%lr) : (i32) -> ()
-  }}) {{axis = 0 : i32}} : ({BLOCK}) -> i32"""
-LOOP = f"""
-%start = "arith.constant"() {{value = dense<START> : {BLOCK}}} : () -> {BLOCK}
-%none = "arith.constant"() {{value = 0 : i32}} : () -> i32
-%one = "arith.constant"() {{value = 1 : i32}} : () -> i32
-%at = "tt.make_range"() {{end = 64, start = 0}} : () -> {BLOCK}
-%q = "scf.for"(%none, %n, %one, %start) ({{
-^bb0(%i: i32, %total: {BLOCK}):
-  %s = "tt.splat"(%i) : (i32) -> {BLOCK}
-  %c = "arith.cmpi"(%at, %s) {{predicate = 2}} : ({BLOCK}, {BLOCK}) -> {TRUTHS}
-  %w = "WIDENS"(FROM) : (TYPE) -> {BLOCK}
-  %m = "arith.addi"(%total, %w) : ({BLOCK}, {BLOCK}) -> {BLOCK}
-  "scf.yield"(%m) : ({BLOCK}) -> ()
-}}) : (i32, i32, i32, {BLOCK}) -> {BLOCK}
-%sum = "tt.reduce"(%q) {SUM}
-"""
-
-
-@pytest.mark.parametrize(
-    ("start", "widens", "combines", "more", "count"),
-    [
-        (0, "arith.extui", "arith.addi", "", 1),
-        # -1 for true, another start, another end, and numbers that are asked for otherwise too.
-        (0, "arith.extsi", "arith.addi", "", 0),
-        (3, "arith.extui", "arith.addi", "", 0),
-        (0, "arith.extui", "arith.maxsi", "", 0),
-        (0, "arith.extui", "arith.addi", f'%z = "math.absi"(%q) : ({BLOCK}) -> {BLOCK}', 0),
-    ],
-)
-def test_counts_in_a_loop(start, widens, combines, more, count):
-    text = LOOP.replace("START", str(start)).replace("WIDENS", widens).replace("FROM", "%c")
-    text = text.replace("TYPE", TRUTHS).replace("COMBINES", combines)
-    fired, module = after("narrow-accumulators", text + more)
-    (loop,) = (each for each in module.walk() if each.name == "scf.for")
-    assert fired == count == sum(each.name == "tt.reduce" for each in loop.walk())
 
 
 @triton.jit

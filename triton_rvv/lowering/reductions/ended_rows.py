@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import ScalarType
-from triton_rvv.lowering.addresses.clamped import is_limited
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
@@ -78,7 +77,7 @@ def _is_for_all(tensor: Tensor, columns: int, in_registers: int) -> bool:
     Args:
         in_registers: elements of an array that registers hold as long as columns are known numbers.
     """
-    is_whole = isinstance(tensor, Load) and tensor.mask is None and not is_limited(tensor.pointers)
+    is_whole = isinstance(tensor, Load) and tensor.mask is None
     is_held = isinstance(tensor, Buffer) and tensor.type.elements <= in_registers
     return tensor.filling is not None or (tensor.shape[-1] == columns and (is_whole or is_held))
 

@@ -5,9 +5,6 @@
         total += x                              total += the sum of x over each W-th column
     sum(total, axis=1)                      sum(total, axis=1)
 
-Where truth values are counted, a number is carried, and each turn's are counted a bit each
-(`lowering/reductions/counts.py`).
-
 The smaller block stays in registers where the larger one would be read and written in every turn.
 Both add the same elements, in another order, which the order of a sum is free to be
 (`lowering/commutative.py`).
@@ -21,7 +18,7 @@ from dataclasses import dataclass
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.carried import NEUTRAL, TAKEN_TWICE, Carried, carried_by
-from triton_rvv.lowering.ttir.combined import operation_of_each, widened_truths
+from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
@@ -31,7 +28,7 @@ __all__ = ["narrow_accumulators", "size_of_sums"]
 
 
 def narrow_accumulators(kernel: Kernel) -> int:
-    """Makes blocks smaller that a loop adds to and that are reduced behind it, or numbers."""
+    """Makes blocks smaller that a loop adds to and that are reduced behind it."""
     rewriter = Rewriter(kernel.module)
     return sum(
         _narrow_block(block, rewriter, kernel.target) for block in blocks_inside(kernel.module)
@@ -48,17 +45,11 @@ def _narrow_block(block: Block, rewriter: Rewriter, target: Target) -> int:
     for loop in [operation for operation in block.operations if operation.name == "scf.for"]:
         found = [_sum(each, reductions, rewriter.makers) for each in carried_by(loop)]
         sums = [each for each in found if each is not None]
-        counts = [each for each in sums if each.counts_truths(rewriter.makers)]
-        for each in counts:
-            _count_in_turns(block, each, rewriter)
-        others = [each for each in sums if each not in counts]
-        for each in others:
-            shared = _chains_shared_by(loop, len(others))
-            size = size_of_sums(each.reduction, target, shared)
-            if size and _is_worth_it(loop, each, size, shared):
+        for each in sums:
+            size = size_of_sums(each.reduction, target, _chains_shared_by(loop, len(sums)))
+            if size:
                 _narrow(block, each, size, rewriter)
                 fired += 1
-        fired += len(counts)
     return fired
 
 
@@ -70,13 +61,6 @@ class _Sum:
     start: Operation
     update: Operation
     reduction: Operation
-
-    def counts_truths(self, makers: Mapping[Value, Operation]) -> bool:
-        """Whether all that is added to a line of numbers is truth values."""
-        added = makers.get(self.carried.added(self.update))
-        type_, is_sum = self.carried.result.type, self.update.name == "arith.addi"
-        is_line = isinstance(type_, TensorType) and len(type_.shape) == 1
-        return is_line and is_sum and widened_truths(added) is not None
 
 
 def _sum(
@@ -103,18 +87,6 @@ def _chains_shared_by(loop: Operation, sums: int) -> int:
     return sums if names.count("tt.load") > 1 else -(-sums // 2)
 
 
-def _is_worth_it(loop: Operation, narrowed: _Sum, size: int, sums: int) -> bool:
-    """Whether blocks of this size take less than larger ones.
-
-    Where sums of several blocks are only halved, that leaves registers to what several loads bring.
-    Where a loop stores, too, both halves are held for that.
-    """
-    type_, axis = narrowed.reduction.operands[0].block, narrowed.reduction.integer("axis")
-    if sums == 1 or type_.shape[axis] > 2 * size:
-        return True
-    return "tt.store" not in [each.name for each in loop.regions[0].block.operations]
-
-
 def size_of_sums(reduction: Operation, target: Target, sums: int) -> int:
     """The size that is left of the reduced dimension, or 0 where the block stays as it is.
 
@@ -131,22 +103,6 @@ def _starts_neutral(start: Operation, name: str) -> bool:
     """Whether a carried block starts with one number everywhere that may be added again."""
     number = one_number(start)
     return number is not None and (name in TAKEN_TWICE or NEUTRAL.get(name) == number)
-
-
-def _count_in_turns(block: Block, count: _Sum, rewriter: Rewriter) -> None:
-    """Have the loop carry the number, and reduce in each turn what it adds."""
-    carried, reduction, update = count.carried, count.reduction, count.update
-    total, added = reduction.result, carried.added(count.update)
-    block.operations.remove(reduction)
-    carried.loop.results[carried.number] = total
-    reduction.results = [rewriter.value(total)]
-    rewriter.set_operands(reduction, [added])
-    carried.loop.regions[0].block.put_before(update, [reduction])
-    rewriter.set_operands(update, [carried.argument, reduction.result])
-    carried.set_type(total.type, update)
-    begin = Written(rewriter, carried.start, carried.loop.line)
-    carried.start_with(begin.number(total.type, 0), rewriter)
-    block.put_before(carried.loop, begin.operations)
 
 
 def _narrow(block: Block, narrowed: _Sum, size: int, rewriter: Rewriter) -> None:

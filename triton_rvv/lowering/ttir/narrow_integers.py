@@ -111,9 +111,7 @@ class _Narrowing:
     def _converted(self, value: Value, bits: int) -> Value:
         maker, has = self._rewriter.makers.get(value), block_bits(value) or 0
         if maker is not None and maker.name == "arith.trunci":
-            (wide,) = maker.operands
-            is_kept = bits == has and self._is_as_written(wide)
-            return value if is_kept else self._with_bits(wide, bits)
+            return self._with_bits(maker.operands[0], bits)
         if maker is not None and maker.name in WIDENED:
             return self._widened(value, maker, bits)
         if has == bits:
@@ -124,13 +122,6 @@ class _Narrowing:
             return self._make("arith.trunci", value, value, bits)
         is_signed = self._widths.ranges.get(value, (0, 0))[0] < 0
         return self._make(WIDENED[not is_signed], value, value, bits)
-
-    def _is_as_written(self, value: Value) -> bool:
-        """Whether neither a block nor what conversions lead up to it got fewer bits."""
-        maker = self._rewriter.makers.get(value)
-        if maker is not None and maker.name in ("arith.trunci", *WIDENED):
-            return self._is_as_written(maker.operands[0])
-        return block_bits(value) == self._own_bits(value)
 
     def _widened(self, value: Value, maker: Operation, bits: int) -> Value:
         (narrow,) = maker.operands
