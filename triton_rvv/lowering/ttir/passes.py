@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
-from triton_rvv.lowering.ttir.apart_bits import add_apart_bits
+from triton_rvv.lowering.ttir.bits_as_sums import add_bits
 from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.ttir.carried_offsets import carry_bases
 from triton_rvv.lowering.ttir.chosen_numbers import choose_results
@@ -28,7 +28,6 @@ from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.late_sums import add_late
 from triton_rvv.lowering.ttir.located_extremes import locate_extremes
-from triton_rvv.lowering.ttir.multiplied_shifts import multiply_shifts
 from triton_rvv.lowering.ttir.narrow_carried import narrow_carried
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
@@ -87,8 +86,7 @@ Watch = Callable[[Fired, Operation], None]
 PASSES: Sequence[Pass] = tuple(
     Pass(run)
     for run in (
-        multiply_shifts,
-        add_apart_bits,
+        add_bits,
         choose_results,
         choose_schedule,
         mark_bounded_powers,

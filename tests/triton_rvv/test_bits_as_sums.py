@@ -1,4 +1,4 @@
-"""Integers that are joined bit by bit and become sums, where no two have the same bit."""
+"""Shifts to the left that become products, and integers joined bit by bit that become sums."""
 
 from __future__ import annotations
 
@@ -6,8 +6,54 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from ir_passes import after
+from ir_passes import after, only
 from qemu_kernels import Expected
+
+from triton_rvv.lowering.ttir.known_integers import one_integer
+
+SHIFT = """
+%at = "tt.make_range"() {end = 64, start = 0} : () -> tensor<64xi32>
+%e = "arith.trunci"(%at) : (tensor<64xi32>) -> tensor<64xi8>
+%k = "arith.constant"() {value = dense<PLACES> : tensor<64xTYPE>} : () -> tensor<64xTYPE>
+%s = "arith.shli"(VALUE, %k) : (tensor<64xTYPE>, tensor<64xTYPE>) -> tensor<64xTYPE>
+"""
+
+
+def shift(value: str, type_: str, places: int | list[int]) -> str:
+    """A shift of a block by a constant."""
+    body = SHIFT.replace("VALUE", value).replace("TYPE", type_)
+    return body.replace("PLACES", str(places))
+
+
+SCALAR_SHIFT = """
+%k = "arith.constant"() {value = 8 : i32} : () -> i32
+%s = "arith.shli"(%n, %k) : (i32, i32) -> i32
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "shifted", "factor"),
+    [
+        (shift("%at", "i32", 0), "%at", 1),
+        (shift("%at", "i32", 30), "%at", 1 << 30),
+        (SCALAR_SHIFT, "%n", 256),
+    ],
+)
+def test_shifts_become_products(body, shifted, factor):
+    count, module = after("add-bits", body)
+    assert count == 1
+    value, power = only(module, "arith.muli").operands
+    constants = {each.result: each for each in module.walk() if each.name == "arith.constant"}
+    assert (value.name, one_integer(constants[power])) == (shifted, factor)
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "places"),
+    [("%at", "i32", 31), ("%at", "i32", 32), ("%at", "i32", [*range(4)] * 16), ("%e", "i8", 3)],
+)
+def test_shifts_that_stay(value, type_, places):
+    assert after("add-bits", shift(value, type_, places))[0] == 0
+
 
 # %a and %b are blocks of 16 numbers from 0 to 15, %w of any.
 JOINED = """
@@ -37,8 +83,8 @@ JOINED = """
 def test_integers_of_different_bits_are_added(operation, side, number, other, count):
     body = JOINED.replace("OPERATION", operation).replace("SIDE", side)
     body = body.replace("NUMBER", str(number)).replace("OTHER", other)
-    fired, module = after("add-apart-bits", body)
-    assert fired == count
+    fired, module = after("add-bits", body)
+    assert fired == count + (operation == "shli")
     assert count == 1 - sum(each.name == "arith.ori" for each in module.walk())
 
 
@@ -48,7 +94,7 @@ def test_truths_are_joined():
     truths = truths.replace("-> tensor<16xi32>\n%j", "-> tensor<16xi1>\n%j")
     no = '%no = "arith.constant"() {value = dense<false> : tensor<16xi1>} : () -> tensor<16xi1>\n'
     join = '%j = "arith.ori"(%m, %no) : (tensor<16xi1>, tensor<16xi1>) -> tensor<16xi1>\n'
-    assert after("add-apart-bits", truths[: truths.index("%j")] + no + join)[0] == 0
+    assert after("add-bits", truths[: truths.index("%j")] + no + join)[0] == 0
 
 
 @triton.jit
