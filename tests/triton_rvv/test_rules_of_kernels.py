@@ -20,7 +20,7 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     ("matmul", {}, "x60", "count-lanes span-rows read-in-place"),
     ("softmax", {"BLOCK_SIZE_M": 4, "BLOCK_SIZE_N": 1024}, "x60", "keep-row-numbers decide-runs"),
     ("fused_moe", {}, "x60", "list-rows list-lines join-lists lengthen-vectors"),
-    ("flash_attention_fwd", {}, "x60", "prefetch-columns keep-constants"),
+    ("flash_attention_fwd", {}, "x60", "prefetch-columns"),
     (
         f"{_COMMON}losses.py:quantize_groups",
         {},

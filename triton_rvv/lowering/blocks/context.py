@@ -84,9 +84,7 @@ class Context:
         self.has_products = kernel.has_product
         self.interleaved_stores = interleaved_stores(kernel.module)
         self._handlers = handlers
-        # Addresses of products take nearly all registers of integers, which floats are made from.
-        keeps_constants = self.has_products and self.target.backend == "rvv"
-        self.builder = Builder(abilities_of(kernel.target), choices, keeps_constants)
+        self.builder = Builder(abilities_of(kernel.target), choices)
         self.program_ids = tuple(program_ids)
         self.program_counts = tuple(program_counts)
         self.aliases = kernel.aliases

@@ -26,22 +26,12 @@ READ, WRITE = integer(0, "i32"), integer(1, "i32")
 class Builder(Instructions):
     """Writes one function.
 
-    Args:
-        keeps_constants: whether so many registers are in use around loops that LLVM would make
-            floats of loops again in each turn.
-
     Attributes:
         helpers: the result type and the text of functions that this one calls, by name.
     """
 
-    def __init__(
-        self,
-        abilities: Abilities = NO_ABILITIES,
-        choices: Choices | None = None,
-        keeps_constants: bool = False,
-    ) -> None:
+    def __init__(self, abilities: Abilities = NO_ABILITIES, choices: Choices | None = None) -> None:
         super().__init__(abilities, choices)
-        self._keeps_constants = keeps_constants
         self.allocas: list[str] = []
         self.metadata: list[str] = []
         self.helpers: dict[str, tuple[str, str]] = {}
@@ -49,8 +39,6 @@ class Builder(Instructions):
         self._pieces: Pieces | None = None
         self._written: tuple[str, list[str], dict[str, Val]] = ("", [], {})
         self._fixes_loads = False
-        # Constants that are put into registers before the innermost loop, and how.
-        self._ahead: dict[Val, tuple[Val, str]] | None = None
 
     def once(self, key: str, write: Callable[[], Val]) -> Val:
         """The result of code without effects; written once where lines follow one another."""
@@ -232,8 +220,7 @@ class Builder(Instructions):
             yield start
             return
         head, body, done = (self.fresh_label(hint) for hint in ("head", "body", "done"))
-        before, place = self.block, len(self.lines)
-        around, self._ahead = self._ahead, {}
+        before = self.block
         self.branch(head)
         self.label(head)
         index = Val(start.type, f"%i{self._fresh()}")
@@ -250,21 +237,6 @@ class Builder(Instructions):
         self.lines += [f"  {index.ref} = phi {index.type} {ways}", *turn]
         self.branch(head, loop_mark)
         self.label(done)
-        self.lines[place:place] = [line for _, line in self._ahead.values()]
-        self._ahead = around
-
-    def kept(self, number: Val) -> Val:
-        """A float that stays in a register of the innermost loop, where that is asked for."""
-        if self._ahead is None or not self._keeps_constants or number.type == "half":
-            return number
-        if number not in self._ahead:
-            if not self.choices.allow("keep-constants"):
-                return number
-            self.choices.follow("keep-constants")
-            name = f"%v{self._fresh()}"
-            line = f'  {name} = call {number.type} asm "", "=f,0"({number})'
-            self._ahead[number] = Val(number.type, name), line
-        return self._ahead[number][0]
 
     def has_one_turn(self, start: Val, end: Val, step: Val, signed: bool = True) -> bool:
         """Whether sizes and grid say that a loop runs just once."""

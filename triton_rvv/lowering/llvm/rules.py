@@ -54,7 +54,6 @@ RULES: Sequence[Rule] = (
     Rule("end-plain-columns", "Goes without masks up to the last whole vectors of a row."),
     Rule("end-rows", "Reduces rows up to the end of their mask, and not up to that of the block."),
     Rule("keep-row-numbers", "Computes costly numbers of each row once, before its elements."),
-    Rule("keep-constants", "Keeps floats of a loop in registers, in kernels with products."),
     Rule("lengthen-vectors", "Takes twice the registers for each value where few are needed."),
     Rule("lengthen-tails", "Makes one long vector of the last elements of a row."),
     Rule("span-rows", "Takes several short rows in one vector."),

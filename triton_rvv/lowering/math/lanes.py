@@ -182,17 +182,8 @@ class Lanes:
             scalar = integer(signed(int(number), bits), element)
         return self.of(self.builder.splat(scalar, self.value.width))
 
-    def kept(self, number: Lanes | float) -> Lanes:
-        """The same, from a register that a loop keeps for it."""
-        if isinstance(number, Lanes) or not self.is_float or self.value.width == 1:
-            return self.constant(number)
-        scalar = self.builder.kept(float_constant(self.value.element, number))
-        return self.of(self.builder.splat(scalar, self.value.width))
-
     def _binary(self, name: str, other: Lanes | float) -> Lanes:
-        if self.is_float:
-            return self._plain(f"f{name}", self.kept(other))
-        return self._plain(name, other)
+        return self._plain(f"f{name}" if self.is_float else name, other)
 
     def _plain(self, name: str, other: Lanes | float) -> Lanes:
         return self.of(self.builder.binary(name, self.value, self.constant(other).value))
@@ -221,7 +212,7 @@ def call(name: str, *operands: Lanes) -> Lanes:
 
 def fma(a: Lanes, b: Lanes | float, c: Lanes | float) -> Lanes:
     """a * b + c, rounded once."""
-    return call("llvm.fma", a, a.kept(b), a.kept(c))
+    return call("llvm.fma", a, a.constant(b), a.constant(c))
 
 
 def sqrt(x: Lanes) -> Lanes:
@@ -241,12 +232,12 @@ def copysign(size: Lanes, sign: Lanes) -> Lanes:
 
 def minimum(a: Lanes, b: Lanes | float) -> Lanes:
     """The smaller one; `b` where `a` is NaN."""
-    return call("llvm.minnum", a, a.kept(b))
+    return call("llvm.minnum", a, a.constant(b))
 
 
 def maximum(a: Lanes, b: Lanes | float) -> Lanes:
     """The larger one; `b` where `a` is NaN."""
-    return call("llvm.maxnum", a, a.kept(b))
+    return call("llvm.maxnum", a, a.constant(b))
 
 
 def up_to(x: Lanes, limit: float) -> Lanes:
