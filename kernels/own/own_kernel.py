@@ -59,7 +59,8 @@ class OwnKernel(OwnArguments):
 
     def on_inputs(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_inputs`; the configuration runs on this machine."""
-        return self._on_inputs(problem, config, Journal())
+        with on_few_threads(self._launch(problem, self.default_config(problem))):
+            return self._on_inputs(problem, config, Journal())
 
     def _on_inputs(self, problem: Problem, config: Config, journal: Journal) -> str:
         changes = self._telling(problem).changes
@@ -75,7 +76,8 @@ class OwnKernel(OwnArguments):
 
     def on_other_sizes(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_other_sizes`; on this machine, too."""
-        return self._on_other_sizes(problem, config, Journal())
+        with on_few_threads(self._launch(problem, self.default_config(problem))):
+            return self._on_other_sizes(problem, config, Journal())
 
     def _on_other_sizes(self, problem: Problem, config: Config, journal: Journal) -> str:
         default = self.default_config(problem)
