@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from qemu_kernels import Expected, KernelRunner, as_argument
 
 from launchers.objects import launcher_object
 from triton_rvv.codegen.link import link_elf
+from triton_rvv.lowering.products import matrix_columns
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.targets.target import RVVTarget
 
@@ -107,6 +109,46 @@ def test_every_remainder_is_exact(
     }
     arguments = [as_argument(name, value) for name, value in values.items()]
     run.run_elf(tmp_path / "kernel.elf", arguments, (len(table),), TARGET)
+
+
+@triton.jit
+def wrapped_product_kernel(a_ptr, b_ptr, c_ptr, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+                           BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):  # fmt: skip
+    """Rows and columns behind the last ones wrap around."""
+    rows = tl.program_id(0) * BLOCK_M + tl.arange(0, BLOCK_M)
+    columns = tl.program_id(1) * BLOCK_N + tl.arange(0, BLOCK_N)
+    k = tl.arange(0, K)
+    a = tl.load(a_ptr + (rows % M)[:, None] * K + k[None, :])
+    b = tl.load(b_ptr + k[:, None] * N + (columns % N)[None, :])
+    total = tl.dot(a, b, out_dtype=tl.int32)
+    mask = (rows < M)[:, None] & (columns < N)[None, :]
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], total, mask=mask)
+
+
+@pytest.mark.parametrize("n", [48, 56, 50])
+def test_columns_that_wrap_around_are_not_copied(
+    run: KernelRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n: int
+) -> None:
+    """Whether their number is a multiple of a few or not: those that count do not wrap."""
+    m, k = 40, 32
+    constants = {"M": m, "N": n, "K": k, "BLOCK_M": 32, "BLOCK_N": 32}
+    signature = {"a_ptr": "*i8", "b_ptr": "*i8", "c_ptr": "*i32"}
+    in_place, pack = list[object](), matrix_columns._InRows.pack
+
+    def noting(*args: Any) -> None:
+        in_place.append(args)
+        pack(*args)
+
+    monkeypatch.setattr(matrix_columns._InRows, "pack", noting)
+    kernel = compile_kernel(wrapped_product_kernel, signature, constants, TARGET)
+    assert in_place
+    (tmp_path / "kernel.o").write_bytes(kernel.object)
+    link_elf([tmp_path / "kernel.o", launcher_object(TARGET)], tmp_path / "kernel.elf")
+    random = np.random.default_rng(n)
+    a, b = (random.integers(-128, 128, shape, dtype=np.int8) for shape in ((m, k), (k, n)))
+    values = {"a_ptr": a, "b_ptr": b, "c_ptr": Expected(a.astype(np.int32) @ b)}
+    arguments = [as_argument(name, value) for name, value in values.items()]
+    run.run_elf(tmp_path / "kernel.elf", arguments, (2, 2, 1), TARGET)
 
 
 @pytest.mark.parametrize(

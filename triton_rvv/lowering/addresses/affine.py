@@ -177,6 +177,16 @@ class Affine(Tensor):
         type_ = TensorType(shape, self.element)
         return Affine(type_, self.base, parts, extra, self.advance, wrapped)
 
+    def as_lines(self, builder: Builder) -> Affine:
+        """The same, where what is linear in granules is so as a whole under a guard.
+
+        The code that finds this out is written here.
+        """
+        if not any(part.granular for part in self.components):
+            return self
+        parts = [part.as_line(builder) for part in self.components]
+        return Affine(self.type, self.base, parts, self.extra, self.advance, self.wrapped)
+
     def own_fit_guards(self) -> list[Val]:
         return [] if self.wrapped is None else [self.wrapped.fits]
 

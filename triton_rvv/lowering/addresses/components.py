@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.tensors import Tensor
@@ -257,6 +257,11 @@ class Component:
             tuple((listed, change(scale)) for listed, scale in self.listed),
             tuple((values, change(scale)) for values, scale in self.granular),
         )
+
+    def as_line(self, builder: Builder) -> Component:
+        """With tables in place of granules, which are linear at run time or not."""
+        found = [(Segmented.of(builder, v.values, v.segments), scale) for v, scale in self.granular]
+        return replace(self, tables=(*self.tables, *found), granular=())
 
     def linear_stride(self, builder: Builder, type_: str) -> Val:
         """The stride where every table is linear, and nothing is listed."""

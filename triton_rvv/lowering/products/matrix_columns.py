@@ -20,7 +20,7 @@ from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.permute import swapped
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.matrix_column_panels import Area, ColumnPanels, ColumnSource
-from triton_rvv.lowering.products.matrix_rows import OperandRows
+from triton_rvv.lowering.products.matrix_rows import OperandRows, in_lines
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import MatrixUnit
 
@@ -76,10 +76,11 @@ def _where_it_lies(
     if isinstance(right, Buffer) or right.materialised is not None or right.uses > 1:
         return None
     if isinstance(right, Load) and len(right.shape) == 2:
-        in_rows = right.guards_in_place(context.builder, [live.depth, live.columns])
+        lines = in_lines(context.builder, right)
+        in_rows = lines.guards_in_place(context.builder, [live.depth, live.columns])
         if all(guard.truth is not False for guard in in_rows):
-            return _InRows(right, live.depth), in_rows
-        if (columns := _in_columns(context, unit, right, live)) is not None:
+            return _InRows(lines, live.depth), in_rows
+        if (columns := _in_columns(context, unit, lines, live)) is not None:
             return columns
     return _Computed(right), right.plain_guards(context.builder)
 

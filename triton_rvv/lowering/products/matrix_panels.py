@@ -22,7 +22,7 @@ from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import DotExtents
-from triton_rvv.lowering.products.matrix_rows import OperandRows
+from triton_rvv.lowering.products.matrix_rows import OperandRows, in_lines
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 
@@ -150,11 +150,13 @@ def _pack_rows(
         by_a_copy()
         return
 
+    lines = in_lines(builder, left)
+
     def where_it_lies() -> None:
         with context.region():
-            pack(left)
+            pack(lines)
 
-    guards = left.guards_in_place(builder, [live.rows, live.depth])
+    guards = lines.guards_in_place(builder, [live.rows, live.depth])
     in_place = loop_versioning.all_of(context, guards)
     builder.branches(in_place, where_it_lies, by_a_copy, likely=True)
 
@@ -228,7 +230,8 @@ def strip_guards(
     materialise.prepare(context, lefts)
     if len(lefts) > 1 or not _may_lie(lefts[0]):
         return None
-    guards = lefts[0].guards_in_place(context.builder, [live.rows, live.depth])
+    lines = in_lines(context.builder, lefts[0])
+    guards = lines.guards_in_place(context.builder, [live.rows, live.depth])
     return None if any(guard.truth is False for guard in guards) else guards
 
 
@@ -237,7 +240,8 @@ def row_strips(context: Context, unit: MatrixUnit, left: Tensor, live: DotExtent
     assert isinstance(left, Load)
     depth = left.shape[-1]
     room = operand_room(context, unit.tile[0] * unit.side * depth, depth, unit, live)
-    return RowStrips(unit, OperandRows(context, unit, left, (), live), room, live)
+    words = OperandRows(context, unit, in_lines(context.builder, left), (), live)
+    return RowStrips(unit, words, room, live)
 
 
 def _may_lie(left: Tensor) -> TypeGuard[Load]:
