@@ -67,9 +67,12 @@ def materialise_overlapping(
 
 @rule("find-apart", no)
 def _may_be_apart(context: Context, load: Load, part: StorePart) -> bool:
-    """Whether it pays to find out at run time that a load is not changed by a store."""
-    has_runs = load.type.elements > vector_width(context, [load])
-    return has_runs and is_range(load.pointers) and is_range(part.addresses)
+    """Whether it pays to find out at run time that a load is not changed by a store.
+
+    Rows of one array lie between one another, so that blocks of several seldom seem apart.
+    """
+    is_long_row = load.type.elements == load.shape[-1] > vector_width(context, [load])
+    return is_long_row and is_range(load.pointers) and is_range(part.addresses)
 
 
 def may_change(context: Context, target: Value, load: Tensor) -> bool:
