@@ -138,3 +138,20 @@ def test_a_size_that_is_a_constant_is_passed_all_the_same():
     assert passed_names(tuner) == ["x_ptr", "size"]
     assert launch.forms("test").find(launch.args, launch.kwargs, launch.grid)[0] is None
     assert launch.bound["size"] == 1
+
+
+def test_a_programs_own_kernel_is_launched_on_the_numbers_behind_its_parameters():
+    names = ["_grid_0", "_grid_1", "_grid_2"]
+    tuner = tuner_of(64)
+    tuner.inductor_meta |= {
+        "grid_type": "FixedGrid", "fixed_grid": names, "extra_launcher_args": names,
+    }  # fmt: skip
+    tuner.launchers = [SimpleNamespace(config=tuner.configs[0])]
+    launch = InductorLaunch(tuner, (torch.zeros(9), 9, 7, 2, 1))
+    _, form, traits = launch.forms("test").find(launch.args, launch.kwargs, launch.grid)
+    form.remember(traits, "seen")
+    assert launch.bound.keys() == {"x_ptr", "size", "XBLOCK"}
+    assert launch.programs({**launch.bound, "XBLOCK": 128}) == (7, 2, 1)
+    assert not launch.is_grid_callable
+    other_grid = (torch.zeros(9), 9, 8, 2, 1)
+    assert launch.forms("test").find(other_grid, {}, ())[0] is None

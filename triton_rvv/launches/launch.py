@@ -204,7 +204,8 @@ class InductorLaunch(Launch):
 
     Args:
         tuner: Inductor's `CachingAutotuner`, which has chosen its configuration.
-        args: what it is given: the kernel's parameters without constants.
+        args: what it is given: the kernel's parameters without constants, and behind them, where
+            the program gave numbers for its own kernel, the grid.
     """
 
     __slots__ = ("tuner",)
@@ -223,11 +224,11 @@ class InductorLaunch(Launch):
 
     @property
     def bound(self) -> dict[str, Any]:
-        given = zip(passed_names(self.tuner), self.args, strict=False)
+        given = self._given
         constants = self.tuner.triton_meta.get("constants", {})
         names = self.kernel.arg_names
         constants = {n if isinstance(n, str) else names[n]: v for n, v in constants.items()}
-        known = {**constants, **self._config.kwargs, **dict(given)}
+        known = {**constants, **self._config.kwargs, **given}
         return {name: known[name] for name in names if name in known}
 
     @property
@@ -236,20 +237,25 @@ class InductorLaunch(Launch):
 
     @property
     def is_grid_callable(self) -> bool:
-        return True
+        return not _grid_names(self.tuner)
 
     def programs(self, values: Mapping[str, Any]) -> tuple[int, int, int]:
         from torch._inductor.runtime.triton_heuristics import GridExpr
 
         config = {**self._config.kwargs, **values}
         grid = GridExpr.from_meta(self.tuner.inductor_meta, config)
-        x, y, z = grid.eval_slow(dict(values))
+        x, y, z = grid.eval_slow({**self._given, **values})
         return int(x), int(y), int(z)
 
     def decorators(self) -> Decorators:
         configs = getattr(self.tuner, "configs", None) or [self._config]
         listed = tuple(map(configuration_values, configs))
         return Decorators(listed, (), (), (type(self.tuner).__name__,))
+
+    @property
+    def _given(self) -> dict[str, Any]:
+        names = (*passed_names(self.tuner), *_grid_names(self.tuner))
+        return dict(zip(names, self.args, strict=False))
 
     @property
     def _config(self) -> Any:
@@ -259,6 +265,11 @@ class InductorLaunch(Launch):
 def passed_names(tuner: Any) -> list[str]:
     """The parameters that Inductor passes at run time, also those that it made constants."""
     return [parameter.name for parameter in tuner.fn.params if not parameter.is_constexpr]
+
+
+def _grid_names(tuner: Any) -> tuple[str, ...]:
+    """What Inductor passes behind the parameters: sizes of a grid that no function gives."""
+    return tuple(tuner.inductor_meta.get("extra_launcher_args", ()))
 
 
 class _Passed:
@@ -272,7 +283,8 @@ def inductor_forms(tuner: Any, attribute: str) -> Forms[Any]:
     """What the owner of an attribute knows of the launches of one of Inductor's kernels."""
     forms: Forms[Any] | None = tuner.__dict__.get(attribute)
     if forms is None:
-        forms = tuner.__dict__[attribute] = Forms([_Passed(n) for n in passed_names(tuner)])
+        names = (*passed_names(tuner), *_grid_names(tuner))
+        forms = tuner.__dict__[attribute] = Forms([_Passed(name) for name in names])
     return forms
 
 
