@@ -69,6 +69,8 @@ _NAMES = (
     "fifteenth_held_out2",
     "sixteenth_held_out",
     "sixteenth_held_out2",
+    "seventeenth_held_out",
+    "seventeenth_held_out2",
 )
 DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
