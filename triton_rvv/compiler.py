@@ -191,7 +191,8 @@ def _make_llir(
 
     ttir = generic_text(module)
     parsed = parse_module(ttir)
-    metadata["prints"] = any(operation.name == "tt.print" for operation in parsed.walk())
+    names = {operation.name for operation in parsed.walk()}
+    metadata["prints"], metadata["may_wait"] = "tt.print" in names, "scf.while" in names
     # Of a GPU's bytes of shared memory and threads that go together, which Triton's runtime reads;
     # programs divide by both to find out how many programs run at once.
     metadata["shared"], metadata["warp_size"] = 1, 1

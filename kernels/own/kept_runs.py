@@ -213,7 +213,10 @@ def _save(key: str, found: Mapping[str, Any]) -> None:
         return
     _folder().mkdir(parents=True, exist_ok=True)
     with scratch_folder(UNFINISHED, _folder()) as scratch:
-        torch.save(dict(found), scratch / key)
+        try:
+            torch.save(dict(found), scratch / key)
+        except RuntimeError as error:  # what torch raises where the disk is full
+            raise OSError(str(error)) from error
         (scratch / key).replace(_path(key))
 
 

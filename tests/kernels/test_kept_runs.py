@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import resource
 import threading
 
 import pytest
 import torch
 
 from kernels.own import kept_runs as kept
-from kernels.own.kept_runs import is_slow, keep_slow, kept_runs
+from kernels.own.kept_runs import is_slow, keep_slow, kept_outputs, kept_runs
 
 
 @pytest.fixture(autouse=True)
@@ -92,6 +93,21 @@ def test_where_nothing_can_be_kept_all_run(monkeypatch, cache):
     for _ in range(2):
         assert kept_runs("job", run.starts, run)[0]["y"][0] == 2
     assert run.done == [0, 0]
+
+
+@pytest.mark.parametrize("room", [100, 2000])
+def test_where_no_file_has_room_all_run(cache, room):
+    run = Doubling([{"y": torch.ones(10_000)}])
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)  # as on a full disk, an error of torch's
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, limits[1]))
+    try:
+        keep_slow("job")
+        after = kept_runs("job", run.starts, run)[0]
+        outputs = kept_outputs("job", run.starts[0], lambda: after)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert after["y"][0] == outputs["y"][0] == 2
+    assert not list((cache / "triton-rvv-tuner" / "runs").glob(".new-*"))
 
 
 def test_a_damaged_file_runs_again(cache):

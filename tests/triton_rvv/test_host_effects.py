@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +13,8 @@ import triton
 import triton.language as tl
 
 import triton_rvv
+from triton_rvv.runtime import host_launch
+from triton_rvv.runtime.workers import run_on_workers
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -52,6 +56,29 @@ def test_a_lock_keeps_programs_apart():
     lock, count = torch.zeros(1, dtype=torch.int32), torch.zeros(1, dtype=torch.int32)
     lock_kernel[(5000,)](lock, count)
     assert count.item() == 5000
+
+
+@triton.jit
+def meet_kernel(count_ptr, n):
+    tl.atomic_add(count_ptr, 1)
+    while tl.atomic_add(count_ptr, 0) < n:
+        pass
+
+
+def test_programs_that_wait_for_each_other_run_at_once_however_short(monkeypatch):
+    shares: list[int] = []
+
+    def noted(work: Callable[[Any], None], argument: Any, at_most: int) -> float:
+        shares.append(at_most)
+        run_on_workers(work, argument, at_most)
+        return 0.0  # as if no time had passed
+
+    monkeypatch.setattr(host_launch, "run_on_workers", noted)
+    for _ in range(3):
+        count = torch.zeros(1, dtype=torch.int32)
+        meet_kernel[(2,)](count, 2)
+        assert count.item() == 2
+    assert shares == [2, 2, 2]
 
 
 @triton.jit(debug=True)

@@ -45,8 +45,9 @@ class HostLauncher:
     Args:
         source: what was compiled; its signature says which arguments are passed at run time.
         metadata: `argument_types` are those of the compiled function, `prints` says whether it has
-            a `tl.device_print`, `accesses` are those to memory that it checks; which arguments have
-            to be apart is as `triton_rvv.runtime.host_overlaps` has it.
+            a `tl.device_print`, `may_wait` whether one of its programs may wait for another,
+            `accesses` are those to memory that it checks; which arguments have to be apart is as
+            `triton_rvv.runtime.host_overlaps` has it.
 
     Attributes:
         short_pack: makes the argument array of addresses, integers that 32 bits hold and floats,
@@ -69,6 +70,8 @@ class HostLauncher:
         self.short_pack = None if self._passed is None or self._accesses else _short_pack(types)
         self._slots = struct.Struct("<" + "".join(layouts) + table)
         self._prints: bool = metadata.prints
+        # On one thread, a program would wait forever for one that comes after it.
+        self._short_s = 0.0 if metadata.may_wait else _SHORT_S
         self._overlaps = OverlapCheck(metadata, self._load) if metadata.apart else None
 
     def __call__(
@@ -180,7 +183,7 @@ class HostLauncher:
             _run_one_program(kernel, slots)
             return 1
         programs = math.prod(grid)
-        is_short = programs * self._program_s < _SHORT_S
+        is_short = programs * self._program_s < self._short_s
         chunk = programs if is_short else programs // (num_threads() * _CHUNKS_PER_THREAD) or 1
         call = CALL_HEADER.pack(0, programs, chunk, *grid, 0) + slots
         chunks = -(-programs // chunk)
