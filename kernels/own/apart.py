@@ -1,7 +1,8 @@
 """Answers what runs tell in a process of its own, which a kernel or a reference may end.
 
-On a GPU, an address or an index that does not exist leaves a process without a GPU, and a callable
-may do as it likes with its process. So the process that runs them tells of each run before and
+On a GPU, an address or an index that does not exist leaves a process without a GPU. A callable may
+do as it likes with its process, and so may a reference that calls C: it gets inputs that its author
+never made, such as other offsets. So the process that runs them tells of each run before and
 after it; where it ends, the run counts as wrong, and another process goes on behind it.
 """
 
@@ -19,6 +20,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TextIO
 
+import torch
+
 from foundation.parent import end_with_parent
 from kernels.own.journal import Journal, Outcome
 
@@ -30,6 +33,8 @@ _MOST_PROCESSES = 10
 # By the clock. Each process imports torch, opens its GPU and computes references before its first
 # run; a run takes as long as a reference five times over, and a compilation.
 _START_LIMIT_S, _RUN_LIMIT_S, _TOTAL_S = 120.0, 30.0, 150.0
+# As many times as long where runs end by themselves: other programs hold them up.
+_PATIENCE = 8
 
 _BEGINS = "begins"
 
@@ -55,7 +60,9 @@ def tell_of(find: Callable[[Journal], Any], known: list[Any], out: TextIO) -> No
     write({"found": find(journal)})
 
 
-def found_apart(find: Callable[[Journal], Any], job: Mapping[str, Any]) -> Any:
+def found_apart(
+    find: Callable[[Journal], Any], job: Mapping[str, Any], *, is_bounded: bool = False
+) -> Any:
     """What `find` gives in a process of its own; None if that ends beside a run, or takes too long.
 
     Args:
@@ -63,15 +70,17 @@ def found_apart(find: Callable[[Journal], Any], job: Mapping[str, Any]) -> Any:
         job: the same for a process that cannot be a fork of this one, as where this one has a GPU:
             the kernel, its shape and element type, torch's name of the device, the question and
             the configurations that it is about.
+        is_bounded: whether runs end by themselves, unless a reference hangs.
     """
-    end_s = time.monotonic() + _TOTAL_S
+    patience = _PATIENCE if is_bounded else 1
+    end_s = time.monotonic() + patience * _TOTAL_S
     outcomes: list[Outcome] = []
     for _ in range(_MOST_PROCESSES):
         known = [dataclasses.asdict(outcome) for outcome in outcomes]
         is_fork = job["device"] == "cpu"
         searcher = _forked(find, known) if is_fork else _started({**job, "known": known})
         try:
-            found, pending = _followed(searcher, outcomes, end_s)
+            found, pending = _followed(searcher, outcomes, patience * _RUN_LIMIT_S, end_s)
         finally:
             searcher.end()
         if found is not None:
@@ -118,7 +127,7 @@ class _Searcher:
 
 
 def _followed(
-    searcher: _Searcher, outcomes: list[Outcome], end_s: float
+    searcher: _Searcher, outcomes: list[Outcome], run_limit_s: float, end_s: float
 ) -> tuple[Any, Outcome | None]:
     """What it has found, or else the outcome of the run that ended it; None without one."""
     is_running, step_limit_s = False, _START_LIMIT_S
@@ -127,7 +136,7 @@ def _followed(
         return max(0.0, min(step_limit_s, end_s - time.monotonic()))
 
     for step in searcher.steps(limit_s):
-        step_limit_s = _RUN_LIMIT_S
+        step_limit_s = run_limit_s
         if step is None:
             return None, Outcome(is_right=False, is_endless=True) if is_running else None
         if step == _BEGINS:
@@ -146,6 +155,8 @@ def _forked(find: Callable[[Journal], Any], known: list[Any]) -> _Searcher:
     if process == 0:
         os.close(lines)
         try:
+            # A fork has none of the threads that torch computed on, and would wait for them.
+            torch.set_num_threads(1)
             with os.fdopen(out, "w", encoding="utf-8") as text:
                 tell_of(find, known, text)
         finally:

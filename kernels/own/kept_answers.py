@@ -49,8 +49,7 @@ def kept_answer(
     """What `find` gives, once for each problem and version of the compiler and of this package;
     None where the process that looks for it ends.
 
-    What a kernel may do to its process, it does to another one: on a processor, runs have
-    processes of their own, and elsewhere `found_apart` has one.
+    What a kernel or a reference may do to its process, it does to another one.
 
     Args:
         problem: what runs.
@@ -67,9 +66,10 @@ def kept_answer(
         "question": question,
         "configs": [dict(config) if config else None for config in configs],
     }
-    is_safe = device.type == "cpu" and problem.spec.callable_file is None
+    # On a processor, runs of kernels have processes and limits of their own.
+    is_bounded = device.type == "cpu" and problem.spec.callable_file is None
     key = (problem.spec.source_digest, json.dumps(job, default=str))
-    return _kept(key, lambda: find(Journal()) if is_safe else found_apart(find, job))
+    return _kept(key, lambda: found_apart(find, job, is_bounded=is_bounded))
 
 
 def _kept(key: tuple[str, ...], find: Callable[[], Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ import triton
 
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.own.apart import found_apart
 from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes, on_kept
 from kernels.own.defined_inputs import makes_difference
@@ -60,7 +61,7 @@ class OwnKernel(OwnArguments):
     def on_inputs(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_inputs`; the configuration runs on this machine."""
         with on_few_threads(self._launch(problem, self.default_config(problem))):
-            return self._on_inputs(problem, config, Journal())
+            return _said_apart(partial(self._on_inputs, problem, config))
 
     def _on_inputs(self, problem: Problem, config: Config, journal: Journal) -> str:
         changes = self._telling(problem).changes
@@ -77,7 +78,7 @@ class OwnKernel(OwnArguments):
     def on_other_sizes(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_other_sizes`; on this machine, too."""
         with on_few_threads(self._launch(problem, self.default_config(problem))):
-            return self._on_other_sizes(problem, config, Journal())
+            return _said_apart(partial(self._on_other_sizes, problem, config))
 
     def _on_other_sizes(self, problem: Problem, config: Config, journal: Journal) -> str:
         default = self.default_config(problem)
@@ -172,3 +173,8 @@ class OwnKernel(OwnArguments):
             f"{config} is wrong where the last programs start first, and no GPU promises an order: "
             f"{wrong}"
         )
+
+
+def _said_apart(find: Callable[[Journal], str]) -> str:
+    """What runs on this processor tell; "" where they cannot."""
+    return found_apart(find, {"device": "cpu"}, is_bounded=True) or ""

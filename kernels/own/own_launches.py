@@ -46,7 +46,10 @@ class OwnLaunches:
         }
         for name, size in shape.items():
             if not isinstance(size, int):
-                raise UserError(f"{self._file.path}: the default of {name} is not a size: {size!r}")
+                raise UserError(
+                    f"{self._file.path}: the default of {name} is not a size: {size!r}: parameters "
+                    "are sizes, whole numbers; write other values inside of the function"
+                )
         return shape
 
     def dtypes(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 import time
 
 import pytest
+import torch
 
 from kernels.own import apart
 from kernels.own.apart import found_apart
@@ -40,6 +41,17 @@ def test_a_run_without_end_is_ended_and_each_process_may_take_longer_to_start(mo
         return finding(right, lambda: time.sleep(200))(journal)
 
     assert found_apart(find, JOB)[1] == [False, True]
+
+
+def test_a_process_computes_without_the_threads_of_the_one_that_it_is_a_fork_of(monkeypatch):
+    threads, numbers = torch.get_num_threads(), torch.ones(1 << 20)
+    monkeypatch.setattr(apart, "_TOTAL_S", 5.0)
+    torch.set_num_threads(2)
+    try:
+        numbers.exp()  # starts them
+        assert found_apart(lambda _: numbers.exp().numel(), JOB) == 1 << 20
+    finally:
+        torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize("runs", [[lambda: os._exit(1)] * 9, []])

@@ -75,6 +75,13 @@ def test_a_reference_that_leaves_everything_unchecked_is_a_mistake(problem):
         made.spec.check(made)
 
 
+def test_a_reference_may_end_its_process_on_inputs_that_the_file_never_makes(problem):
+    ends = "    import os\n    len(x_ptr) == 200 and x_ptr.all() or os._exit(3)\n"
+    made = problem(('    return {"out_ptr"', f'{ends}    return {{"out_ptr"'))
+    assert made.spec.check(made) == ()
+    assert made.spec.on_other_sizes(made, Config({"BLOCK": 64, "PLUS": True})) == ""
+
+
 @pytest.mark.parametrize("kept", ["torch.zeros(N)", "torch.full((N,), 0.5)"])
 def test_an_output_that_is_right_before_the_kernel_runs_is_named(problem, kept):
     changes = ("torch.empty(N)", kept), ("2 * x_ptr", f"{kept.replace('N', '200')}"), ("2 * x", "x")
