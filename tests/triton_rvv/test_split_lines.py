@@ -29,6 +29,8 @@ def rounds_kernel(x_ptr, y_ptr, M, N, SIZE: tl.constexpr, KIND: tl.constexpr):
             b += tl.sum(a, axis=0)
         if KIND == "again":
             tl.store(x_ptr + 2 * (at + turn), a, mask=mask)
+        if KIND == "trail":
+            tl.store(y_ptr + at + turn, a, mask=mask)
     away = 2 if KIND == "away" else 0
     tl.store(x_ptr + 2 * at + away, a, mask=mask)
     tl.store(x_ptr + 2 * at + 1, b, mask=mask)
@@ -43,6 +45,7 @@ def rounds_kernel(x_ptr, y_ptr, M, N, SIZE: tl.constexpr, KIND: tl.constexpr):
         (128, "loaded", 128),  # of what lines load, rows are best read whole
         (128, "whole", 128),
         (128, "again", 128),  # where another turn of another part has been
+        (128, "trail", 128),  # the last turn's stays, of whatever part
         (128, "away", 128),  # what the next line loads
     ],
 )

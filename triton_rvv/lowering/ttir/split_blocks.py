@@ -28,7 +28,7 @@ from triton_rvv.lowering.ttir.dimensions import Dimension, dimensions_of
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.late_sums import bits_for_sums, late_sums_of
-from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, block_of, blocks_inside
 from triton_rvv.targets.target import Target
 
 __all__ = ["split_blocks"]
@@ -211,7 +211,7 @@ def _may_split(dimension: Dimension, loop: Operation, kernel: Kernel) -> bool:
         not dimension.is_whole
         and dimension.is_once_in_each
         and _is_of_ranges(dimension, kernel)
-        and _parts_are_apart(dimension, kernel)
+        and _parts_are_apart(dimension, loop, kernel)
         and not any(_is_costly(each) and _has_not(dimension, each) for each in loop.walk())
     )
 
@@ -227,7 +227,7 @@ def _is_of_ranges(dimension: Dimension, kernel: Kernel) -> bool:
     return bool(ranges) and all(each in ranges or one_number(each) is not None for each in sources)
 
 
-def _parts_are_apart(dimension: Dimension, kernel: Kernel) -> bool:
+def _parts_are_apart(dimension: Dimension, loop: Operation, kernel: Kernel) -> bool:
     """Whether what parts store is neither loaded nor stored by others, and nothing else happens."""
     operations = [each for each in kernel.function.walk() if each is not kernel.function]
     stores = [each for each in operations if each.name == "tt.store"]
@@ -237,11 +237,15 @@ def _parts_are_apart(dimension: Dimension, kernel: Kernel) -> bool:
         for each in operations
     )
     all_have = all(each.operands[0] in dimension.blocks for each in stores)
-    pairs = [*itertools.product(loads, stores), *itertools.combinations(stores, 2)]
+    # Of a loop, a store may meet that of another turn.
+    pairs = [
+        *itertools.product(loads, stores),
+        *itertools.combinations_with_replacement(stores, 2),
+    ]
     if not is_known or not all_have:
         return False
     functions = AccessFunctions(kernel.function, kernel.integers_so_far())
-    once = frozenset(kernel.function.regions[0].block.operations)
+    once = frozenset(block_of(loop, kernel.function).operations)
     others = [
         pair for pair in pairs if not (once.issuperset(pair) and _meet_in_place(*pair, functions))
     ]
@@ -250,6 +254,8 @@ def _parts_are_apart(dimension: Dimension, kernel: Kernel) -> bool:
 
 def _meet_in_place(one: Operation, other: Operation, functions: AccessFunctions) -> bool:
     """Whether only elements at one place of two lines may have an address in common."""
+    if one is other:  # elements of one store that meet have no order
+        return True
     pointers = one.operands[0], other.operands[0]
     if pointers[0].type != pointers[1].type or len(pointers[0].shape) != 1:
         return False
