@@ -54,7 +54,7 @@ def rule_for(launch: Launch) -> Rule:
         config={"BLOCK": 64},
         grid=("cdiv(n, BLOCK)", "1", "1"),
         is_grid_callable=False,
-        followed=["BLOCK"],
+        followed=["BLOCK", "cdiv", "n"],
         loose=[],
     )
 
@@ -213,7 +213,7 @@ def placed_kernel(x, y, n, place, BLOCK: tl.constexpr):
 
 def placed(n: int, place: int) -> Launch:
     x, y = torch.zeros(640), torch.empty(1280)
-    return Launch(placed_kernel, (x, y, n, place), {"BLOCK": 16}, (triton.cdiv(n, 16),))
+    return Launch(placed_kernel, (x, y, n, place), {"BLOCK": 96}, (triton.cdiv(n, 96),))
 
 
 def test_a_place_needs_no_decision_of_its_own_and_a_size_of_the_grid_does(
@@ -232,5 +232,6 @@ def test_a_place_needs_no_decision_of_its_own_and_a_size_of_the_grid_does(
     assert (block_of(640, 100), len(calls)) == (64, 0)  # the task itself
     assert [block_of(640, place) for place in (101, 102, 103)] == [64] * 3
     assert len(calls) == 1
-    assert [block_of(n, 101) for n in (576, 600, 560)] == [64, 16, 16]
+    assert triton.cdiv(576, 96) == triton.cdiv(560, 96)
+    assert [block_of(n, 101) for n in (576, 560, 600)] == [64, 96, 96]
     assert len(calls) == 4
