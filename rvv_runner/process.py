@@ -101,7 +101,7 @@ def _collect(
 
 
 def _left_s(pid: int, timeout_s: float, start_s: float) -> float:
-    """By the clock, how long a process may run at least; 0 if its time is up."""
+    """For how many seconds by the clock a process may run at least; 0 if its time is up."""
     by_clock_s = time.monotonic() - start_s
     if by_clock_s < timeout_s:
         return timeout_s - by_clock_s

@@ -1,4 +1,4 @@
-"""torch on one thread, for what is soon done."""
+"""torch on one thread, for short computations."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def run_on_workers(work: Callable[[T], None], argument: T, at_most: int) -> floa
             alone_s = (time.perf_counter() - begun_s) * count
     finally:
         if started:
-            # Nobody may free the arrays before the last program has ended, Ctrl-C or not.
+            # The arrays have to live until the last program has ended, Ctrl-C or not.
             wait(started)
     for future in started:
         future.result()
