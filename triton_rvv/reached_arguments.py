@@ -15,6 +15,8 @@ _LOADS = frozenset({"tt.load", "tt.descriptor_load", "tt.descriptor_gather"})
 _STORES = frozenset({"tt.store", "tt.descriptor_store", "tt.descriptor_scatter"})
 _ATOMICS = frozenset({"tt.atomic_rmw", "tt.atomic_cas", "tt.descriptor_reduce"})
 
+_SHIFTS = frozenset({"arith.shli", "arith.shrsi", "arith.shrui"})
+
 _EXCHANGE = 10  # of Triton's enumeration of updates
 
 
@@ -28,12 +30,15 @@ class ReachedArguments:
         only_updated: those that atomic operations alone reach, all of one kind, which come to the
             same in any order, and tell their programs nothing: no result of theirs is used.
         has_while: whether it has a loop that ends by a condition, which some data may never meet.
+        shifted_by: those that are loaded from for how far a shift goes, which is defined for fewer
+            numbers than others: machines differ beyond the width of what is shifted.
     """
 
     loaded: frozenset[int]
     stored: frozenset[int]
     only_updated: frozenset[int]
     has_while: bool
+    shifted_by: frozenset[int]
 
     @property
     def shared(self) -> frozenset[int]:
@@ -52,7 +57,8 @@ def reached_arguments(module: Operation) -> ReachedArguments | None:
     if len(functions) != 1:
         return None  # pointers may be passed on to the others
     aliases = Aliases(functions[0], arguments_are_disjoint=True)
-    loaded, stored, otherwise = set[int](), set[int](), set[int]()
+    amounts = _amounts(functions[0])
+    loaded, stored, otherwise, shifted_by = set[int](), set[int](), set[int](), set[int]()
     updates: dict[int, set[int]] = {}
     has_while = False
     for operation in functions[0].walk():
@@ -64,6 +70,8 @@ def reached_arguments(module: Operation) -> ReachedArguments | None:
             return None
         if operation.name in _LOADS | _ATOMICS:
             loaded |= reached
+        if operation in amounts:
+            shifted_by |= reached
         if operation.name in _STORES | _ATOMICS:
             stored |= reached
         if not _only_updates(operation):
@@ -73,8 +81,26 @@ def reached_arguments(module: Operation) -> ReachedArguments | None:
             updates.setdefault(number, set()).add(operation.integer("atomic_rmw_op"))
     alike = {number for number, kinds in updates.items() if len(kinds) == 1}
     return ReachedArguments(
-        frozenset(loaded), frozenset(stored), frozenset(alike - otherwise), has_while
+        *(frozenset(loaded), frozenset(stored), frozenset(alike - otherwise)),
+        has_while,
+        frozenset(shifted_by),
     )
+
+
+def _amounts(function: Operation) -> set[Operation]:
+    """The loads whose values tell how far a shift goes, carried values of loops aside."""
+    makers = {result: one for one in function.walk() for result in one.results}
+    shifts = (one for one in function.walk() if one.name in _SHIFTS)
+    left, found = [one.operands[1] for one in shifts], set[Operation]()
+    while left:
+        maker = makers.pop(left.pop(), None)
+        if maker is None:
+            continue
+        if maker.name in _LOADS:
+            found.add(maker)
+        else:
+            left += maker.operands
+    return found
 
 
 def _only_updates(operation: Operation) -> bool:

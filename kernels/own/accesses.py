@@ -35,6 +35,7 @@ class Accesses:
             is there after a run is for whoever launched the kernel.
         counted: those of integers that some store reaches, and a load or an atomic operation:
             counters, locks and flags of its own, mostly.
+        shifted_by: those that hold how far it shifts other integers.
         makes_pointers: whether it takes numbers for addresses, which lead nowhere in a process
             other than the one that made them.
         rounded_to: the coarsest type, of fp16 and bf16, that it converts to or computes in; None if
@@ -44,6 +45,7 @@ class Accesses:
     constant: frozenset[str] = frozenset()
     only_stored: frozenset[str] = frozenset()
     counted: frozenset[str] = frozenset()
+    shifted_by: frozenset[str] = frozenset()
     makes_pointers: bool = False
     rounded_to: torch.dtype | None = None
 
@@ -88,7 +90,8 @@ def accesses_of(launch: Launch) -> Accesses:
     constant, only_stored = frozenset(tensors - stored), frozenset(tensors & (stored - loaded))
     both = tensors & stored & loaded
     counted = frozenset(n for n in both if not values[n].is_floating_point())
-    return Accesses(constant, only_stored, counted, makes_pointers, narrow)
+    shifted_by = frozenset(tensors & {passed[number] for number in found.shifted_by})
+    return Accesses(constant, only_stored, counted, shifted_by, makes_pointers, narrow)
 
 
 def _followed(

@@ -56,7 +56,8 @@ def changeable(
     the file does not keep.
 
     None that it writes for itself, which the reference does not name: flags, locks and sums that
-    programs share mean something from the start.
+    programs share mean something from the start. None that says how far it shifts: beyond an
+    integer's width, boards differ from one another and from torch.
 
     Args:
         kept: what the file keeps.
@@ -65,7 +66,7 @@ def changeable(
         outputs: that the reference names.
         kinds: types of tensors.
     """
-    read = (accesses.constant | outputs) - accesses.only_stored
+    read = (accesses.constant | outputs) - accesses.only_stored - accesses.shifted_by
     tensors = {n: v for n, v in values.items() if isinstance(v, torch.Tensor) and v.numel() > 0}
     places = [tensor.untyped_storage().data_ptr() for tensor in tensors.values()]
     return [
