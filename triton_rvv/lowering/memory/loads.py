@@ -55,12 +55,7 @@ def _load(context: Context, operation: Operation) -> None:
     result = operation.result
     if isinstance(pointers, Val):
         assert isinstance(result.type, ScalarType | PointerType)
-        wanted = mask if isinstance(mask, Val) else TRUE
-        type_ = memory_type(result.type)
-        fill = other if isinstance(other, Val) else Val(type_, zero(type_))
-        fill = stored(context.builder, fill)
-        value = load_scalar(context.builder, result.type, pointers, wanted, fill)
-        context.bind(result, loaded(context.builder, value, result.type))
+        context.bind(result, _number(context, result.type, pointers, mask, other))
         return
     assert isinstance(pointers, Tensor)
     other_tensor = other if isinstance(other, Tensor) else None
@@ -93,6 +88,21 @@ def _load(context: Context, operation: Operation) -> None:
     context.pending_loads.append(load)
     if operation.attributes.get("isVolatile"):
         materialise.materialise(context, load)
+
+
+def _number(
+    context: Context,
+    type_: ScalarType | PointerType,
+    pointer: Val,
+    mask: Tensor | Val | None,
+    other: Tensor | Val | None,
+) -> Val:
+    """What a load outside of blocks gives."""
+    wanted, memory = mask if isinstance(mask, Val) else TRUE, memory_type(type_)
+    fill = other if isinstance(other, Val) else Val(memory, zero(memory))
+    fill = stored(context.builder, fill)
+    value = load_scalar(context.builder, type_, pointer, wanted, fill)
+    return loaded(context.builder, value, type_)
 
 
 @rule("prefetch-next-program", nothing)
