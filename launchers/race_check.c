@@ -43,8 +43,8 @@ static struct data data;
 static uint32_t grid[3];
 
 /* The outcome of a run of the grid. */
-static struct check_result run(enum history_mode mode, bool in_turns) {
-    arena_load(DATA_CHECK);
+static struct check_result run(enum data_set set, enum history_mode mode, bool in_turns) {
+    arena_load(set);
     clock_restart(0);
     if (!history_begin(&data, arena_args(), (uint32_t)grid_programs(grid), mode))
         exit(EXIT_UNDECIDED);
@@ -54,15 +54,29 @@ static struct check_result run(enum history_mode mode, bool in_turns) {
         exit(EXIT_UNDECIDED);
     if (mode == HISTORY_KNOWN)
         history_settle();
-    return check_outputs(&data, DATA_CHECK, arena_args());
+    return check_outputs(&data, set, arena_args());
 }
 
 /* The first way of running it that makes an output wrong; the last one where all are right. */
-static struct check_result try_ways(void) {
-    struct check_result result = run(HISTORY_KNOWN, true);
+static struct check_result try_ways(enum data_set set) {
+    struct check_result result = run(set, HISTORY_KNOWN, true);
     if (result.wrong == NULL && history_race().argument != NULL)
-        result = run(HISTORY_EITHER, true);
+        result = run(set, HISTORY_EITHER, true);
     return result;
+}
+
+static int look(enum data_set set) {
+    struct check_result result = try_ways(set);
+    if (result.wrong == NULL)
+        return EXIT_OK;
+    struct history_race race = history_race();
+    if (run(set, HISTORY_LATEST, false).wrong != NULL)
+        return EXIT_UNDECIDED; /* it is wrong without another order */
+    if (race.argument != NULL)
+        fprintf(stderr, "race argument=%s index=%" PRIu64 " reader=%" PRIu32 " writer=%" PRIu32 "\n",
+                race.argument->name, race.index, race.reader, race.writer);
+    report_check(&result, "together");
+    return EXIT_WRONG_OUTPUT;
 }
 
 int main(int argc, char **argv) {
@@ -73,15 +87,7 @@ int main(int argc, char **argv) {
     if (grid_programs(grid) > MOST_PROGRAMS || !report_open())
         return EXIT_UNDECIDED;
     report_start();
-    struct check_result result = try_ways();
-    if (result.wrong == NULL)
-        return EXIT_OK;
-    struct history_race race = history_race();
-    if (run(HISTORY_LATEST, false).wrong != NULL)
-        return EXIT_UNDECIDED; /* it is wrong without another order */
-    if (race.argument != NULL)
-        fprintf(stderr, "race argument=%s index=%" PRIu64 " reader=%" PRIu32 " writer=%" PRIu32 "\n",
-                race.argument->name, race.index, race.reader, race.writer);
-    report_check(&result, "together");
-    return EXIT_WRONG_OUTPUT;
+    /* Where inputs of the check hold a NaN, a sum of all is one, whatever it has missed. */
+    int status = look(DATA_CHECK);
+    return status == EXIT_OK ? look(DATA_TIMED) : status;
 }

@@ -25,7 +25,7 @@ __all__ = ["has_atomics", "may_race", "race_found"]
 # Makes the kernel with its accesses watched.
 Compiled = Callable[[], CompiledKernel]
 
-# The program ends itself after about a second for each of three runs, but where a kernel's own loop
+# The program ends itself after about a second for each of six runs, but where a kernel's own loop
 # has no end.
 _LIMIT_S = 10.0
 _WRONG = 1
