@@ -8,7 +8,7 @@ bits: operands are converted once, when they are copied into panels.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
@@ -21,6 +21,7 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import loop_versioning, materialise
 from triton_rvv.lowering.math.casts import conversion
+from triton_rvv.lowering.memory.in_lines import in_lines
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import (
     DotExtents,
@@ -36,7 +37,7 @@ from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit, multiply_i
 from triton_rvv.lowering.products.product import Product, write_packed, write_tiles
 from triton_rvv.lowering.products.rhs_tiles import PackedRhs, Rhs
 from triton_rvv.lowering.products.sums import sums_of
-from triton_rvv.lowering.products.unpacked_rhs import unpacked_rhs
+from triton_rvv.lowering.products.unpacked_rhs import UnpackedRhs, unpacked_rhs
 from triton_rvv.lowering.products.word_products import multiply_words, takes_words
 
 __all__ = ["HANDLERS", "converted", "multiply"]
@@ -58,6 +59,10 @@ class _Narrow(Elementwise):
 
     def own_bits(self) -> int:
         return self.panel_bits
+
+    def on(self, type_: TensorType, operands: Sequence[Tensor]) -> _Narrow:
+        assert isinstance(type_.element, ScalarType)
+        return _Narrow(operands[0], type_.element, self._sum_bits)
 
     @property
     def panel_bits(self) -> int:
@@ -128,17 +133,19 @@ def _multiply_in_tiles(
         with context.region():
             _multiply_by(context, left, in_place[0], product)
 
-    def by_a_copy() -> None:
+    def by_one_of(ways: Sequence[UnpackedRhs]) -> None:
+        if ways:
+            once, *others = ways
+            is_possible = loop_versioning.all_of(context, once.guards)
+            context.builder.branches(
+                is_possible, lambda: by(once.columns, once.live), lambda: by_one_of(others)
+            )
+            return
         with context.region():
             block = packed_columns(context, right, live)
             by(PackedRhs(block, block.panel, context.target.machine), live)
 
-    once = unpacked_rhs(context, left, read_once, in_place[1], live)
-    if once is None:
-        by_a_copy()
-    else:
-        is_possible = loop_versioning.all_of(context, once.guards)
-        context.builder.branches(is_possible, lambda: by(once.columns, once.live), by_a_copy)
+    by_one_of(unpacked_rhs(context, left, read_once, in_place[1], live))
 
 
 def _widened_by_product(
@@ -178,10 +185,6 @@ def _multiply_by(context: Context, left: Tensor, in_place: bool, product: Produc
         else:
             write_packed(context, packed_rows(context, left, live), product)
 
-    def where_it_lies() -> None:
-        assert isinstance(left, Load)
-        write_tiles(context, product, functools.partial(_rows_in_place, context, left, live.rows))
-
     if (
         isinstance(left, Load)
         and in_place
@@ -190,11 +193,14 @@ def _multiply_by(context: Context, left: Tensor, in_place: bool, product: Produc
         # Panels that stay in the cache leave fewer places there to rows that share a set.
         stays = b.size_bytes <= machine.resident_bytes
         conflict_bytes = machine.conflict_bytes // 2 if stays else machine.conflict_bytes
-        apart = left.rows_are_apart(context.builder, conflict_bytes)
-        guards = left.guards_in_place(context.builder, [live.rows, live.depth])
+        lines = in_lines(context.builder, left)
+        apart = lines.rows_are_apart(context.builder, conflict_bytes)
+        guards = lines.guards_in_place(context.builder, [live.rows, live.depth])
         plain = loop_versioning.all_of(
             context, [*live.guards_in_place(context.builder), apart, *guards]
         )
+        rows = functools.partial(_rows_in_place, context, lines, live.rows)
+        where_it_lies = functools.partial(write_tiles, context, product, rows)
         context.builder.branches(plain, where_it_lies, packed)
     else:
         packed()

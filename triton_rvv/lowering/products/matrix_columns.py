@@ -16,11 +16,12 @@ from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vp_memory import load_first
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
+from triton_rvv.lowering.memory.in_lines import in_lines
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.permute import swapped
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.matrix_column_panels import Area, ColumnPanels, ColumnSource
-from triton_rvv.lowering.products.matrix_rows import OperandRows, in_lines
+from triton_rvv.lowering.products.matrix_rows import OperandRows
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import MatrixUnit
 

@@ -20,9 +20,10 @@ from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
+from triton_rvv.lowering.memory.in_lines import in_lines
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import DotExtents
-from triton_rvv.lowering.products.matrix_rows import OperandRows, in_lines
+from triton_rvv.lowering.products.matrix_rows import OperandRows
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import OPERANDS_AHEAD, MatrixUnit
 

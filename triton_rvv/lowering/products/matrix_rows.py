@@ -11,26 +11,16 @@ from __future__ import annotations
 
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import load_first, store_first_by_stride
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.targets.matrix_unit import MatrixUnit
 
-__all__ = ["OperandRows", "in_lines"]
+__all__ = ["OperandRows"]
 
 # Rows from one that is read to one that is asked for.
 _ROWS_AHEAD = 4
-
-
-def in_lines(builder: Builder, load: Load) -> Load:
-    """The same elements, to be read where they lie: also if rows or columns wrap around at a
-    multiple of a few of them, behind those that count."""
-    pointers = load.pointers.as_lines(builder)
-    if pointers is load.pointers:
-        return load
-    return Load(load.type, pointers, load.mask, load.other, load.source)
 
 
 class OperandRows:

@@ -23,6 +23,7 @@ from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vp_memory import first_lanes
 from triton_rvv.lowering.loops import index_loops, loop_nests, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_shape import vector_width
+from triton_rvv.lowering.memory.in_lines import with_lines
 from triton_rvv.lowering.memory.listed_runs import with_runs
 
 __all__ = ["copy_part", "demanded_count", "pack_part", "prepare_demanded"]
@@ -106,12 +107,25 @@ def pack_part(
     if guards is None:
         return materialise.materialise(context, tensor)
     array = context.buffer(tensor.type, tensor.panel_bits)
-    builder.branches(
-        loop_versioning.all_of(context, guards),
-        lambda: copy_part(context, tensor, array, extents, whole_rows, whole_columns),
-        lambda: _copy_edge(context, tensor, array),
-        likely=True,
-    )
+    lines = with_lines(builder, tensor)
+
+    def copy(source: Tensor) -> None:
+        copy_part(context, source, array, extents, whole_rows, whole_columns)
+
+    def copy_as_it_is() -> None:
+        builder.branches(
+            loop_versioning.all_of(context, guards),
+            lambda: copy(tensor),
+            lambda: _copy_edge(context, tensor, array),
+            likely=True,
+        )
+
+    within = None if lines is tensor else lines.guards_within(builder, extents)
+    if within is None:
+        copy_as_it_is()
+    else:
+        in_lines = loop_versioning.all_of(context, within)
+        builder.branches(in_lines, lambda: copy(lines), copy_as_it_is, likely=True)
     return array
 
 

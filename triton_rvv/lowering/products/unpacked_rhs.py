@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.llvm.rules import nothing, rule
+from triton_rvv.lowering.llvm.rules import rule
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.vector_shape import vector_width
+from triton_rvv.lowering.memory.in_lines import in_lines
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.dot_extents import WHOLE, DotExtents
 from triton_rvv.lowering.products.rhs_tiles import ComputedRhs, Rhs, RhsInPlace
@@ -36,9 +37,9 @@ class UnpackedRhs:
     live: DotExtents
 
 
-def _lies_by_row(context: Context, right: Tensor) -> bool:
+def _lies_by_row(context: Context, right: Load) -> bool:
     """Whether a block's rows lie in memory as the code of this target reads them best."""
-    if context.target.backend != "rvv" or not isinstance(right, Load):
+    if context.target.backend != "rvv":
         return False
     stride = right.pointers.last_stride(context.builder, linear=True)
     return stride is not None and stride.constant == 1
@@ -72,27 +73,34 @@ def _stays_in_caches(machine: Machine, tiles: int, steps: int, may_collide: bool
     return tiles <= machine.max_unpacked_tiles and steps <= machine.max_unpacked_steps
 
 
-@rule("read-in-place", nothing)
+@rule("read-in-place", lambda *_: [])
 def unpacked_rhs(
     context: Context, left: Tensor, right: Tensor, in_place: bool, live: DotExtents
-) -> UnpackedRhs | None:
+) -> list[UnpackedRhs]:
     """The right operand of a product with so few rows that copying it does not pay.
+
+    Where it can be read in several ways, the first one whose guards hold is the best.
 
     Args:
         in_place: whether the right one is a matrix that nobody else loads.
     """
     builder, tile_rows, rows = context.builder, context.target.tile_rows, left.shape[-2]
     if len(right.shape) > 2 or isinstance(right, Buffer) or right.materialised is not None:
-        return None
-    if in_place and isinstance(right, Load) and _lies_by_row(context, right):
-        return _in_place(context, right, rows, _tiles(context, left, live), live)
+        return []
+    ways = list[UnpackedRhs]()
+    if in_place and isinstance(right, Load):
+        lines = in_lines(builder, right)
+        if _lies_by_row(context, lines):
+            found = _in_place(context, lines, rows, _tiles(context, left, live), live)
+            ways += [] if found is None else [found]
+            if lines is right:
+                return ways
     panel = vector_width(context, [right])
     runs = min(tile_rows // rows, right.shape[-1] // panel)
     if runs < context.target.machine.min_runs_computed:
-        return None
-    return UnpackedRhs(
-        ComputedRhs(right, panel, context.target.machine), right.plain_guards(builder), WHOLE
-    )
+        return ways
+    columns = ComputedRhs(right, panel, context.target.machine)
+    return [*ways, UnpackedRhs(columns, right.plain_guards(builder), WHOLE)]
 
 
 def _in_place(
