@@ -146,7 +146,7 @@ def test_a_bad_configuration_keeps_its_status_and_reason_and_the_run_goes_on() -
 
 
 def test_a_build_that_hangs_ends_at_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verdict, "_LEAST_SHARE", 0.0)  # it hangs on a busy machine, too
+    monkeypatch.setattr(verdict, "_LEAST_SHARE", 1e-9)  # it hangs on a busy machine, too
     # Alone: on a slow machine the others would reach its limit while their process starts.
     run = Run(table({"build": "hang"}), build_limit_s=8)
     assert run.loop.run().reason == "exhausted"

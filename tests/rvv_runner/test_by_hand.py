@@ -186,7 +186,7 @@ def test_a_bad_executable_gets_its_status_and_no_time(
     (judge,) = board.folder.rglob("verdict.py")
     share = f"_LEAST_SHARE = {verdict._LEAST_SHARE}\n"
     assert share in judge.read_text()
-    judge.write_text(judge.read_text().replace(share, "_LEAST_SHARE = 0.0\n"))  # as on an idle one
+    judge.write_text(judge.read_text().replace(share, "_LEAST_SHARE = 1e-9\n"))  # as on an idle one
     ran = board.run()
     assert ran.returncode == 0, ran.stdout + ran.stderr
     rows = board.rows()

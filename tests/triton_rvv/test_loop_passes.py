@@ -22,6 +22,8 @@ CARRIED = f"""
 ^bb0(%i: i32, %r: {BLOCK}, %k: {I32}):
   BODY
 }}) : (i32, i32, i32, {BLOCK}, {I32}) -> ({BLOCK}, {I32})
+%read = "arith.sitofp"(%q#1) : ({I32}) -> tensor<8xf32>
+"tt.store"(%q#0, %read) : ({BLOCK}, tensor<8xf32>) -> ()
 """
 YIELD = f'"scf.yield"(%s, %l) : ({BLOCK}, {I32}) -> ()'
 
