@@ -25,7 +25,10 @@ _TRAITS = {
     "tensor": "{0}.shape, {0}.stride(), {0}.dtype, (p_{0} := {0}.data_ptr()) & 15",
     "integer": "{0}",
     # Triton asks whether an integer is 1 or a multiple of 16, and for its width.
-    "near": "{0} if {0} in exact else ({0}.bit_length(), {0} < 0, {0} & 15 == 0)",
+    "near": (
+        "{0} if {0} in exact"
+        " else (({0} if {0} >= 0 else ~{0}).bit_length(), {0} < 0, {0} & 15 == 0)"
+    ),
     "float": "",
     "constant": "{0}",
     # 0.0 equals -0.0, which makes another kernel.
