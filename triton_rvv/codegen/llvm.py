@@ -148,14 +148,14 @@ def _assembly(optimised: str, machine: Any) -> str:
 def _faster_order(optimised: str, machine: Any) -> MachineCode:
     """The module's code, in the order that is the faster one by estimate where it asks for that.
 
-    From the top, loads come early and chains of operations alternate: swiglu is a quarter faster,
-    and rope, whose addresses ascend then, 2.5 times. In both directions fewer registers are saved,
-    and loads lie between long operations: adamw is a fifth faster. So both are made, unless code
-    from the top takes no longer than the units and memory that it needs. Code outside of loops, as
-    where a short block is walked at once, counts where there are no others, or where it saves
-    registers, and takes more than little. Where registers are saved in the faster one, it may keep
-    the order in which it was written, if that saves none: with registers saved there, too, matvec
-    was 7% slower, and mandelbrot 3%.
+    From the top, loads come early and chains of operations alternate, which makes some kernels a
+    quarter faster, and those whose addresses ascend only then, 2.5 times. In both directions fewer
+    registers are saved, and loads lie between long operations: others are a fifth faster. So both
+    are made, unless code from the top takes no longer than the units and memory that it needs. Code
+    outside of loops, as where a short block is walked at once, counts where there are no loops, or
+    where it saves registers, and takes more than little. Where registers are saved in the faster
+    one, it may keep the order in which it was written, if that saves none: with registers saved
+    there, too, kernels were 3% to 7% slower.
     """
     asked = f'"{BY_ESTIMATE}"'
     if asked not in optimised:

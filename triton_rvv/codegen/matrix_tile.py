@@ -87,8 +87,9 @@ def _begin(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
         loads.append(_load_third(unit, shape))
     # A length in the instruction is there at once, another takes a while. What the size of an
     # element is does not matter to a zero.
-    whole, some = f"vsetvli {_LENGTH}, zero, ", "vsetivli zero, 16, "
-    yield whole + "e32, m4, ta, ma" if shape.begins_as_float else some + "e64, m4, ta, ma"
+    whole, of_four = f"vsetvli {_LENGTH}, zero, ", 4 * unit.register_bytes // 8
+    four = f"vsetivli zero, {of_four}, e64, m4, ta, ma"
+    yield whole + "e32, m4, ta, ma" if shape.begins_as_float else four
     for clear, load in itertools.zip_longest(_clear(shape, 0), loads[:-1], fillvalue=()):
         yield from clear
         yield from load
@@ -126,7 +127,8 @@ def _turns(unit: MatrixUnit, shape: TileShape) -> Iterator[str]:
     """
     asked, begin = [], list(_begin(unit, shape))
     if shape.prefetches:
-        # Turns before the last ones ask for the first row's, whose end is the lowest.
+        # Turns before the last ones ask for the first row's, whose end is the lowest. Where that is
+        # comes out while the loads, which begin first, are on their way.
         begin[3:3] = [
             f"addi {_FIRST_ASKED}, {OUT}, {end_of_row(unit, shape)}",
             f"addi {_NEXT_ASKED}, {_TURNS}, {-shape.rows * unit.side}",

@@ -21,6 +21,7 @@ __all__ = [
     "given_number",
     "instruction_words",
     "set_group",
+    "sets_length",
     "stretches",
     "vector_instruction",
 ]
@@ -182,9 +183,14 @@ def _group(words: Sequence[tuple[int, int]], group: float) -> float:
     return group
 
 
+def sets_length(word: int) -> bool:
+    """Whether an instruction is vsetvli, vsetivli or vsetvl."""
+    return word & 0x707F == _CONFIGURATION << 12 | _COMPUTATION
+
+
 def set_group(word: int) -> float:
     """Registers of an operand after an instruction that sets them, 0 for any other."""
-    if word & 0x707F != _CONFIGURATION << 12 | _COMPUTATION or word >> 30 == 2:
+    if not sets_length(word) or word >> 30 == 2:
         return 0
     code = _bits(word, 20, 3)
     return 2.0 ** (code if code < 4 else code - 8)
@@ -208,9 +214,8 @@ def _other(word: int) -> Other:
     """What an instruction that computes with no vector does, as far as others wait for it."""
     if _is_reload(word):
         return Reload()
-    is_set = word & 0x707F == _CONFIGURATION << 12 | _COMPUTATION
     registers = _bits(word, 7, 5) or (word >> 30 != 3 and _bits(word, 15, 5))
-    return SetLength() if is_set and registers else None
+    return SetLength() if sets_length(word) and registers else None
 
 
 def _is_reload(word: int) -> bool:

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from triton_rvv.codegen.vector_code import distance, given_number, set_group
+from triton_rvv.codegen.vector_code import distance, given_number, set_group, sets_length
 
 __all__ = ["Length", "known_lengths", "may_jump"]
 
-_CONFIGURATION, _CONFIGURATION_MASK = 0x7057, 0x707F
 _JUMP, _JUMP_TO, _ADDRESS_ABOVE = 0x6F, 0x67, 0x17  # jal, jalr, auipc
 _RETURN, _SHORT_RETURN = 0x8067, 0x8082
 _SHORT_JUMP, _SHORT_JUMP_TO, _SHORT_CALL_TO = 0xA001, 0x8002, 0x9002  # c.j, c.jr, c.jalr
@@ -172,7 +171,7 @@ def _after(state: _State, word: int, vector_bits: int) -> _State:
     """What is known after an instruction that is not a jump."""
     if _is_call(word):
         return _NOTHING
-    if word & _CONFIGURATION_MASK == _CONFIGURATION:
+    if sets_length(word):
         return _configured(state, word, vector_bits)
     register, number = given_number(word)
     if not register or (number is None and register not in state.numbers):

@@ -79,7 +79,7 @@ def _load(context: Context, operation: Operation) -> None:
             _rows_ahead(context, load, access),
             _is_long(context, load),
         )
-    if load.type.elements == 1:
+    if load.type.elements == 1:  # a number, which may be a part of other addresses
         only = VectorIndex((integer(0),) * (len(load.shape) - 1), integer(0), 1)
         context.bind(result, Splat(load.type, load.at(context.builder, only)))
         load.finish()

@@ -170,7 +170,7 @@ class _Loop:
     def __init__(self, operation: Operation, sums: AccessFunctions, has_one_turn: bool) -> None:
         self._sums = sums
         self.has_one_turn = has_one_turn
-        # With prefetches, rope, which stores and loads several blocks, took 4% longer.
+        # With prefetches, a loop that stores and loads several blocks took 4% longer.
         counts = Counter(each.name for each in operation.walk())
         self.waits = not counts["tt.store"] or counts["tt.load"] == 1
         block = operation.regions[0].block

@@ -77,18 +77,19 @@ def narrow_carried(kernel: Kernel) -> int:
     rewriter, integers, fired = Rewriter(kernel.module), kernel.integers_so_far(), 0
     indices = index_values([*kernel.module.walk()], rewriter.makers)
     for function in kernel.functions.values():
-        ranges = ranges_of_blocks(function)
+        ranges, demanded = ranges_of_blocks(function), dict[Value, int]()
         for loop in [each for each in function.walk() if each.name == "scf.for"]:
             for carried in filter(_is_wide, carried_by(loop)):
                 turns = _Turns(ranges, integers)
                 bits, narrower = turns.bits_of(carried), turns.carried
                 if not bits:
-                    bits, narrower = bits_read(carried, demanded_bits(function, ranges)), [carried]
+                    demanded = demanded or demanded_bits(function, ranges)
+                    bits, narrower = bits_read(carried, demanded), [carried]
                 is_less = bits < (block_bits(carried.argument) or 0)
                 if is_less and not any(_leads_to(each, indices) for each in narrower):
                     for each in narrower:
                         _narrow(each, bits, turns.is_signed, function, rewriter)
-                    ranges, fired = ranges_of_blocks(function), fired + 1
+                    ranges, demanded, fired = ranges_of_blocks(function), {}, fired + 1
     return fired
 
 
