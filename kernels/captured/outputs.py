@@ -23,6 +23,7 @@ from kernels.own.tolerance import (
     relative_tolerance,
     share_of,
     slack,
+    within,
 )
 
 __all__ = ["CheckedOutputs", "Output", "checked_outputs", "near", "same"]
@@ -206,18 +207,10 @@ def near(found: torch.Tensor, output: Output) -> torch.Tensor:
     right = same(found, output.expected)
     if output.slack is None:
         return right
-    for part, *numbers in in_parts(right, found, output.expected, output.slack):
+    for part, got, wanted, off in in_parts(right, found, output.expected, output.slack):
         if not bool(part.all()):
-            part.logical_or_(_near(*numbers))
+            part.logical_or_(within(got, wanted, off, found.dtype))
     return right
-
-
-def _near(found: torch.Tensor, expected: torch.Tensor, off: torch.Tensor) -> torch.Tensor:
-    """The same for floats where some differ; `off` is the slack."""
-    expected, got = expected.double(), found.double()
-    allowed = off.double() + relative_tolerance(found.dtype) * expected.abs()
-    equal = (got == expected) | (got.isnan() & expected.isnan())
-    return equal | ((got - expected).abs() <= allowed)
 
 
 def _disturbed(memory: Memory, read: frozenset[int], draw: int) -> Memory:

@@ -1,4 +1,4 @@
-"""Whether outputs are right before the kernel runs."""
+"""Whether outputs are right, and whether they are so before the kernel runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from kernels.own.expected import ExpectedOutput
-from kernels.own.tolerance import relative_tolerance
+from kernels.own.tolerance import within
 
-__all__ = ["hold_already"]
+__all__ = ["hold_already", "holds"]
 
 
 def hold_already(values: Mapping[str, Any], expected: Mapping[str, ExpectedOutput]) -> bool:
@@ -22,14 +22,12 @@ def hold_already(values: Mapping[str, Any], expected: Mapping[str, ExpectedOutpu
     """
     filled = {name: output for name, output in expected.items() if output.tensor.numel() > 0}
     return any(bool(each.tensor.isfinite().any()) for each in filled.values()) and all(
-        _holds(values[name], output) for name, output in filled.items()
+        holds(values[name], output) for name, output in filled.items()
     )
 
 
-def _holds(tensor: torch.Tensor, output: ExpectedOutput) -> bool:
+def holds(tensor: torch.Tensor, output: ExpectedOutput) -> bool:
+    """Whether a tensor is what is expected of an output, within its tolerance."""
     if output.slack is None:
         return torch.equal(tensor, output.tensor)
-    found, right = tensor.double(), output.tensor.double()
-    allowed = relative_tolerance(output.rounded_to) * right.abs() + output.slack
-    is_right = (found == right) | (found.isnan() & right.isnan())
-    return bool((is_right | ((found - right).abs() <= allowed) & right.isfinite()).all())
+    return bool(within(tensor, output.tensor, output.slack, output.rounded_to).all())

@@ -25,11 +25,7 @@ from kernels.own.other_sizes import on_other_sizes
 from kernels.own.own_arguments import OwnArguments
 from kernels.own.relied_on import on_relied, relied_on
 from kernels.own.reversed_programs import reversed_programs
-from kernels.own.slow_reference import (
-    is_slow_reference,
-    on_few_threads,
-    time_reference,
-)
+from kernels.own.slow_reference import is_slow_reference, on_few_threads, time_reference
 from kernels.spec import Problem
 from kernels.values import data_set
 from launchers.arguments import Argument
@@ -60,8 +56,7 @@ class OwnKernel(OwnArguments):
 
     def on_inputs(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_inputs`; the configuration runs on this machine."""
-        with on_few_threads(self._launch(problem, self.default_config(problem))):
-            return _said_apart(partial(self._on_inputs, problem, config))
+        return _said_apart(partial(self._on_inputs, problem, config))
 
     def _on_inputs(self, problem: Problem, config: Config, journal: Journal) -> str:
         changes = self._telling(problem).changes
@@ -77,8 +72,7 @@ class OwnKernel(OwnArguments):
 
     def on_other_sizes(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_other_sizes`; on this machine, too."""
-        with on_few_threads(self._launch(problem, self.default_config(problem))):
-            return _said_apart(partial(self._on_other_sizes, problem, config))
+        return _said_apart(partial(self._on_other_sizes, problem, config))
 
     def _on_other_sizes(self, problem: Problem, config: Config, journal: Journal) -> str:
         default = self.default_config(problem)

@@ -27,6 +27,7 @@ __all__ = [
     "relative_tolerance",
     "share_of",
     "slack",
+    "within",
 ]
 
 # Of each element type, the largest relative error that passes; other types are exact. Wide, since
@@ -146,6 +147,23 @@ def is_near(
     allowed = relative_tolerance(dtype) * expected.double().abs()
     allowed += slack(expected, draws, share, dtype)
     return bool((~off.isfinite() | (off <= allowed)).all())
+
+
+def within(
+    found: torch.Tensor, expected: torch.Tensor, off: torch.Tensor, dtype: torch.dtype
+) -> torch.Tensor:
+    """For each element whether it is what is expected, or so near as the check of a board allows:
+    what is infinite has nothing near it.
+
+    Args:
+        found, expected: of an output with floats.
+        off: the slack of each element.
+        dtype: the type that the relative tolerance is of.
+    """
+    got, right = found.double(), expected.double()
+    error, allowed = (got - right).abs(), relative_tolerance(dtype) * right.abs() + off.double()
+    is_same = (got == right) | (got.isnan() & right.isnan())
+    return is_same | (error.isfinite() & (error <= allowed))
 
 
 def _ordinary_size(expected: torch.Tensor) -> torch.Tensor:

@@ -17,10 +17,10 @@ import torch
 
 from foundation.c_expressions import Operand, compared, remainder
 from foundation.errors import UserError
-from kernels.own.expected import ExpectedOutput, expected_outputs
+from kernels.own.expected import expected_outputs
+from kernels.own.held_already import holds
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import RunFailed, checked_runs
-from kernels.own.tolerance import relative_tolerance
 
 __all__ = ["Limit", "limits_of"]
 
@@ -132,18 +132,8 @@ class _Runner:
             self.failed = True
             return
         for shape, outputs, after in zip(shapes, expected, found, strict=True):
-            near = (_is_near(after[name], output) for name, output in outputs.items())
-            self._found[frozenset(shape.items())] = all(near)
-
-
-def _is_near(found: torch.Tensor, expected: ExpectedOutput) -> bool:
-    if expected.slack is None:
-        return bool(torch.equal(found, expected.tensor))
-    wanted = expected.tensor.double()
-    allowed = relative_tolerance(expected.rounded_to) * wanted.abs() + expected.slack.double()
-    off = (found.double() - wanted).abs()
-    same = (found.double() == wanted) | (found.isnan() & wanted.isnan())
-    return bool((same | (off <= allowed)).all())
+            right = all(holds(after[name], output) for name, output in outputs.items())
+            self._found[frozenset(shape.items())] = right
 
 
 class _Draws:

@@ -13,6 +13,7 @@ from kernels.own.tolerance import (
     relative_tolerance,
     share_of,
     slack,
+    within,
 )
 
 SEED = 3
@@ -136,3 +137,11 @@ def test_half_of_what_cancels_is_accepted():
     expected, off = absolute(lambda x: x.double(), torch.bfloat16, x=x)
     assert not accepts_half(expected, off, torch.bfloat16)
     assert not accepts_half(torch.zeros(4), torch.ones(4), torch.float32)
+
+
+def test_only_the_same_is_near_to_what_is_infinite():
+    expected = torch.tensor([torch.inf, torch.inf, -torch.inf, torch.nan, 1.0, 1.0, 1.0])
+    found = torch.tensor([torch.inf, 3.0, torch.inf, torch.nan, 1.00005, 1.2, torch.inf])
+    right = within(found, expected, torch.zeros(7), torch.float32)
+    assert right.tolist() == [True, False, False, True, True, False, False]
+    assert within(found, expected, torch.full((7,), 0.3), torch.float32)[5]
