@@ -43,6 +43,18 @@ def _is_in_granules(tensor: Tensor) -> bool:
     return any(part.granular for each in places for part in each.components)
 
 
+def _compile(sizes: tuple[int, int, int], blocks: tuple[int, int, int], vlen_bits: int) -> None:
+    """Compile a product of matrices that lie by row, without masks where they are read."""
+    _, n, k = sizes
+    names = [*KNOWN, "BLOCK_M", "BLOCK_N", "BLOCK_K"]
+    constants: dict[str, Any] = dict(zip(names, [*sizes, k, n, n, *blocks], strict=True))
+    constants |= {"ROWS": "wrapped", "A": "rows", "B": "rows"}
+    constants |= dict.fromkeys(["MASK_A", "MASK_B", "BIAS", "TOTALS", "BATCH"], False)
+    pointers = ("a_ptr", "b_ptr", "bias_ptr", "c_ptr", "total_ptr")
+    signature = dict.fromkeys(pointers, "*fp32")
+    compile_kernel(product_kernel, signature, constants, RVVTarget(vlen_bits=vlen_bits))
+
+
 # M, N, and whether B's copies and A's rows are in granules; columns wrap at 48, rows at 40.
 IN_LINES = [
     (64, 48, [False, True], [False]),
@@ -71,13 +83,7 @@ def test_what_counts_is_one_line(
     monkeypatch.setattr(pack, "copy_part", noting_copies)
     monkeypatch.setattr(dot, "_rows_in_place", noting_rows)
     monkeypatch.setattr(dot, "unpacked_rhs", lambda *_: [])
-    names = [*KNOWN, "BLOCK_M", "BLOCK_N", "BLOCK_K"]
-    constants: dict[str, Any] = dict(zip(names, [m, n, 32, 32, n, n, 32, 64, 32], strict=True))
-    constants |= {"ROWS": "wrapped", "MASK_A": False, "MASK_B": False, "BIAS": False}
-    constants |= {"TOTALS": False, "BATCH": False, "A": "rows", "B": "rows"}
-    pointers = ("a_ptr", "b_ptr", "bias_ptr", "c_ptr", "total_ptr")
-    signature = dict.fromkeys(pointers, "*fp32")
-    compile_kernel(product_kernel, signature, constants, RVVTarget(vlen_bits=512))
+    _compile((m, n, 32), (32, 64, 32), 512)
     assert copied == copies
     assert [*dict.fromkeys(in_place)] == rows
 
@@ -90,14 +96,7 @@ def test_few_rows_are_multiplied_by_columns_where_they_lie(monkeypatch: pytest.M
         return in_place(context, right, *rest)
 
     monkeypatch.setattr(unpacked_rhs, "_in_place", noting)
-    case = Case(sizes=(8, 48, 32), blocks=(8, 32, 32), rows="wrapped")
-    constants: dict[str, Any] = dict(zip(KNOWN, [*case.sizes, 32, 48, 48], strict=True))
-    constants |= {"BLOCK_M": 8, "BLOCK_N": 32, "BLOCK_K": 32, "ROWS": "wrapped", "A": "rows"}
-    constants |= dict.fromkeys(["MASK_A", "MASK_B", "BIAS", "TOTALS", "BATCH"], False)
-    pointers = ("a_ptr", "b_ptr", "bias_ptr", "c_ptr", "total_ptr")
-    signature = dict.fromkeys(pointers, "*fp32")
-    target = RVVTarget(vlen_bits=128)
-    compile_kernel(product_kernel, signature, constants | {"B": "rows"}, target)
+    _compile((8, 48, 32), (8, 32, 32), 128)
     assert found == [False]
 
 

@@ -110,12 +110,9 @@ class Load(Tensor):
         `lanes_are_apart` tells then.
         """
         own, other = self.pointers, addresses
-        same = (own.shape, own.components, own.pointee.size_bytes) == (
-            other.shape,
-            other.components,
-            other.pointee.size_bytes,
-        )
-        return same and own.extra is None and other.extra is None and keeps_apart(own)
+        is_alike = (own.shape, own.components) == (other.shape, other.components)
+        is_alike = is_alike and own.pointee.size_bytes == other.pointee.size_bytes
+        return is_alike and own.extra is None and other.extra is None and keeps_apart(own)
 
     def survives_store(
         self, builder: Builder, addresses: Affine, where: Mask | None, on_the_way: bool
