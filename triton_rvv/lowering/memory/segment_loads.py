@@ -77,11 +77,9 @@ def segment_run(
         if lanes is None and not behind_last:
             point.memo[key] = builder.load(type_, address, size_bytes)
         else:
-            wanted = (
-                integer(width)
-                if lanes is None
-                else builder.intrinsic("llvm.umin", [lanes, integer(width)])
-            )
+            wanted = integer(width)
+            if lanes is not None:
+                wanted = builder.intrinsic("llvm.umin", [lanes, wanted])
             count = builder.mul(wanted, integer(streams.stride))
             count = builder.add(count, integer(-behind_last))
             zeros = Val(type_, "zeroinitializer")
