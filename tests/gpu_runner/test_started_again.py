@@ -95,18 +95,20 @@ def test_launches_of_a_kind_go_through_triton_once(
     call: Callable[..., Any], launched: list[int]
 ) -> None:
     results = []
-    for seed in (5, 6, 21):
+    for seed in (5, 6, 7):  # of one doubling, so of one decision
         x = torch.rand(1000, device="cuda")
         y = torch.full_like(x, torch.nan)
         results.append(call(x, y, seed))
         torch.testing.assert_close(y, 2 * x + 1)
     assert launched == [128]
     assert results[0] is results[1] is results[2]
+    assert call(x, y, 21) is results[0]
+    assert launched == [128, 128]
     x = torch.rand(1001, device="cuda")[1:]  # not aligned, so the code is another
     y = torch.full_like(x, torch.nan)
     call(x, y)
     torch.testing.assert_close(y, 2 * x + 1)
-    assert len(launched) > 1
+    assert len(launched) > 2
 
 
 @pytest.mark.usefixtures("watched")
