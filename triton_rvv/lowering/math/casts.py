@@ -10,7 +10,7 @@ from triton_rvv.lowering.llvm.float_lower_bounds import floor_of
 from triton_rvv.lowering.llvm.register_groups import fits_group
 from triton_rvv.lowering.llvm.register_groups import nearest as saturated
 from triton_rvv.lowering.llvm.values import Val, type_suffix
-from triton_rvv.lowering.math.few_bits import few_bits
+from triton_rvv.lowering.math.few_bits import few_bits, limits_of
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, call, where
 from triton_rvv.lowering.math.narrow_floats import (
     double_toward_zero,
@@ -150,7 +150,10 @@ def _cut_off(x: Lanes, bits: int, signed: bool) -> Lanes:
     """A vector of float32 or float64 as integers of at least `bits` bits that fit in so many."""
     element = x.value.element
     if bits <= 16 and element == "float":
-        return few_bits(x, bits, signed)
+        if x.builder.abilities.rvv_bits:
+            return few_bits(x, bits, signed)
+        if limits_of(x, bits, signed):
+            return _toward_zero(x, "i32")
     lowest = -(1 << bits - 1) if signed else 0
     beyond = lowest + (1 << bits)
     # The largest number below, which is whole.
@@ -171,15 +174,16 @@ _DIGITS = {"float": 24, "double": 53}
 
 
 def _toward_zero(x: Lanes, element: str) -> Lanes:
-    """A number that fits as an integer."""
+    """A number that fits as an integer; at RVV's instruction for it QEMU 7.2 aborts."""
+    if not x.builder.abilities.rvv_bits:
+        return x.of(x.builder.cast("fptosi", x.value, element))
     return _cut_from(x, nearest_integer(x, element))
 
 
 def _cut_from(x: Lanes, nearest: Lanes) -> Lanes:
     """A number cut off at the point, from the integer nearest to it.
 
-    QEMU 7.2 aborts at the vector instruction for it. The nearest integer is corrected by one where
-    that is further from zero than the number.
+    That is corrected by one where it is further from zero than the number.
     """
     back = nearest.to(x.value.element)
     if _is_never_negative(x):

@@ -1,12 +1,7 @@
 """Vectors of float32 as integers of 8 and 16 bits.
 
-QEMU 7.2 aborts at the instruction that cuts floats off. On RVV, twice a number, half a step down or
-nearer to zero, is rounded and halved instead, by instructions that saturate. Elsewhere, where
-limits are known, as in
-
-    tl.clamp(tl.floor(x / scale + 0.5), -128, 127).to(tl.int8)
-
-a sum that leaves the integer in its lowest bits, and a shift, are enough.
+QEMU 7.2 aborts at RVV's instruction that cuts floats off. Instead, twice a number, half a step down
+or nearer to zero, is rounded and halved, by instructions that saturate.
 """
 
 from __future__ import annotations
@@ -19,45 +14,25 @@ from triton_rvv.lowering.llvm.float_lower_bounds import number_of
 from triton_rvv.lowering.llvm.register_groups import clipped, fits_group, nearest
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val
-from triton_rvv.lowering.math.lanes import (
-    Lanes,
-    absolute,
-    call,
-    copysign,
-    fma,
-    maximum,
-    minimum,
-    where,
-)
+from triton_rvv.lowering.llvm.vectors import concatenated
+from triton_rvv.lowering.math.lanes import Lanes, call, copysign, fma, maximum, where
 from triton_rvv.lowering.math.rounding import DOWN, NEAREST, TOWARD_ZERO, rounded
 
-__all__ = ["few_bits"]
+__all__ = ["few_bits", "limits_of"]
 
-_BITS_OF_2_TO_22, _BITS_OF_HALVES = 0x4A800000, 0x4AC00000
-# From 2^22 on a float32 counts in halves, and from 2^23 on in ones.
-_HALVES, _ONES = 1.5 * 2**22, 1.5 * 2**23
 _SMALLER, _LARGER = "llvm.minnum", "llvm.maxnum"
 
 
 def few_bits(x: Lanes, bits: int, signed: bool) -> Lanes:
-    """A float32 as an integer of 8 or 16 bits, cut off at the point.
+    """A float32 as an integer of 8 or 16 bits, cut off at the point, by RVV's instructions.
 
     What is too large becomes the integer that comes closest, and NaN becomes 0.
     """
-    parts = _parts_of(x, bits, signed)
-    if fits_group(x.builder, x.value):
-        return _converted(parts, bits, signed)
-    if parts.limits is not None:
-        return _summed(parts.inside(), parts, bits)
-    if not signed:
-        # Negative numbers and NaN become 0.
-        inside = minimum(maximum(x, 0.0), (1 << bits) - 0.5)
-        return _floor_of_few_bits(inside, bits)
-    beyond = 1 << bits - 1
-    size = _floor_of_few_bits(minimum(absolute(x), float(beyond)), bits)
-    # The size of the lowest number is that number, once it has no more than these bits.
-    highest = where(size < 0, beyond - 1, size)
-    return where(x.equals(x), where(x < 0.0, -size, highest), 0)
+    builder, half = x.builder, x.value.width // 2
+    if fits_group(builder, x.value):
+        return _converted(_parts_of(x, bits, signed), bits, signed)
+    halves = (x.of(builder.lanes(x.value, start, half)) for start in (0, half))
+    return x.of(concatenated(builder, [few_bits(each, bits, signed).value for each in halves]))
 
 
 def _converted(parts: _Parts, bits: int, signed: bool) -> Lanes:
@@ -151,19 +126,6 @@ def _number(builder: Builder, value: Val) -> float | None:
     return number_of(builder.repeated(value) or value)
 
 
-def _floor_of_few_bits(x: Lanes, bits: int) -> Lanes:
-    """The whole number not above a float32 from 0 to 2^bits, exclusive.
-
-    From 2^22 on a float32 counts in halves. So 2^22 - 1/4 + x has 2 x - 1/2 in its lowest bits,
-    rounded to even: the even number 2 n for x = n, and never more than 2 n + 1 for x below n + 1.
-    Below 1/4, the sum is below 2^22 and has -1 there, or 0.
-    """
-    counted = (x + (2.0**22 - 0.25)).bits() - _BITS_OF_2_TO_22
-    doubled = counted.to("i16" if bits == 8 else "i32")
-    doubled = call("llvm.smax", doubled, doubled.constant(0))
-    return (doubled >> 1).to(f"i{bits}")
-
-
 @dataclass(frozen=True)
 class _Parts:
     """What a float that becomes an integer is made of.
@@ -196,7 +158,7 @@ class _Parts:
 def _parts_of(x: Lanes, bits: int, signed: bool) -> _Parts:
     """A number with its limits and rounding apart, in whichever order they are."""
     source, how = rounded(x) or (x, "")
-    limits = _limits_of(source, bits, signed)
+    limits = limits_of(source, bits, signed)
     if limits is not None:
         source = x.of(limits.value)
         if not how:
@@ -221,7 +183,7 @@ class _Limits:
 
 
 @rule("convert-by-limits", nothing)
-def _limits_of(x: Lanes, bits: int, signed: bool) -> _Limits | None:
+def limits_of(x: Lanes, bits: int, signed: bool) -> _Limits | None:
     """The limits of a number, where integers of a type have both."""
     steps: list[tuple[str, float]] = []
     value = x.value
@@ -250,26 +212,6 @@ def _apart(builder: Builder, one: Val, other: Val) -> tuple[Val, float | None]:
     return other, _number(builder, one)
 
 
-def _summed(x: Lanes, parts: _Parts, bits: int) -> Lanes:
-    """A number inside of limits as an integer, without instructions that saturate.
-
-    The sum of x - 1/4 and 2^22 + 2^21 has 2 x - 1/2 in its lowest bits, rounded to even: 2 n or
-    2 n + 1 for x from n on and below n + 1. To cut off, a quarter goes toward zero, and so does the
-    last bit.
-    """
-    assert parts.limits is not None
-    short, whole = _of_twice(bits), f"i{bits}"
-    if parts.how == NEAREST:
-        return (x + _ONES).bits().to(short).to(whole)
-    if parts.limits.lowest >= 0:
-        return _floor_of_few_bits(x, bits)
-    if parts.how == DOWN:
-        low = _lowest(_below_zero(x, parts.source) - 0.25 + _HALVES, short)
-        return (low >> 1).to(whole)
-    doubled = _lowest(x - copysign(x.constant(0.25), x) + _HALVES, short)
-    return (doubled + doubled.shift_in_zeros(int(short[1:]) - 1) >> 1).to(whole)
-
-
 def _below_zero(x: Lanes, source: Lanes) -> Lanes:
     """The same, but no number between a small negative one and 0: it would be lost in a sum.
 
@@ -287,11 +229,3 @@ def _summand(x: Lanes) -> float:
     """The constant that a number is a sum with; 0 for any other number."""
     name, operands = x.builder.definition(x.value)
     return (name == "fadd" and _apart(x.builder, *operands)[1]) or 0.0
-
-
-def _lowest(x: Lanes, element: str) -> Lanes:
-    """What the lowest bits of a float count, from 2^22 + 2^21 on."""
-    whole = x.bits()
-    if element == "i32":
-        whole = whole - _BITS_OF_HALVES
-    return whole.to(element)
