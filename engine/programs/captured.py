@@ -21,7 +21,7 @@ from kernels.captured.task_file import (
 )
 from triton_rvv.launches.capture_file import begin_capture_file
 
-__all__ = ["CallableCapture", "capture", "capture_program"]
+__all__ = ["CallableCapture", "capture", "capture_program", "summary"]
 
 
 def capture_program(words: Sequence[str], path: Path | None, *, keep_data: bool) -> int:
@@ -44,7 +44,7 @@ def capture_program(words: Sequence[str], path: Path | None, *, keep_data: bool)
     with _begun(path):
         settings = {"record": str(path), "keep_data": keep_data}
         status = run_watched(command, settings, lambda ran_s: _tell(path, ran_s))
-        say(_summary(read_capture(path), status, shown), file=sys.stderr)
+        say(summary(read_capture(path), status, shown), file=sys.stderr)
     return status
 
 
@@ -153,8 +153,25 @@ def _why_none() -> str:
     return ": TRITON_INTERPRET lets Triton's interpreter run kernels, so unset it"
 
 
-def _summary(captured: Capture, status: int, shown: Path) -> str:
+def _on_updating(kernel: str, tensors: Sequence[str]) -> str:
+    names = " and ".join(tensors)
+    return (
+        f"{kernel} changes {names} in place while its autotuner measures, which changes the "
+        "program's results when this tool is not there to give back what was: add "
+        f"restore_value={list(tensors)} to triton.autotune"
+    )
+
+
+def summary(captured: Capture, status: int, shown: Path) -> str:
+    """What is said after a capture.
+
+    Args:
+        captured: what the file holds.
+        status: the program's exit status.
+        shown: the file, as the user named it.
+    """
     lines = [f"{name} was not recorded: {why}" for name, why in captured.unrecorded.items()]
+    lines += [_on_updating(*one) for one in captured.updating.items()]
     lines += [on_ended(status, kernel) for kernel in captured.running]
     if not captured.tasks:
         why = "no launch was recorded" if lines else f"no Triton kernel was launched{_why_none()}"

@@ -40,6 +40,7 @@ def program_tasks(capture: Path) -> list[ProgramTask]:
             launches=task.launches,
             captured_s=None if task.time_s is None else task.time_s / task.launches,
             listed=len(task.listed),
+            size_bytes=task.size_bytes,
             is_wide=task.key in wide,
         )
         for task in tasks

@@ -19,7 +19,11 @@ __all__ = ["EXAMINED_PART", "Examinations"]
 # values of a task's constexprs where there is none. What is found out is kept, so the same command
 # finds out about the rest.
 EXAMINED_PART = 0.5
-_USUAL_EXAMINATION_S = 10.0  # of a kernel of a package, before one was timed
+# Of a kernel of a package on a busy machine, with what its first trial has to wait for; and for
+# each byte of its tensors, since the deployed configuration runs a dozen times, and twice as often
+# for the outputs that its trials are checked by.
+_USUAL_EXAMINATION_S = 10.0
+_USUAL_S_PER_BYTE = 1e-7
 _AT_ONCE = 2 * cores()  # examinations between slices of trials
 
 
@@ -34,11 +38,11 @@ class Examinations:
     def __init__(self, examiner: Examiner, budget: ProgramBudget) -> None:
         self._examiner = examiner
         self._budget = budget
-        self._took_s: list[float] = []  # of one task, on average over those at once
-        self._is_cut_off = False  # one, by the end of its part of the time
+        self._took: list[float] = []  # of one task, in usual times, on average over those at once
+        self._cut_off: set[int] = set()  # by the end of its part of the time, so left for this run
 
     def first(self, standings: Sequence[TaskStanding]) -> list[int]:
-        """Examine the heaviest task if a limited time has nothing else to begin with.
+        """Examine a task if a limited time has nothing else to begin with.
 
         Args:
             standings: of all tasks.
@@ -48,8 +52,8 @@ class Examinations:
         """
         if self._budget.time_s is None or not all(one.waits for one in standings):
             return []
-        worth = worth_examining(states_of(standings), _USUAL_EXAMINATION_S, has_begun=False)
-        return self._alone(standings, worth[:1], self._budget.end_s())
+        end_s = self._budget.end_s()
+        return self._alone(standings, self._worth(standings, end_s), end_s)
 
     def more(self, standings: Sequence[TaskStanding], part: float) -> list[int]:
         """Examine tasks if it is their turn.
@@ -72,28 +76,37 @@ class Examinations:
         if self._budget.time_s is None:
             return self._examined(standings, waiting)
         end_s = self._budget.end_s(part)
-        usual_s = statistics.fmean(self._took_s or [_USUAL_EXAMINATION_S])
-        has_begun = any(standing.tried for standing in standings)
-        worth = worth_examining(states_of(standings), usual_s, has_begun=has_begun)
+        worth = self._worth(standings, end_s)
         if not any(not one.is_done and one.size > 1 for one in standings):
-            return self._alone(standings, worth[:1], end_s)
-        if not worth or self._is_cut_off:
-            return []
+            return self._alone(standings, worth, end_s)
         half_s = part_way_s(end_s, EXAMINED_PART)
-        examined = self._examined(standings, worth[:_AT_ONCE], half_s)
-        if not examined:
-            self._is_cut_off = True  # what it began would be begun anew
-            self._examiner.close()
-        return examined
+        return self._examined(standings, worth[:_AT_ONCE], half_s) if worth else []
+
+    def _worth(self, standings: Sequence[TaskStanding], end_s: float) -> list[int]:
+        """The tasks that it is worth examining, but for those that took too long already."""
+        worth = worth_examining(
+            states_of(standings),
+            [self._takes_s(standing) for standing in standings],
+            has_begun=any(standing.tried for standing in standings),
+            left_s=EXAMINED_PART * (end_s - time.monotonic()),
+        )
+        return [number for number in worth if number not in self._cut_off]
+
+    def _takes_s(self, standing: TaskStanding) -> float:
+        """What an examination takes, by those of this run."""
+        return statistics.fmean(self._took or [1.0]) * _usual_s(standing)
 
     def _alone(
-        self, standings: Sequence[TaskStanding], numbers: Sequence[int], end_s: float
+        self, standings: Sequence[TaskStanding], worth: Sequence[int], end_s: float
     ) -> list[int]:
-        """Find out about tasks where nothing else is to do, and return those that were examined.
+        """Find out about the first of tasks where nothing else is to do; return it if it was.
 
-        What part of the time left has not shown to vary stays, so that there are trials.
+        It gets half of the time, if there are others, which may take less. What part of the time
+        has not shown to vary stays, so that there are trials.
         """
-        return self._examined(standings, numbers, end_s, part_way_s(end_s, EXAMINED_PART))
+        ends_s = part_way_s(end_s, EXAMINED_PART) if len(worth) > 1 else end_s
+        tries_end_s = part_way_s(ends_s, EXAMINED_PART)
+        return self._examined(standings, worth[:1], ends_s, tries_end_s) if worth else []
 
     def _examined(
         self,
@@ -105,7 +118,16 @@ class Examinations:
         """Find out about tasks, and return those that were examined."""
         began_s = time.monotonic()
         keys = [standings[number].task.key for number in numbers]
-        examined = self._examiner.examine(keys, end_s, tries_end_s)
-        if examined:
-            self._took_s.append((time.monotonic() - began_s) / len(examined))
-        return [n for n in numbers if standings[n].task.key in examined]
+        examined = set(self._examiner.examine(keys, end_s, tries_end_s))
+        found = [number for number in numbers if standings[number].task.key in examined]
+        if found:
+            usual_s = sum(_usual_s(standings[number]) for number in found)
+            self._took.append((time.monotonic() - began_s) / usual_s)
+        else:
+            self._cut_off |= set(numbers)  # what it began would be begun anew
+        return found
+
+
+def _usual_s(standing: TaskStanding) -> float:
+    """What an examination takes on a busy machine."""
+    return _USUAL_EXAMINATION_S + _USUAL_S_PER_BYTE * standing.task.size_bytes

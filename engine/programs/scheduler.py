@@ -169,38 +169,51 @@ def _without_trial(states: Sequence[TaskState], share: float) -> list[int]:
 
 
 def worth_examining(
-    states: Sequence[TaskState], examination_s: float, *, has_begun: bool
+    states: Sequence[TaskState],
+    examinations_s: Sequence[float],
+    *,
+    has_begun: bool,
+    left_s: float = math.inf,
 ) -> list[int]:
     """The tasks that wait from which more is to be expected than from further trials of others.
 
-    A task that waits promises what new ones do, times the share of tasks that had something to try,
-    and costs its examination, too. Where no other task can be tried, each is worth it.
+    A task that waits promises what new ones do, times the share of tasks of its kernel that had
+    something to try, and costs its examination, too. Where no other task can be tried, each is
+    worth it.
 
     Args:
         states: of all tasks.
-        examination_s: seconds that an examination takes.
+        examinations_s: seconds that the examination of each takes.
         has_begun: whether any task has got trials. Until then no task is worth a wait that can be
             tried and takes as much of the program's time: a short budget has a result first.
+        left_s: what is left of the time; what takes longer comes last.
 
     Returns:
-        Their positions, the one that takes most of the program's time first.
+        Their positions, the one of which most is expected for the time that it takes first.
     """
+    spread = _SPREAD_TRIALS if has_begun else SLICE_TRIALS
+
+    def claim(number: int) -> float:
+        usual = replace(states[number], size=_FULL_SPACE)
+        seconds = _trial_s(states, usual) + examinations_s[number] / spread
+        return _weight(usual) * _fruitful(states, usual.family) * _FIRST_GAIN / seconds
+
     waiting = [number for number, state in enumerate(states) if state.waits]
-    waiting.sort(key=lambda number: (-_weight(states[number]), number))
+    waiting.sort(key=lambda number: (examinations_s[number] > left_s, -claim(number), number))
     best = next_task(states)
     if best is None or states[best].size <= 1:
         return waiting
     if not has_begun:
-        return [n for n in waiting if _weight(states[n]) > _weight(states[best])]
-    known = [state for state in states if not state.waits]
-    fruitful = (1 + sum(state.size > 1 for state in known)) / (2 + len(known))
-
-    def claim(number: int) -> float:
-        usual = replace(states[number], size=_FULL_SPACE)
-        seconds = _trial_s(states, usual) + examination_s / _SPREAD_TRIALS
-        return _weight(usual) * fruitful * _FIRST_GAIN / seconds
-
+        heavier = [n for n in waiting if _weight(states[n]) > _weight(states[best])]
+        return [number for number in heavier if examinations_s[number] <= left_s]
     return [number for number in waiting if claim(number) > _claim(states, best)]
+
+
+def _fruitful(states: Sequence[TaskState], family: str) -> float:
+    """The share of tasks that had something to try, of a family; of all, if none of it is known."""
+    known = [state for state in states if not state.waits]
+    known = [state for state in known if state.family == family] or known
+    return (1 + sum(state.size > 1 for state in known)) / (2 + len(known))
 
 
 def _weight(state: TaskState) -> float:

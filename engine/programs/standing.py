@@ -39,6 +39,7 @@ class ProgramTask:
         captured_s: time of a launch in the captured run, in seconds; None if it was not measured.
         is_examined: whether it is known what varies in it.
         listed: how many configurations its autotuner lists; 0 without one.
+        size_bytes: of its tensors.
         is_wide: whether more is tried than these.
     """
 
@@ -50,6 +51,7 @@ class ProgramTask:
     captured_s: float | None
     is_examined: bool = True
     listed: int = 0
+    size_bytes: int = 0
     is_wide: bool = False
 
 

@@ -29,12 +29,17 @@ from kernels.captured.sampled_grid import SampledGrid
 from kernels.captured.sharing import agrees_in_shared_memory
 from kernels.captured.tail import needed_surroundings
 from kernels.own.changed_inputs import Change
+from triton_rvv.runtime.host_bounds import ended_after
 
 __all__ = ["Probed", "probed"]
 
 _COVERS_ALL = "larger ones cover no more"
 _UNCOVERED = "smaller ones may not cover what other data need"
 _UNTRIED = "there was no time to try others: a longer --budget tries them"
+
+# A run with other values may take so many seconds, and so many times what the program's took first,
+# compiled: a kernel that waits for others may wait for ever for such as there are none of.
+_RUN_S, _RUN_TIMES = 5.0, 10.0
 
 # Powers of two up to this many doublings below and above the deployed value.
 _DOUBLINGS = 3
@@ -102,7 +107,9 @@ def probed(
             f"{deployed.function.__name__} was launched with no programs (its grid is "
             f"{'x'.join(map(str, deployed.grid))}), so there is nothing to tune"
         )
+    began_s = time.monotonic()
     tail, fronts = needed_surroundings(deployed, given)
+    limit_s = _RUN_S + _RUN_TIMES * (time.monotonic() - began_s)
     apart = given.apart(with_fronts=fronts)
     checked = checked_outputs(deployed, apart.with_tails(tail) if tail else apart)
     shared = (given.with_tails(tail) if tail else given) if given.shared else None
@@ -119,6 +126,7 @@ def probed(
         *(deployed, telling, listed, derived, (shared, checked) if shared else None),
         widens=widens,
         end_s=end_s,
+        limit_s=limit_s,
     )
     return replace(probe.run(), tail=tail, fronts=fronts, changes=changes)
 
@@ -136,8 +144,10 @@ class _Probe:
         *,
         widens: bool,
         end_s: float,
+        limit_s: float,
     ) -> None:
         self._widens = widens
+        self._limit_s = limit_s
         self._end_s = end_s
         self._has_tried = False
         self._shared = shared
@@ -323,7 +333,9 @@ class _Probe:
         grid = rule.grid(constants)
         other = replace(self._deployed, constants=constants, grid=grid, blocks=blocks)
         try:
-            if not self._checked.agree(other.run(self._poisoned, checks_bounds=True)):
+            with ended_after(self._limit_s):
+                after = other.run(self._poisoned, checks_bounds=True)
+            if not self._checked.agree(after):
                 return False
             if self._shared is None:
                 return True

@@ -54,9 +54,18 @@ class Storage:
     @property
     def front_bytes(self) -> int:
         """The same in bytes."""
+        return self.front * self._element_bytes
+
+    @property
+    def size_bytes(self) -> int:
+        """What it takes."""
+        return self.elements * self._element_bytes
+
+    @property
+    def _element_bytes(self) -> int:
         from foundation.torch_types import TORCH_TYPES
 
-        return self.front * TORCH_TYPES[self.dtype].itemsize
+        return TORCH_TYPES[self.dtype].itemsize
 
     def tensor(self) -> torch.Tensor:
         """The contents, or like ones, in one dimension, on the CPU; zeros if there are none."""
@@ -226,6 +235,11 @@ class Task:
         """What the kernel's autotuner may choose; a list of one is no choice, so it is as none."""
         configurations = self.configurations or ()
         return configurations if len(configurations) > 1 else ()
+
+    @property
+    def size_bytes(self) -> int:
+        """What its tensors take."""
+        return sum(storage.size_bytes for storage in self.storages)
 
     def values(self) -> dict[str, Any]:
         """New tensors, numbers and constants by parameter, as a launch takes them.

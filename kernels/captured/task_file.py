@@ -12,7 +12,7 @@ import fcntl
 import functools
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ class Capture:
         every_winner: of each task one for each device that it was tuned for, the last that was
             written.
         unrecorded: by kernel, why launches of it could not be recorded.
+        updating: by kernel, the tensors that its autotuner's measurements change in place.
         running: the kernels that processes ran when they ended.
         dropped_lines: how many lines could not be read, as the last of a killed process.
     """
@@ -57,6 +58,7 @@ class Capture:
     tasks: tuple[Task, ...]
     every_winner: tuple[Winner, ...]
     unrecorded: Mapping[str, str]
+    updating: Mapping[str, Sequence[str]]
     running: tuple[str, ...] = ()
     dropped_lines: int = 0
 
@@ -125,6 +127,7 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
             tasks=tuple(sorted(_tasks(kinds), key=_order)),
             every_winner=_latest(map(_winner, kinds.get("winner", ()))),
             unrecorded={record["kernel"]: record["why"] for record in kinds.get("unrecorded", ())},
+            updating={record["kernel"]: record["tensors"] for record in kinds.get("updating", ())},
             running=_running(kinds.get("running", ())),
             dropped_lines=dropped,
         )

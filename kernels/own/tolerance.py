@@ -87,11 +87,11 @@ def disturbed(values: Mapping[str, Any], draw: int) -> dict[str, Any]:
         device = memory.device
         if device not in generators:
             generators[device] = torch.Generator(device).manual_seed(draw)
-        signs = torch.randint(0, 2, memory.shape, generator=generators[device], device=device)
         made = torch.empty_like(memory)
-        for sign, number, to in in_parts(signs.flatten(), memory.flatten(), made.view(-1)):
-            factors = sign.mul_(2).sub_(1).double().mul_(share).add_(1)
-            to.copy_(factors.mul_(number.double()))
+        for number, to in in_parts(memory.flatten(), made.view(-1)):
+            signs = torch.empty(number.shape, dtype=torch.float64, device=device)
+            signs.random_(0, 2, generator=generators[device])
+            to.copy_(signs.mul_(2 * share).add_(1 - share).mul_(number.double()))
         return view_of(made, value)
 
     return {name: change(value) for name, value in values.items()}

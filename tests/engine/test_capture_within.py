@@ -53,6 +53,16 @@ def test_within_this_process(tmp_path):
     check_large(read_capture(tmp_path / "kept").tasks[0], Recorded)
 
 
+def test_one_capture_after_another(tmp_path, monkeypatch):
+    monkeypatch.setattr(timing, "_SHORT_S", math.inf)  # most launches are not looked at
+    module = imported(written(tmp_path, ""))
+    for launches in (1000, 700):
+        with engine.capture(tmp_path / "here"):
+            for _ in range(launches):
+                module.add(module.x, module.x)
+        assert [task.launches for task in read_capture(tmp_path / "here").tasks] == [launches]
+
+
 def test_what_a_killed_capture_replaced_is_not_lost(tmp_path):
     """Such a command leaves the earlier file beside the one that it has begun."""
     module = imported(written(tmp_path, ""))

@@ -107,34 +107,43 @@ def waiting(**changes: Any) -> TaskState:
 
 def test_until_the_first_trial_only_heavier_tasks_are_examined() -> None:
     states = [task(), waiting(launches=9), waiting(launches=11), waiting(launches=50)]
-    assert worth_examining(states, 1.0, has_begun=False) == [3, 2]
+    assert worth_examining(states, [1.0] * len(states), has_begun=False) == [3, 2]
     states[0] = task(launches=60)
-    assert worth_examining(states, 1.0, has_begun=False) == []
+    assert worth_examining(states, [1.0] * len(states), has_begun=False) == []
 
 
 def test_a_task_is_examined_if_more_is_expected_of_it_than_of_further_trials() -> None:
     promising = task(launches=50, tried=2 * SLICE_TRIALS, expected_gain=0.02)
     states = [promising, waiting(launches=1), waiting(launches=200, family="rope")]
-    assert worth_examining(states, 1.0, has_begun=True) == [2]
+    assert worth_examining(states, [1.0] * len(states), has_begun=True) == [2]
     states[0] = dataclasses.replace(promising, tried=30, expected_gain=1e-9)
-    assert worth_examining(states, 1.0, has_begun=True) == [2, 1]
+    assert worth_examining(states, [1.0] * len(states), has_begun=True) == [2, 1]
 
 
 def test_an_examination_that_takes_long_has_to_promise_more() -> None:
     states = [task(tried=5, expected_gain=0.02), waiting(launches=15)]
-    assert worth_examining(states, 1.0, has_begun=True) == [1]
-    assert worth_examining(states, 200.0, has_begun=True) == []
+    assert worth_examining(states, [1.0] * len(states), has_begun=True) == [1]
+    assert worth_examining(states, [200.0] * len(states), has_begun=True) == []
+
+
+def test_what_is_examined_quickly_comes_first_and_what_takes_too_long_last() -> None:
+    states = [waiting(launches=12), waiting(launches=10, family="rope"), waiting(launches=1)]
+    takes_s = [900.0, 10.0, 10.0]
+    assert worth_examining(states, takes_s, has_begun=False) == [1, 2, 0]
+    takes_s = [11.0, 10.0, 10.0]
+    assert worth_examining(states, takes_s, has_begun=False) == [0, 1, 2]
+    assert worth_examining(states, takes_s, has_begun=False, left_s=10.5) == [1, 2, 0]
 
 
 def test_less_is_expected_of_tasks_that_wait_where_most_had_nothing_to_try() -> None:
     states = [task(tried=5, expected_gain=0.02), waiting(launches=15)]
-    fruitless = [task(launches=1, size=1, tried=1, is_done=True)] * 20
-    assert worth_examining(states + fruitless, 1.0, has_begun=True) == []
+    every = [*states, *[task(launches=1, size=1, tried=1, is_done=True)] * 20]
+    assert worth_examining(every, [1.0] * len(every), has_begun=True) == []
 
 
 def test_where_nothing_can_be_tried_each_task_is_examined_the_heaviest_first() -> None:
     states = [waiting(launches=1), waiting(launches=5), task(size=1)]
-    assert worth_examining(states, 1.0, has_begun=True) == [1, 0]
+    assert worth_examining(states, [1.0] * len(states), has_begun=True) == [1, 0]
 
 
 def test_a_slice_leaves_the_last_part_to_tasks_without_a_trial() -> None:

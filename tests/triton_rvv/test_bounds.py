@@ -13,6 +13,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 import triton_rvv
 from triton_rvv.errors import OutOfBoundsError
+from triton_rvv.runtime.host_bounds import ended_after
 
 
 @pytest.fixture(autouse=True, params=["host", "rvv256"])
@@ -166,3 +167,32 @@ def test_the_environment_asks_for_it(monkeypatch):
     monkeypatch.setenv("TRITON_RVV_SANITIZE", "1")
     with pytest.raises(OutOfBoundsError):
         shift_kernel[(1,)](torch.zeros(9), torch.zeros(16), BLOCK=16)
+
+
+@triton.jit
+def locked_kernel(lock_ptr, out_ptr, n):
+    while tl.atomic_cas(lock_ptr, 0, 1) == 1:
+        pass
+    at = tl.load(out_ptr) + n
+    tl.store(out_ptr + at, 1)
+    tl.atomic_xchg(lock_ptr, 0)
+
+
+def test_programs_that_wait_for_one_that_left_leave_too():
+    lock, out = torch.zeros(1, dtype=torch.int32), torch.zeros(4, dtype=torch.int32)
+    with pytest.raises(OutOfBoundsError, match="a store at byte 400 of out_ptr"):
+        locked_kernel[(64,)](lock, out, 100, checks_bounds=True)
+
+
+@triton.jit
+def waiting_kernel(flag_ptr):
+    while tl.load(flag_ptr, volatile=True) == 0:
+        pass
+
+
+def test_what_waits_for_ever_is_ended():
+    flag = torch.zeros(1, dtype=torch.int32)
+    triton_rvv.activate("host")
+    with ended_after(0.1), pytest.raises(TimeoutError):
+        waiting_kernel[(2,)](flag, checks_bounds=True)
+    waiting_kernel[(2,)](flag + 1, checks_bounds=True)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Protocol
 
 from triton_rvv.launches.decorators import has_configurations
 from triton_rvv.launches.generated import loaded_kernel
+from triton_rvv.launches.in_place import give_back, kept, updated_tensors
 from triton_rvv.launches.launch import InductorLaunch, Launch
 from triton_rvv.launches.timing import REPEATS, Repeats
 
@@ -38,8 +39,11 @@ class Watcher(Protocol):
         `run` takes the arguments of the launch, which need not be the given ones.
         """
 
-    def benchmarked(self, tuner: Any, run: Callable[[], Any]) -> Any:
-        """An autotuner measures a configuration; `run` does it."""
+    def benchmarked(self, tuner: Any, updated: Collection[str], run: Callable[[], Any]) -> Any:
+        """An autotuner measures a configuration; `run` does it.
+
+        `updated` names the tensors that it changes by that, and that are given back.
+        """
 
     def prepared(self, tuner: Any) -> bool:
         """torch.compile is about to compile one of its kernels; whether that was changed."""
@@ -229,9 +233,13 @@ def _benchmarking(watcher: Watcher, bench: Callable[..., Any]) -> Callable[..., 
     @functools.wraps(bench)
     def benchmarking(self: Any, *args: Any, **kwargs: Any) -> Any:
         _thread.benchmarks += 1
+        # Measurements within others may be of what copies tensors.
+        tensors = updated_tensors(self, args, kwargs) if _thread.benchmarks == 1 else {}
+        copies = kept(tensors)
         try:
-            return watcher.benchmarked(self, lambda: bench(self, *args, **kwargs))
+            return watcher.benchmarked(self, copies, lambda: bench(self, *args, **kwargs))
         finally:
+            give_back(tensors, copies)
             _thread.benchmarks -= 1
 
     return benchmarking

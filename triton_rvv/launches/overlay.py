@@ -9,7 +9,7 @@ import json
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -229,7 +229,7 @@ class Overlay:
         call = call_with(launch, passed, rule.loads)
         return Decision(use, numbers_of(grid), call, configs=configs, chosen=chosen)
 
-    def benchmarked(self, tuner: Any, run: Callable[[], Any]) -> Any:
+    def benchmarked(self, tuner: Any, updated: Collection[str], run: Callable[[], Any]) -> Any:
         """Let an autotuner measure."""
         return run()
 

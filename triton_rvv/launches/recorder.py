@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,7 @@ from triton_rvv.launches.timing import REPEATS, Repeats, Timer, first_launch, ne
 
 __all__ = ["Recorder"]
 
-# Of a kernel, what is known of its launches.
-_FORMS = "triton_rvv_record"
+_NUMBERS = itertools.count()
 # How often counts are written: a program that is killed loses the launches since then.
 _WRITE_EVERY_S = 0.5
 # Of more signatures that differ in sizes alone, launches count towards the most similar one.
@@ -72,8 +72,11 @@ class Recorder:
         self._entries: dict[str, _Entry] = {}
         self._similar: dict[str, list[_Entry]] = {}
         self._repeats: list[Repeats] = []
+        # Of a kernel, what is known of its launches; a program may make one capture after another.
+        self._forms = f"triton_rvv_record{next(_NUMBERS)}"
         self._write_at = time.perf_counter() + _WRITE_EVERY_S
         self._unrecorded: set[str] = set()
+        self._updating: set[str] = set()
         self._thread = _Thread()
         os.register_at_fork(after_in_child=self._after_fork)
 
@@ -90,7 +93,8 @@ class Recorder:
         """
         if self._thread.describes:
             return run()
-        entry, form, traits = launch.forms(_FORMS).find(launch.args, launch.kwargs, launch.grid)
+        forms = launch.forms(self._forms)
+        entry, form, traits = forms.find(launch.args, launch.kwargs, launch.grid)
         if entry is None:
             return self._first(launch, form, traits, run)
         timer: Timer = entry.timer
@@ -106,11 +110,12 @@ class Recorder:
 
     def _repeats_of(self, launch: Launch) -> Repeats:
         holder = launch.holder.__dict__
-        repeats: Repeats | None = holder.get(REPEATS)
-        if repeats is None:
+        repeats = holder.get(REPEATS)
+        if repeats not in self._repeats:  # new, or of an earlier capture
             repeats = holder[REPEATS] = Repeats()
             self._repeats.append(repeats)
-        return repeats
+        found: Repeats = repeats
+        return found
 
     def started(self, launch: Launch, compiled: Any, run: Callable[[], Any]) -> Any:
         """Record a compiled kernel that a package starts by itself."""
@@ -123,13 +128,16 @@ class Recorder:
         finally:
             self._runs("")
 
-    def benchmarked(self, tuner: Any, run: Callable[[], Any]) -> Any:
-        """Write down which kernel is measured: it may end the process."""
+    def benchmarked(self, tuner: Any, updated: Collection[str], run: Callable[[], Any]) -> Any:
+        """Write down which kernel is measured: it may end the process; and what that changes."""
         try:
             name = kernel_under(tuner).__name__
         except AttributeError:  # a package's own
             name = "a kernel"
         self._runs(name)
+        if updated and name not in self._updating:
+            self._updating.add(name)
+            self._file.write("updating", kernel=name, tensors=list(updated))
         try:
             return run()
         finally:
@@ -157,6 +165,8 @@ class Recorder:
                     entry.written_launches = entry.timer.launches - to_come
                     summed = entry.timer.summed(to_come, is_last=is_last)
                     records.append({"key": entry.key, **summed})
+            for one in self._repeats if is_last else ():
+                one.left = 0
         counted = [record for record in records if record["launches"]]
         if counted:
             own = {"record": "times", "process": self._file.process}

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
+import threading
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from triton.runtime.jit import TensorWrapper
@@ -11,9 +14,32 @@ from triton.runtime.jit import TensorWrapper
 from triton_rvv.errors import OutOfBoundsError
 from triton_rvv.lowering.memory.bounds import FIRST_RANGE
 
-__all__ = ["BoundsTable"]
+__all__ = ["BoundsTable", "ended_after"]
 
 _LAST = (1 << 64) - 1
+_LATE = 2  # in the first word of the table: the kernel was told to leave
+
+
+class _Thread(threading.local):
+    """How long a call of this thread may take."""
+
+    limit_s = math.inf
+
+
+_thread = _Thread()
+
+
+@contextlib.contextmanager
+def ended_after(limit_s: float) -> Iterator[None]:
+    """Within the block, end kernels that check their accesses and take longer than this.
+
+    They leave at their next access, and raise a TimeoutError.
+    """
+    before, _thread.limit_s = _thread.limit_s, limit_s
+    try:
+        yield
+    finally:
+        _thread.limit_s = before
 
 
 class BoundsTable:
@@ -35,6 +61,23 @@ class BoundsTable:
         """Where it lies."""
         return self._words.buffer_info()[0]
 
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """Within the block, end the call when its time is over, if that is limited."""
+        if math.isinf(_thread.limit_s):
+            yield
+            return
+        timer = threading.Timer(_thread.limit_s, self._end)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _end(self) -> None:
+        if not self._words[0]:
+            self._words[0] = _LATE
+
     def raise_astray(self, accesses: Sequence[tuple[str, Sequence[int]]], names: list[str]) -> None:
         """Report what the kernel has found.
 
@@ -44,10 +87,13 @@ class BoundsTable:
 
         Raises:
             OutOfBoundsError: where an access was outside of its argument's memory.
+            TimeoutError: where the call was ended.
         """
         found, number, address, *program_id = self._words[:FIRST_RANGE]
         if not found:
             return
+        if found == _LATE:
+            raise TimeoutError("the kernel took too long")
         text, arguments = accesses[number]
         ends = {argument: self._range(argument) for argument in arguments}
         nearest = min(ends, key=lambda argument: _distance(address, *ends[argument]))

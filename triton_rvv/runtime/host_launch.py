@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import operator
 import struct
@@ -93,6 +94,7 @@ class HostLauncher:
             ValueError: for a tensor that is not in the memory of this processor.
             DeviceAssertionError: where a `tl.device_assert` did not hold.
             OutOfBoundsError: where an access to memory was found to be outside of its argument's.
+            TimeoutError: where the launch was ended, as `host_bounds.ended_after` has it.
         """
         if num_x * num_y * num_z == 0:
             return
@@ -105,7 +107,8 @@ class HostLauncher:
         bounds = BoundsTable(values) if self._accesses else None
         if bounds is not None:
             slots.append(bounds.address)
-        self.run_slots(kernel, values, slots, self._slots.pack, (num_x, num_y, num_z))
+        with contextlib.nullcontext() if bounds is None else bounds.watched():
+            self.run_slots(kernel, values, slots, self._slots.pack, (num_x, num_y, num_z))
         if bounds is not None:
             bounds.raise_astray(self._accesses, self._value_names(arguments))
         if exit_hook is not None:

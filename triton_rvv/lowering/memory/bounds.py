@@ -2,12 +2,13 @@
 
 The argument array has one more slot: the address of a table, in words of 64 bits. Its first words
 say what the first access was that went astray; after those come the start and the end of the memory
-that each argument leads into.
+that each argument leads into. Once the first word is not 0, each program leaves at its next access:
+one that waits for a lock would wait for ever if the program that holds it has left.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation
@@ -113,12 +114,7 @@ class _Check:
             above = builder.compare("uge", address, low)
             inside = builder.conjunction(above, builder.compare("ule", end, high))
             fine = builder.binary("or", fine, inside)
-        goes_on, astray = builder.fresh_label("inside"), builder.fresh_label("astray")
-        builder.branch_if(fine, goes_on, astray)
-        builder.label(astray)
-        self._report(builder, address)
-        builder.do("ret void")
-        builder.label(goes_on)
+        _leave_unless(builder, fine, lambda: self._report(builder, address))
 
     def _report(self, builder: Builder, address: Val) -> None:
         """Write down the access, unless another one came first."""
@@ -142,6 +138,8 @@ def _check(context: Context, operation: Operation, place: int, table_slot: int) 
     builder = context.builder
     slot = builder.element_pointer("i64", Val("ptr", "%args"), integer(table_slot))
     table = builder.load("ptr", slot, 8)
+    found = builder.emit("i64", f"load atomic i64, {table} monotonic, align 8")
+    _leave_unless(builder, builder.compare("eq", found, integer(0)))
     ranges = [
         (_word(builder, table, first), _word(builder, table, first + 1))
         for first in (FIRST_RANGE + 2 * argument for argument in sorted(arguments))
@@ -156,6 +154,16 @@ def _check(context: Context, operation: Operation, place: int, table_slot: int) 
         return
     assert not isinstance(mask, Val) or mask.truth is True
     _check_block(check, as_addresses(pointer), mask if isinstance(mask, Tensor) else None)
+
+
+def _leave_unless(builder: Builder, fine: Val, before: Callable[[], None] = lambda: None) -> None:
+    """Leave the kernel where a condition does not hold, after something is done."""
+    goes_on, astray = builder.fresh_label("inside"), builder.fresh_label("astray")
+    builder.branch_if(fine, goes_on, astray)
+    builder.label(astray)
+    before()
+    builder.do("ret void")
+    builder.label(goes_on)
 
 
 def _word(builder: Builder, table: Val, number: int) -> Val:
