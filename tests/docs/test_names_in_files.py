@@ -1,4 +1,4 @@
-"""What the pages for developers say is in a file is there: "`name` in `folder/file.py`"."""
+"""Files are where they are said to be, and so is what is in them: "`name` in `folder/file.py`"."""
 
 from __future__ import annotations
 
@@ -32,3 +32,20 @@ def test_names_are_in_their_files(page):
 def test_a_name_that_is_not_there_is_found():
     text = "`_resize` and `no_such` in `triton_rvv/lowering/math/casts.py`"
     assert _missing(text) == ["no_such in triton_rvv/lowering/math/casts.py"]
+
+
+_PATH = re.compile(r"`(\w+/[\w/]+\.(?:py|c|h|md))`")
+
+
+def _not_there(text: str, files: list[str]) -> list[str]:
+    """Paths that end none of the files', though they name a folder."""
+    return [path for path in _PATH.findall(text) if not any(f"/{path}" in each for each in files)]
+
+
+def test_files_that_comments_of_the_compiler_name_are_there():
+    parts = ("benchmarks", "docs", "engine", "launchers", "rvv_runner", "tests", "triton_rvv")
+    files = [str(path) for part in parts for path in (REPOSITORY / part).rglob("*.*")]
+    sources = sorted((REPOSITORY / "triton_rvv").rglob("*.py"))
+    found = {path.name: _not_there(path.read_text(encoding="utf-8"), files) for path in sources}
+    assert {name: paths for name, paths in found.items() if paths} == {}
+    assert _not_there("`lowering/commutative.py`", files) == ["lowering/commutative.py"]

@@ -18,7 +18,7 @@ THREADS_VARIABLE = "TRITON_RVV_THREADS"
 
 T = TypeVar("T")
 
-# Blocks take half of this, as of a main thread's stack (`lowering.context.STACK_LIMIT_BYTES`).
+# Blocks take half of this, as of a main thread's stack (`STACK_LIMIT_BYTES` of `context.py`).
 STACK_BYTES = 8 << 20
 
 

@@ -135,7 +135,7 @@ def lower_module(
             the arguments' own order where it is not given.
         source_lines: where given, marks instructions with the kernel's lines.
         disjoint_arguments: whether different pointer arguments lead to different memory.
-        checks_bounds: whether each access to memory is checked (see `lowering.bounds`).
+        checks_bounds: whether each access to memory is checked (see `lowering/memory/bounds.py`).
         values: for each argument of the function its value, where that is the same in every run.
         leads: for each argument of the function, how many bytes lie between the address that is
             passed and the one that the kernel gets; none where it is not given.

@@ -7,7 +7,7 @@
 
 The smaller block stays in registers where the larger one would be read and written in every turn.
 Both add the same elements, in another order, which the order of a sum is free to be
-(`lowering/commutative.py`).
+(`commutative.py`).
 """
 
 from __future__ import annotations

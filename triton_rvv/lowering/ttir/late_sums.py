@@ -6,7 +6,7 @@
                                             total = sum(parts, axis=1)
 
 To add the lanes of registers takes longer than to add registers. Both add the same elements, in
-another order, which the order of a sum is free to be (`lowering/commutative.py`). Largest and
+another order, which the order of a sum is free to be (`commutative.py`). Largest and
 smallest elements are found likewise.
 """
 
