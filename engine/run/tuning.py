@@ -248,9 +248,11 @@ def _check_robust(asked: Robust | None, info: BoardInfo) -> None:
 
 def _robust(stored: StoredTrials, asked: Robust | None, info: BoardInfo) -> Robust:
     """What the study minimises from now on; stored, so that its winner is the same elsewhere."""
+    if not info.estimated:
+        return "off"
     known = stored.attribute(ROBUST)
     robust = asked or robust_of(known)
-    if info.estimated and robust != known:
+    if robust != known:
         stored.set_attribute(ROBUST, robust)
     return robust
 

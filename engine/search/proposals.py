@@ -16,7 +16,7 @@ from engine.search.model.transfer_model import TransferModel
 from engine.search.sampler_study import SamplerStudy
 from engine.search.samplers.encoding import Encoding
 from engine.search.samplers.sampler import Chooser, Sampler
-from engine.study.objectives import Values
+from engine.study.objectives import Robust, Values
 from foundation.config import Config, ParameterValue
 from search_spaces.space import Rule
 
@@ -72,6 +72,7 @@ class Proposals:
         sampler: what proposes.
         seed: of the whole study.
         transfer: the transfer model of a history, None without one.
+        robust: which regret over several models is minimised.
     """
 
     def __init__(
@@ -80,12 +81,14 @@ class Proposals:
         sampler: Sampler,
         seed: int,
         transfer: TransferModel | None = None,
+        robust: Robust = "off",
     ) -> None:
         self._candidates = candidates
         self._sampler = sampler
         self._study = SamplerStudy(Encoding(candidates.space, ranks=sampler.uses_ranks))
         self._seed = seed
         self._transfer = transfer
+        self._robust = robust
         self._free = np.ones(len(candidates), dtype=bool)
         # The trial of each candidate that was taken, in the order of taking.
         self._trial_numbers: dict[int, int] = {}
@@ -114,6 +117,7 @@ class Proposals:
             self._transfer,
             self._further,
             self._models_s,
+            self._robust,
         )
 
     def propose(self) -> Proposal:
@@ -171,7 +175,7 @@ class Proposals:
         Args:
             number: of the candidate.
             values: the objectives.
-            models_s: times by model, for samplers that minimise the worst regret by themselves.
+            models_s: times by model, for samplers that minimise regrets by themselves.
         """
         trial_number = self._trial_numbers[number]
         if values is None:

@@ -47,7 +47,8 @@ class Search:
             times in seconds that can be compared with each other, None or infinity for a failure.
             Its best are tried early, and `auto` and `gp` learn from all of it where the time is the
             only objective; its times are never results here.
-        robust: what is minimised where trials have times under several models.
+        robust: what is minimised where trials have times under several models; "off" where
+            none has.
 
     Raises:
         UserError: for an unknown sampler, one that cannot handle several objectives, and a space
@@ -63,7 +64,7 @@ class Search:
         seed: int = 0,
         trials: StoredTrials | None = None,
         history: History = (),
-        robust: Robust = "mean",
+        robust: Robust = "off",
     ) -> None:
         self._stored = StoredTrials.in_memory() if trials is None else trials
         proposer = sampler_named(sampler, len(self._stored.objectives))
@@ -75,7 +76,7 @@ class Search:
         known = [(config, _known_time_s(config, time_s)) for config, time_s in history]
         transfer = transfer_model(self._candidates, known) if proposer.uses_history else None
         self._warm_start = WarmStart(self._candidates, known, has_model=transfer is not None)
-        self._proposals = Proposals(self._candidates, proposer, seed, transfer)
+        self._proposals = Proposals(self._candidates, proposer, seed, transfer, robust)
         self._surrogate = BayesianSearch()
         # The trial that holds each candidate which is being tried or has been.
         self._holders: dict[int, int] = {}
@@ -311,8 +312,7 @@ class Search:
         self._reference = self._reference or trial.models_s
         score = score_s(trial, self._robust, self._reference)
         values = None if score is None else (score, *trial.values[1:])
-        models_s = trial.models_s if self._robust == "worst" else None
-        self._proposals.finish(candidate, values, models_s)
+        self._proposals.finish(candidate, values, trial.models_s)
         if trial.has_outcome:
             self._finished[candidate] = trial
             self._times_s[candidate] = trial.time_s

@@ -14,9 +14,22 @@ from typing import cast, get_args
 from engine.study.objectives import Robust
 from engine.study.stored_trial import StoredTrial
 
-__all__ = ["ROBUST", "ModelRegrets", "model_regrets", "rank_of", "robust_of", "score_s"]
+__all__ = [
+    "ROBUST",
+    "WORST_COUNTS",
+    "ModelRegrets",
+    "model_regrets",
+    "rank_of",
+    "robust_of",
+    "score_s",
+]
 
 ROBUST = "robust"  # name of the study's attribute
+
+# For the mean regret, the worst of a configuration's regrets counts so many times: a mean of eight
+# says little of the one model that makes a winner slow. Twice and three times do alike on recorded
+# spaces, and more costs under the other models (docs/notes/robust_winners.md).
+WORST_COUNTS = 3
 
 
 def robust_of(stored: object) -> Robust:
@@ -45,6 +58,12 @@ class ModelRegrets:
         logs = [math.log1p(regret) for regret in self.of(trial).values()]
         return math.expm1(math.fsum(logs) / len(logs))
 
+    def cautious_mean(self, trial: StoredTrial) -> float:
+        """The same with the worst regret counted `WORST_COUNTS` times."""
+        logs = [math.log1p(regret) for regret in self.of(trial).values()]
+        more = WORST_COUNTS - 1
+        return math.expm1((math.fsum(logs) + more * max(logs)) / (len(logs) + more))
+
     def worst(self, trial: StoredTrial) -> float:
         """The greatest regret under any model."""
         return max(self.of(trial).values())
@@ -65,17 +84,18 @@ def rank_of(regrets: ModelRegrets | None, robust: Robust, trial: StoredTrial) ->
     """What the correct trials of a study are ordered by, the least first."""
     if regrets is None or robust == "off":
         return trial.time_s or math.inf
-    return regrets.mean(trial) if robust == "mean" else regrets.worst(trial)
+    return regrets.cautious_mean(trial) if robust == "mean" else regrets.worst(trial)
 
 
 def score_s(trial: StoredTrial, robust: Robust, reference: Mapping[str, float]) -> float | None:
     """What a search minimises while trials arrive, in seconds; None for a failure.
 
-    The regrets' mean orders configurations as the geometric mean of their times does, whatever the
-    least times are: the logarithms of those only shift all scores. For the worst regret, which does
-    depend on times that are not known yet, those of a reference stand in; `auto` and `gp` learn
-    each model's times instead (`engine/search/model/worst_regret.py`). Once the trials are there,
-    they are ordered by their regrets (`rank_of`).
+    Regrets depend on the least times, which are not known yet. Their plain mean orders
+    configurations as the geometric mean of the times does, whatever the least times are: the
+    logarithms of those only shift all scores. For the worst regret, the times of a reference stand
+    in. `auto` and `gp` follow the least times so far instead (`mean_regret.py` and
+    `worst_regret.py` in `engine/search/model/`). Once the trials
+    are there, they are ordered by their regrets (`rank_of`).
 
     Args:
         trial: a finished one.

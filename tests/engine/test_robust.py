@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from engine import regret
 from engine.results.robust_table import robust_lines, robust_record
 from engine.run.summary import summarise
 from engine.search import Search
+from engine.search.model.candidates import Candidates
+from engine.search.model.mean_regret import by_mean_regret
+from engine.search.model.search_state import SearchState
 from engine.study.identity import StudyIdentity
 from engine.study.robust import ROBUST, model_regrets, score_s
 from engine.study.storage import open_study
@@ -66,6 +71,37 @@ def test_regrets_are_over_the_fastest_under_each_model():
     assert regrets.worst(TRIALS[2]) == pytest.approx(0.2)
     expected = (1.02 * (1 / 0.98) * (0.92 / 0.9)) ** (1 / 3) - 1
     assert regrets.mean(TRIALS[1]) == pytest.approx(expected)
+
+
+def test_between_equal_means_the_lower_worst_regret_wins():
+    even = {"default": 1.01, "prefetch-ignored": 1.01, "fast-dram": 1.01}
+    uneven = {"default": 1.0, "prefetch-ignored": 1.029, "fast-dram": 1.0}
+    floor = {"default": 2.0, "prefetch-ignored": 1.0, "fast-dram": 2.0}
+    trials = [trial(0, 8, uneven), trial(1, 16, even), trial(2, 32, floor)]
+    regrets = model_regrets(trials)
+    assert regrets is not None
+    assert regrets.mean(trials[0]) < regrets.mean(trials[1])
+    assert regrets.cautious_mean(trials[0]) == pytest.approx(1.029 ** (3 / 5) - 1)
+    assert summarise(trials, None).winner is trials[1]
+    free = np.zeros(len(TIMES_S), dtype=bool)
+    known = {each.number: each.models_s for each in trials}
+    times_s = {each.number: each.time_s for each in trials}
+    state = SearchState(
+        Candidates(SPACE), free, list(known), times_s, np.random.default_rng(0), models_s=known
+    )
+    assert by_mean_regret(replace(state, robust="mean")).fastest(1) == [1]
+    assert by_mean_regret(state) is state
+
+
+def test_the_third_trial_has_the_largest_blocks_where_models_count():
+    def third(robust):
+        values = tuple(range(1, 17))
+        parameters = Parameter("A", values), Parameter("B", values)
+        space = SearchSpace(parameters, default=Config({"A": 4, "B": 4}))
+        return [Search(space, seed=seed, robust=robust).ask(3)[2] for seed in range(3)]
+
+    assert third("mean") == 3 * [Config({"A": 16, "B": 16})]
+    assert third("off") != third("mean")
 
 
 def test_a_search_sees_the_order_of_the_mean_regrets_before_the_fastest_are_known():

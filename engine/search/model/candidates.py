@@ -66,6 +66,16 @@ class Candidates:
         )
         return squares / squares.mean() if squares.any() else squares
 
+    @cached_property
+    def log_sizes(self) -> npt.NDArray[np.float64]:
+        """Shape (candidates,), the logarithm of the product of a candidate's numbers."""
+        sizes = np.zeros(len(self))
+        for column, parameter in enumerate(self.space.parameters):
+            numbers = [float(value) for value in parameter.values if _is_positive_number(value)]
+            if len(numbers) == len(parameter.values):
+                sizes += np.log(numbers)[self.ranks[:, column]]
+        return sizes
+
     def config(self, number: int) -> Config:
         """The configuration with this number."""
         return self.space.config_of(self.ranks[number].tolist())

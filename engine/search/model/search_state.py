@@ -12,7 +12,7 @@ import numpy.typing as npt
 from engine.search.model.candidates import Candidates
 from engine.search.model.gaussian_process import MAX_ROWS
 from engine.search.model.transfer_model import TransferModel
-from engine.study.objectives import Values
+from engine.study.objectives import Robust, Values
 from engine.study.selection import fastest_and_latest
 
 __all__ = ["SearchState"]
@@ -32,8 +32,9 @@ class SearchState:
         seed: of the whole study.
         transfer: the transfer model of a history, None without one.
         further: the other objectives of those with a time; empty if the time is the only one.
-        models_s: where the worst regret over several models is minimised, the times in seconds of
-            those with a time by the models' names.
+        models_s: where a regret over several models is minimised, the times in seconds of those
+            with a time by the models' names.
+        robust: which regret that is.
     """
 
     candidates: Candidates
@@ -45,6 +46,15 @@ class SearchState:
     transfer: TransferModel | None = None
     further: Mapping[int, Values] = field(default_factory=dict)
     models_s: Mapping[int, Mapping[str, float]] = field(default_factory=dict)
+    robust: Robust = "off"
+
+    @property
+    def models(self) -> list[str]:
+        """The models that all correct trials have times under; none if some have other ones."""
+        timed = [number for number, time_s in self.times_s.items() if time_s is not None]
+        names = list(self.models_s.get(timed[0], ())) if timed else []
+        same = all(set(self.models_s.get(number, ())) == set(names) for number in timed)
+        return names if same else []
 
     @cached_property
     def settled(self) -> list[int]:

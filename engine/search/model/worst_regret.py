@@ -11,7 +11,7 @@ from engine.search.model.search_state import SearchState
 from engine.search.model.surrogate import Surrogate
 from engine.search.model.targets import Scale, scaled
 
-__all__ = ["WorstRegret", "models_of"]
+__all__ = ["WorstRegret"]
 
 Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -22,14 +22,6 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 # A gain of nothing at any quantile still tells what is nearer to one from what is farther.
 _LEAST_GAIN = 1e-12
-
-
-def models_of(state: SearchState) -> list[str]:
-    """The models that all correct trials have times under; none if some have other ones."""
-    timed = [number for number in state.training_set if state.times_s[number] is not None]
-    names = list(state.models_s.get(timed[0], ())) if timed else []
-    same = all(set(state.models_s.get(number, ())) == set(names) for number in timed)
-    return names if same else []
 
 
 class WorstRegret:
@@ -56,13 +48,13 @@ class WorstRegret:
         is not known of it is mostly the code, which is the same under all.
 
         Args:
-            state: its correct trials have the times of `models_of`.
+            state: its correct trials have the times of its `models`.
             pool: the candidates.
             prior: the prior mean of each candidate in standardised targets.
             elsewhere: the scale of a history.
         """
         known, expected, deviations = [], [], []
-        for name in models_of(state):
+        for name in state.models:
             times_s = [self._time_s(state, name, n) for n in state.training_set]
             learnt, scale = scaled(times_s, elsewhere)
             values = partial(self._values, state, name, prior, elsewhere)

@@ -12,6 +12,7 @@ __all__ = [
     "SURROGATE_SPREAD_TRIALS",
     "beside_or_far",
     "farthest",
+    "largest",
     "random_or_near",
     "spread",
     "spread_evenly",
@@ -53,6 +54,15 @@ def spread(state: SearchState, draws: int = _SPREAD_DRAWS) -> int:
     free = _unsuspected(state, np.flatnonzero(state.free))
     drawn = state.rng.choice(free, size=min(draws, len(free)), replace=False)
     return farthest(state, drawn)
+
+
+def largest(state: SearchState) -> int:
+    """The free candidate whose numbers have the highest product; the first of equals.
+
+    Candidates that violate the fewest soft rules come first.
+    """
+    free = _unsuspected(state, np.flatnonzero(state.free))
+    return int(free[state.candidates.log_sizes[free].argmax()])
 
 
 def beside_or_far(state: SearchState) -> int:
