@@ -29,7 +29,7 @@ def other(x_ptr, size, XBLOCK: tl.constexpr):
     tl.store(x_ptr, size)
 
 
-def tuner_of(*blocks: int) -> Any:
+def tuner_of(*blocks: int, constants: Any = None, **grid: Any) -> Any:
     # Inductor takes seconds to import, which every process of tests would spend.
     from torch._inductor.runtime.hints import DeviceProperties, HeuristicType
     from torch._inductor.runtime.triton_heuristics import CachingAutotuner
@@ -38,13 +38,13 @@ def tuner_of(*blocks: int) -> Any:
     signature = {"x_ptr": "*fp32", "size": "i32", "XBLOCK": "constexpr"}
     return CachingAutotuner(
         triton.jit(double),
-        {"signature": signature, "device": device, "constants": {}},
-        [triton.Config({"XBLOCK": block}, num_warps=4) for block in blocks],
+        {"signature": signature, "device": device, "constants": constants or {}},
+        [triton.Config({"XBLOCK": block}, num_warps=4) for block in blocks] or [triton.Config({})],
         save_cache_hook=None,
         mutated_arg_names=["x_ptr"],
         optimize_mem=False,
         heuristic_type=HeuristicType.POINTWISE,
-        inductor_meta={"dynamic_scale_rblock": True},
+        inductor_meta={"dynamic_scale_rblock": True, "grid_type": "Grid1D", **grid},
     )
 
 
@@ -110,6 +110,21 @@ def test_what_a_winner_leaves_open_stays_as_listed(overlay):
     (config,) = tuner.configs
     assert config.kwargs == {"XBLOCK": 64, "YBLOCK": 2}
     assert (config.num_warps, config.num_stages) == (8, 1)
+
+
+def test_the_grid_of_a_programs_own_kernel_is_for_its_own_blocks(overlay):
+    numbers = {"grid_type": "FixedGrid", "fixed_grid": ["_grid_0", "_grid_1", "_grid_2"]}
+    overlay._rules = [replace(rule, loose=["XBLOCK"]) for rule in overlay._rules]
+    listed = [{"config": {"XBLOCK": 32, "num_warps": 4}, "python": ["2", "1", "1"]}]
+    known = tuner_of(32, grid_type="PrecomputedGrid", precomputed_grids=listed)
+    for tuner in (tuner_of(constants={"XBLOCK": 32}, **numbers), tuner_of(32, **numbers), known):
+        assert not overlay.prepared(tuner)
+    (use,) = overlay._uses.values()
+    assert "its grid does not follow the winner's constants" in use.why
+    listed.append({"config": {"XBLOCK": 64, "num_warps": 4}, "python": ["1", "1", "1"]})
+    own = tuner_of(constants={"XBLOCK": 64}, **numbers)
+    for tuner in (known, own, tuner_of(32, 64, **numbers)):
+        assert overlay.prepared(tuner)
 
 
 def test_another_kernel_is_left_as_it_is(overlay):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["configurations_of", "is_settled", "loaded_kernel", "settle"]
+__all__ = ["configurations_of", "grid_follows", "is_settled", "loaded_kernel", "settle"]
 
 
 def loaded_kernel(tuner: Any) -> Any:
@@ -23,6 +23,27 @@ def loaded_kernel(tuner: Any) -> Any:
 def configurations_of(tuner: Any) -> list[Any]:
     """The configurations that it may choose, compiled or not."""
     return list(tuner.configs or (result.config for result in tuner.compile_results))
+
+
+def grid_follows(tuner: Any, config: Any) -> bool:
+    """Whether the grid that Inductor launches is right for a configuration.
+
+    Most grids are formulas of it. The grid of a program's own kernel is numbers, which Inductor
+    passes at each launch, or knows for each configuration of the program's autotuner.
+    """
+    from torch._inductor.runtime.triton_heuristics import GridExpr
+
+    if tuner.inductor_meta.get("grid_type") == "FixedGrid":
+        constants = tuner.triton_meta.get("constants", {})
+        names = tuner.fn.arg_names
+        own = {n if isinstance(n, str) else names[n]: v for n, v in constants.items()}
+        launched = [{**own, **one.kwargs} for one in configurations_of(tuner)]
+        return any(config.kwargs.items() <= one.items() for one in launched)
+    try:
+        GridExpr.from_meta(tuner.inductor_meta, config)
+    except AssertionError:
+        return False
+    return True
 
 
 def is_settled(tuner: Any, values: Mapping[str, Any]) -> bool:

@@ -240,9 +240,10 @@ class InductorLaunch(Launch):
         return not _grid_names(self.tuner)
 
     def programs(self, values: Mapping[str, Any]) -> tuple[int, int, int]:
-        from torch._inductor.runtime.triton_heuristics import GridExpr
+        from torch._inductor.runtime.triton_heuristics import GridExpr, config_to_dict
 
-        config = {**self._config.kwargs, **values}
+        # The grids of an autotuner's configurations are found by their options, too.
+        config = {**config_to_dict(self._config), **values}
         grid = GridExpr.from_meta(self.tuner.inductor_meta, config)
         x, y, z = grid.eval_slow({**self._given, **values})
         return int(x), int(y), int(z)

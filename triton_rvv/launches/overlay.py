@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from triton_rvv.launches import generated
 from triton_rvv.launches.capture_file import CaptureFile
 from triton_rvv.launches.data_numbers import data_numbers
 from triton_rvv.launches.decisions import Decision, OneEntry, Use
@@ -20,7 +21,6 @@ from triton_rvv.launches.decorators import adds_nothing, decorators_of, kernel_u
 from triton_rvv.launches.distance import FARTHEST, is_far, size_distance
 from triton_rvv.launches.fitting import listed_values, reaching, unfit
 from triton_rvv.launches.forms import Forms, data_forms, forms_of
-from triton_rvv.launches.generated import configurations_of, is_settled, loaded_kernel, settle
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.rule import Rule
 from triton_rvv.launches.signature import Signature, signature_of
@@ -235,19 +235,20 @@ class Overlay:
 
     def prepared(self, tuner: Any) -> bool:
         """Let torch.compile compile a kernel in its winner's configuration only."""
-        function = loaded_kernel(tuner)
+        function = generated.loaded_kernel(tuner)
         digest = kernel_digest(function)
         rules = [rule for rule in self._rules if rule.kernel == digest]
         if not rules:
             return False
-        # Its sizes may be others in each launch.
-        listed = listed_values(configurations_of(tuner))
-        rule = next((rule for rule in rules if not reaching(rule, {}, listed)), None)
-        if rule is None:
-            self._use(Use(None, rules[0].name, why=reaching(rules[0], {}, listed)))
+        listed = listed_values(generated.configurations_of(tuner))  # its sizes are not known
+        fitting = [rule for rule in rules if not reaching(rule, {}, listed)]
+        rule = (fitting or rules)[0]
+        config = configuration_with(generated.configurations_of(tuner), rule.config)
+        if not fitting or not generated.grid_follows(tuner, config):
+            self._use(Use(None, rule.name, why=reaching(rule, {}, listed) or _OTHER_GRID))
             return False
-        if not is_settled(tuner, rule.config):
-            settle(tuner, configuration_with(configurations_of(tuner), rule.config))
+        if not generated.is_settled(tuner, rule.config):
+            generated.settle(tuner, config)
         self._prepared[tuner] = self._use(Use(rule, rule.name))
         return True
 
