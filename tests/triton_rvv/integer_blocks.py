@@ -11,7 +11,7 @@ import numpy.typing as npt
 from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, element_type
-from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import predicate_of
 
 __all__ = ["stored"]
 
@@ -76,7 +76,7 @@ def _result(operation: Operation, values: Mapping[Value, Integers]) -> Integers:
         return np.array(number)
     bits = [_bits(each) for each in operation.operands]
     if name == "cmpi":
-        name = CMPI_PREDICATES[operation.integer("predicate")]
+        name = predicate_of(operation)
         if name.startswith("u"):
             operands = [_unsigned(*each) for each in zip(operands, bits, strict=True)]
         compare: Callable[..., Integers] = getattr(operator, name[-2:])

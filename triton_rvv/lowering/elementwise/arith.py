@@ -15,7 +15,7 @@ from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import MAX_DEPTH, Tensor
 from triton_rvv.lowering.blocks.views import Broadcast
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import PREDICATES, predicate_of
 from triton_rvv.lowering.llvm.values import Val, float_constant, integer
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.math.casts import CASTS, cast
@@ -86,14 +86,9 @@ def _binary(instruction: str) -> Emit:
     return lambda builder, values: builder.binary(name, values[0], values[1], flags)
 
 
-def _float_comparison(operation: Operation) -> Emit:
-    predicate = CMPF_PREDICATES[operation.integer("predicate")]
+def _comparison(operation: Operation) -> Emit:
+    predicate = predicate_of(operation)
     return computed_wide(operation, lambda builder, values: builder.compare(predicate, *values))
-
-
-def _integer_comparison(operation: Operation) -> Emit:
-    predicate = CMPI_PREDICATES[operation.integer("predicate")]
-    return lambda builder, values: builder.compare(predicate, *values)
 
 
 def _select(builder: Builder, operands: Sequence[Val]) -> Val:
@@ -150,8 +145,7 @@ EMITTERS: dict[str, tuple[Emit, int]] = {
 
 # The same for operations that are not told apart by their name alone.
 _FACTORIES: dict[str, Callable[[Operation], Emit]] = {
-    "arith.cmpi": _integer_comparison,
-    "arith.cmpf": _float_comparison,
+    **dict.fromkeys(PREDICATES, _comparison),
     **dict.fromkeys(CASTS, cast),
 }
 

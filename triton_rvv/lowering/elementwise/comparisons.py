@@ -13,7 +13,7 @@ from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise.index import or_elementwise
 from triton_rvv.lowering.elementwise.quotients import low_bits
-from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.llvm.values import FALSE
 from triton_rvv.lowering.loops.wrapping import fits_32_bits
 
@@ -24,7 +24,7 @@ _MIRRORED |= {"ult": "ugt", "ule": "uge", "ugt": "ult", "uge": "ule"}
 
 
 def _compare(context: Context, operation: Operation, left: Affine, right: Affine) -> Tensor | None:
-    predicate = CMPI_PREDICATES[operation.integer("predicate")]
+    predicate = predicate_of(operation)
     if left.is_pointer or right.is_pointer:
         return None
     if left.is_uniform:

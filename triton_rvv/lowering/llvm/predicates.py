@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-__all__ = ["CMPF_PREDICATES", "CMPI_PREDICATES"]
+from triton_rvv.frontend.ttir import Operation
 
-CMPI_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-CMPF_PREDICATES = (
-    *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
-    *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
-)
+__all__ = ["PREDICATES", "predicate_of"]
+
+# By the operation that compares.
+PREDICATES = {
+    "arith.cmpi": ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge"),
+    "arith.cmpf": (
+        *("false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord"),
+        *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
+    ),
+}
+
+
+def predicate_of(comparison: Operation) -> str:
+    """LLVM's name of what an `arith.cmpi` or `arith.cmpf` compares by."""
+    return PREDICATES[comparison.name][comparison.integer("predicate")]

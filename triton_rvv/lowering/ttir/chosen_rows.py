@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
-from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written
 
@@ -25,8 +24,6 @@ __all__ = ["LATER_ROW", "find_chosen_rows"]
 
 # The attribute of such a load that names the addresses of the later row, for people.
 LATER_ROW = "triton_rvv.later_row"
-_TRUTH = ScalarType("i1")
-_ABOVE = CMPI_PREDICATES.index("ugt")
 # What addresses of a row are made of; a load is one of the number that chooses it.
 _ADDRESSES = ("arith.", "tt.splat", "tt.broadcast", "tt.expand_dims", "tt.addptr", "tt.load")
 _WRITES = ("tt.store", "tt.atomic_", "tt.descriptor_", "tt.call", "tt.elementwise_inline_asm")
@@ -116,7 +113,7 @@ def _later(
     # What is left of the turns is positive, and fits without a sign; the sum wraps nowhere then.
     ahead = written.number(type_, turns)
     left = written.write("arith.subi", type_, end, counter)
-    is_inside = written.write("arith.cmpi", _TRUTH, left, ahead, predicate=_ABOVE)
+    is_inside = written.compare("ugt", left, ahead)
     further = written.write("arith.addi", type_, counter, ahead)
     later = written.write("arith.select", type_, is_inside, further, counter)
     copies = {counter: later}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.ttir.algebra import are_equal
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
@@ -138,8 +138,7 @@ def _results(
 
 def _term(operation: Operation, operands: list[_Term]) -> _Term:
     if operation.name in ("arith.cmpi", "arith.cmpf"):
-        names = CMPI_PREDICATES if operation.name == "arith.cmpi" else CMPF_PREDICATES
-        predicate = names[operation.integer("predicate")]
+        predicate = predicate_of(operation)
         if predicate in _MIRRORED:
             return ("compare", _MIRRORED[predicate], *operands[::-1])
         return ("compare", predicate, *(_sorted(operands) if predicate in _EQUAL else operands))

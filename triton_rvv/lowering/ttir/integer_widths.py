@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
-from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, ranges_of_blocks
 from triton_rvv.lowering.ttir.demanded_bits import FROM_LOWER_BITS, MOVES, WIDENED, demanded_bits
 from triton_rvv.lowering.ttir.index_values import block_bits, index_values, is_one_number
@@ -28,7 +28,6 @@ UNSIGNED = {
 _RIGHT = frozenset(["arith.shrsi", "arith.shrui"])
 _FLOATS = frozenset(["arith.sitofp", "arith.uitofp"])
 _READ_WHOLE = {*UNSIGNED, *UNSIGNED.values(), "arith.cmpi", "math.absi"}
-_FIRST_UNSIGNED = CMPI_PREDICATES.index("ult")
 # RVV has forms of these that widen an operand to twice its bits.
 _WIDENING = frozenset(["arith.addi", "arith.subi", "arith.muli", "tt.reduce"])
 # What takes no time of its own, or as much with any width; and what takes longer than a sum.
@@ -243,7 +242,6 @@ def _own_bits(operation: Operation) -> int:
 
 
 def _reads_as_unsigned(operation: Operation) -> bool:
-    is_comparison = operation.name == "arith.cmpi"
-    if is_comparison:
-        return operation.integer("predicate") >= _FIRST_UNSIGNED
+    if operation.name == "arith.cmpi":
+        return predicate_of(operation).startswith("u")
     return operation.name in UNSIGNED.values()

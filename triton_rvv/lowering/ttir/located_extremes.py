@@ -16,10 +16,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
-from triton_rvv.frontend.types import ScalarType, TensorType, element_type
-from triton_rvv.lowering.llvm.predicates import CMPF_PREDICATES, CMPI_PREDICATES
+from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.ttir.block_ranges import Range, ranges_of_blocks
 from triton_rvv.lowering.ttir.commutative import first_in_order
 from triton_rvv.lowering.ttir.kernel import Kernel
@@ -115,19 +113,15 @@ def _carry_in_order(reduction: Operation, search: _Search, rewriter: Rewriter) -
     is_least, is_strict = search.value.startswith("arith.min"), search.place == "arith.minsi"
     order = ("l" if is_least else "g") + ("t" if is_strict else "e")
     is_float, is_unsigned = element.type.is_float, search.value.endswith("ui")
-    name, names = ("arith.cmpf", CMPF_PREDICATES) if is_float else ("arith.cmpi", CMPI_PREDICATES)
-    predicate = names.index(("o" if is_float else "u" if is_unsigned else "s") + order)
-    is_better, line = rewriter.value(best, ScalarType("i1")), reduction.line
-    value, chosen = rewriter.value(best), rewriter.value(place)
-    attributes: dict[str, Attribute] = {"predicate": predicate}
+    kind = "o" if is_float else "u" if is_unsigned else "s"
     for each in block.operations:
         rewriter.set_operands(each, [])
-    block.operations = [
-        rewriter.operation(name, [element, best], [is_better], attributes, line),
-        rewriter.operation(search.value, [best, element], [value], {}, line),
-        rewriter.operation("arith.select", [is_better, own, place], [chosen], {}, line),
-        rewriter.operation("tt.reduce.return", [value, chosen], [], {}, line),
-    ]
+    made = Written(rewriter, best, reduction.line)
+    is_better = made.compare(kind + order, element, best)
+    value = made.write(search.value, best.type, best, element)
+    chosen = made.write("arith.select", place.type, is_better, own, place)
+    end = rewriter.operation("tt.reduce.return", [value, chosen], [], {}, reduction.line)
+    block.operations = [*made.operations, end]
 
 
 def _rewrite(block: Block, reduction: Operation, search: _Search, rewriter: Rewriter) -> None:
@@ -136,11 +130,7 @@ def _rewrite(block: Block, reduction: Operation, search: _Search, rewriter: Rewr
     first = _reduction(reduction, elements, value, search.value, rewriter)
     made = Written(rewriter, place, reduction.line, [first])
     extremes = made.repeated(value, elements.block, reduction.integer("axis"))
-    truths = TensorType(elements.shape, ScalarType("i1"))
-    is_float = elements.block.element.is_float
-    name, names = ("arith.cmpf", CMPF_PREDICATES) if is_float else ("arith.cmpi", CMPI_PREDICATES)
-    equal = names.index("oeq" if is_float else "eq")
-    found = made.write(name, truths, elements, extremes, predicate=equal)
+    found = made.compare("oeq" if elements.block.element.is_float else "eq", elements, extremes)
     otherwise = made.number(places.block, search.otherwise)
     chosen = made.write("arith.select", places.block, found, places, otherwise)
     last = _reduction(reduction, chosen, place, search.place, rewriter)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
 from triton_rvv.lowering.ttir.conditions import Condition
 
@@ -31,9 +31,8 @@ class MaskConditions:
         if maker is None:
             yield mask
         elif maker.name == "arith.cmpi":
-            predicate = CMPI_PREDICATES[maker.integer("predicate")]
             left, right = (self._sums.of(each).on_axes(to) for each in maker.operands)
-            yield left, predicate, right
+            yield left, predicate_of(maker), right
         elif maker.name == "tt.expand_dims":
             axis = maker.integer("axis")
             yield from self._conditions(maker.operands[0], lambda own: to(own + (own >= axis)))

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import ScalarType
-from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, ranges_of_blocks
 from triton_rvv.lowering.ttir.demanded_bits import WIDENED
 from triton_rvv.lowering.ttir.index_values import index_values
@@ -68,28 +67,23 @@ def _place(
             continue
         found = ranges[other]
         widths = [each for each in (8, 16, 32) if bits_of(found) <= each < bits]
-        is_exact = found[0] >= 0 or not _predicate(comparison).startswith("u")
+        is_exact = found[0] >= 0 or not predicate_of(comparison).startswith("u")
         if widths and is_exact and bits_of(ranges.get(splat, (0, 1 << bits))) > widths[0]:
             return place, maker.operands[0], found
     return None
 
 
-def _predicate(comparison: Operation) -> str:
-    return CMPI_PREDICATES[comparison.integer("predicate")]
-
-
 def _finds_label(comparison: Operation, makers: Mapping[Value, Operation]) -> bool:
     """Whether positions are compared with one that is looked for, as no mask does."""
     are_widened = [makers[each].name in WIDENED for each in comparison.operands if each in makers]
-    return any(are_widened) and _predicate(comparison) in _EQUALITIES
+    return any(are_widened) and predicate_of(comparison) in _EQUALITIES
 
 
 def _limited(
     comparison: Operation, place: int, number: Value, found: Range, rewriter: Rewriter
 ) -> Sequence[Operation]:
     """What comes before a comparison, whose place is taken by the last that is made."""
-    predicate, type_ = _predicate(comparison), number.type
-    truths = comparison.result.type
+    predicate, type_ = predicate_of(comparison), number.type
     kind = "ui" if predicate.startswith("u") else "si"
     made = Written(rewriter, comparison.result, comparison.line)
     make = made.write
@@ -98,11 +92,9 @@ def _limited(
     spread = make("tt.splat", comparison.operands[place].type, limited)
     operands = [*comparison.operands]
     operands[place] = spread
-    index = comparison.integer("predicate")
     sides = (limited, number) if place == 1 else (number, limited)
-    lanes = make("arith.cmpi", truths, *operands, predicate=index)
-    same = make("arith.cmpi", ScalarType("i1"), *sides, predicate=index)
-    everywhere = make("tt.splat", truths, same)
+    lanes, same = made.compare(predicate, *operands), made.compare(predicate, *sides)
+    everywhere = make("tt.splat", comparison.result.type, same)
     rewriter.set_operands(comparison, [lanes, everywhere])
     comparison.name = "arith.andi" if predicate in _ALL_HOLD else "arith.ori"
     comparison.attributes = {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, Type
-from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import PREDICATES, predicate_of
 from triton_rvv.lowering.ttir.demanded_bits import WIDENED
 from triton_rvv.lowering.ttir.index_values import block_bits, is_one_number
 from triton_rvv.lowering.ttir.integer_widths import UNSIGNED, IntegerWidths
@@ -23,7 +23,6 @@ from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside
 __all__ = ["narrow_integers"]
 
 _DROPPED = frozenset(["arith.trunci", "arith.constant", "tt.splat", *WIDENED])
-_FIRST_SIGNED, _FIRST_UNSIGNED = CMPI_PREDICATES.index("slt"), CMPI_PREDICATES.index("ult")
 
 
 def narrow_integers(kernel: Kernel) -> int:
@@ -96,10 +95,8 @@ class _Narrowing:
         if self._widths.common_range(blocks)[0] >= 0:
             operation.name = UNSIGNED.get(operation.name, operation.name)
             if operation.name == "arith.cmpi":
-                predicate = operation.integer("predicate")
-                if _FIRST_SIGNED <= predicate < _FIRST_UNSIGNED:
-                    moved = predicate + _FIRST_UNSIGNED - _FIRST_SIGNED
-                    operation.attributes["predicate"] = moved
+                predicate = predicate_of(operation).replace("s", "u", 1)
+                operation.attributes["predicate"] = PREDICATES["arith.cmpi"].index(predicate)
 
     def _with_bits(self, value: Value, bits: int) -> Value:
         """A block in some bits; not in more than it had as it was written."""

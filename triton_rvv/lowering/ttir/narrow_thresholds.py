@@ -13,8 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import ScalarType, TensorType
-from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, ranges_of_blocks
 from triton_rvv.lowering.ttir.index_values import index_values
 from triton_rvv.lowering.ttir.kernel import Kernel
@@ -22,9 +21,6 @@ from triton_rvv.lowering.ttir.known_integers import integer_bits
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, block_of
 
 __all__ = ["narrow_thresholds"]
-
-_GREATER = CMPI_PREDICATES.index("sgt")
-_FIRST_UNSIGNED = CMPI_PREDICATES.index("ult")
 
 
 @dataclass(frozen=True)
@@ -107,7 +103,7 @@ def _threshold(
     """What an operand of a comparison is, if its bits are more than those of the other one."""
     value, other = comparison.operands[place], comparison.operands[1 - place]
     maker = makers.get(value)
-    is_signed = comparison.integer("predicate") < _FIRST_UNSIGNED
+    is_signed = not predicate_of(comparison).startswith("u")
     if maker is None or maker.name not in ("arith.addi", "arith.subi") or not is_signed:
         return None
     for number in (0, 1):
@@ -130,13 +126,8 @@ def _limited(threshold: _Threshold, function: Operation, rewriter: Rewriter) -> 
     operands = [*maker.operands]
     operands[place] = made.write("tt.splat", type_, number)
     total = made.write(maker.name, type_, *operands)
-    wraps = made.write(
-        "arith.cmpi",
-        TensorType(type_.shape, ScalarType("i1")),
-        maker.operands[1 - place],
-        made.write("tt.splat", type_, _last_before_wrap(threshold, made)),
-        predicate=_GREATER,
-    )
+    last = made.write("tt.splat", type_, _last_before_wrap(threshold, made))
+    wraps = made.compare("sgt", maker.operands[1 - place], last)
     is_taken_from = maker.name == "arith.subi" and place == 0
     beyond = threshold.others[1] + 1 if is_taken_from else threshold.others[0] - 1
     limited = made.write("arith.select", type_, wraps, made.number(type_, beyond), total)

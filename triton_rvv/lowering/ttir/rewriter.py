@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from triton_rvv.frontend.attributes import Attribute, DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
-from triton_rvv.frontend.types import TensorType, Type
+from triton_rvv.frontend.types import ScalarType, TensorType, Type, element_type
+from triton_rvv.lowering.llvm.predicates import PREDICATES
 
 __all__ = ["Rewriter", "Written", "block_of", "blocks_inside", "placed"]
 
@@ -164,6 +165,15 @@ class Written:
         """A constant, or a block that is filled with it."""
         value = DenseAttribute(type_, (number,)) if isinstance(type_, TensorType) else number
         return self.write("arith.constant", type_, value=value)
+
+    def compare(self, predicate: str, left: Value, right: Value) -> Value:
+        """The truth values of a comparison, by LLVM's name of its predicate."""
+        element, truth = element_type(left.type), ScalarType("i1")
+        is_float = isinstance(element, ScalarType) and element.is_float
+        name, type_ = "arith.cmpf" if is_float else "arith.cmpi", left.type
+        truths = TensorType(type_.shape, truth) if isinstance(type_, TensorType) else truth
+        number = PREDICATES[name].index(predicate)
+        return self.write(name, truths, left, right, predicate=number)
 
     def repeated(self, value: Value, type_: TensorType, axis: int) -> Value:
         """A block of what a reduction along a dimension gives, which is one number or a line."""

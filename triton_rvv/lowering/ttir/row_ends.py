@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.llvm.predicates import CMPI_PREDICATES
+from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
@@ -115,7 +115,7 @@ def _may_end(comparison: Operation, makers: Mapping[Value, Operation]) -> bool:
 
     What is one number everywhere has no columns.
     """
-    predicate = CMPI_PREDICATES[comparison.integer("predicate")]
+    predicate = predicate_of(comparison)
     left, right = (_is_number(each, makers) for each in comparison.operands)
     if predicate in _LESS:
         return not left
