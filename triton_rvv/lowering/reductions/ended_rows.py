@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import ScalarType
@@ -20,18 +19,12 @@ from triton_rvv.lowering.loops.vector_shape import UNROLLED_RUNS
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.reductions.partial_reductions import RowGroups
 from triton_rvv.lowering.reductions.reduction import Reduction
+from triton_rvv.lowering.ttir.combining import COMBINING
 
 __all__ = ["EndedRows", "RowsEnd", "end_of_rows"]
 
 # Runs of the rest of a row that are computed side by side, so that one waits less for the other.
 _RESTS_TOGETHER = 2
-
-# What changes no other number, but for the sign of 0 and NaN, which are free (`commutative.py`).
-_NEUTRAL: Mapping[str, float] = {
-    **dict.fromkeys(("arith.addf", "arith.addi", "arith.ori", "arith.xori"), 0),
-    **dict.fromkeys(("arith.maxnumf", "arith.maximumf"), -math.inf),
-    **dict.fromkeys(("arith.minnumf", "arith.minimumf"), math.inf),
-}
 
 
 @dataclass(frozen=True)
@@ -130,7 +123,8 @@ class EndedRows(RowGroups):
         """What is behind the end, for each operand; None where that changes no total."""
         combination = self.reduction.combination
         numbers, names = combination.behind_end, combination.operation_of_each
-        if all(_NEUTRAL.get(name) == number for name, number in zip(names, numbers, strict=True)):
+        neutral = [COMBINING[name].neutral for name in names]
+        if neutral == [*numbers]:
             return None
         pairs = zip(self.reduction.sources, numbers, strict=True)
         return [_constant(source, number) for source, number in pairs]

@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-
 from triton_rvv.frontend.types import ScalarType
 from triton_rvv.lowering.elementwise.arith import constant
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, element_bits, vector_type
 from triton_rvv.lowering.reductions.reduction import Reduction
+from triton_rvv.lowering.ttir.combining import COMBINING
 
 __all__ = ["moved", "neutral_numbers"]
-
-# What gives every number back, bit for bit, NaN and zeros with a sign too. `maxnumf` takes the
-# number where the other one is NaN, so that -inf would take the place of NaN.
-_NEUTRAL: Mapping[str, float] = {
-    "arith.addf": -0.0,
-    "arith.mulf": 1,
-    "arith.maximumf": -math.inf,
-    "arith.minimumf": math.inf,
-    "arith.maxnumf": math.nan,
-    "arith.minnumf": math.nan,
-    **dict.fromkeys(("arith.addi", "arith.ori", "arith.xori", "arith.maxui"), 0),
-    "arith.muli": 1,
-    **dict.fromkeys(("arith.andi", "arith.minui"), -1),
-}
 
 # The longest elements that an instruction moves by one place.
 _LONGEST_BITS = 64
@@ -48,9 +32,8 @@ def _neutral(name: str, element: object) -> Val | None:
     if name in ("arith.maxsi", "arith.minsi"):
         least = -(1 << element.bits - 1)
         return constant(element, least if name == "arith.maxsi" else -1 - least)
-    if name not in _NEUTRAL:
-        return None
-    return constant(element, _NEUTRAL[name])
+    known = COMBINING.get(name)
+    return None if known is None or known.exact is None else constant(element, known.exact)
 
 
 def moved(builder: Builder, value: Val, number: Val | None, distance: int, is_reverse: bool) -> Val:

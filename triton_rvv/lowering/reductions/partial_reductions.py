@@ -16,25 +16,12 @@ from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.llvm.vp_memory import merge_first
 from triton_rvv.lowering.loops import index_loops
 from triton_rvv.lowering.reductions.reduction import Reduction
+from triton_rvv.lowering.ttir.combining import COMBINING
 
 __all__ = ["PartialReductions", "RowGroups"]
 
-# Combinations that RVV reduces over a register group in one instruction.
-_VECTOR_REDUCTIONS = {
-    "arith.addi": "llvm.vector.reduce.add",
-    "arith.andi": "llvm.vector.reduce.and",
-    "arith.ori": "llvm.vector.reduce.or",
-    "arith.xori": "llvm.vector.reduce.xor",
-    "arith.minsi": "llvm.vector.reduce.smin",
-    "arith.maxsi": "llvm.vector.reduce.smax",
-    "arith.minui": "llvm.vector.reduce.umin",
-    "arith.maxui": "llvm.vector.reduce.umax",
-    "arith.minnumf": "llvm.vector.reduce.fmin",
-    "arith.maxnumf": "llvm.vector.reduce.fmax",
-}
-_REDUCED_AT_ONCE = frozenset(["arith.addf", *_VECTOR_REDUCTIONS])
-# Without such an instruction, LLVM goes from lane to lane for these.
-_FLOAT_EXTREMES = frozenset(["arith.minnumf", "arith.maxnumf"])
+# Without RVV's instruction, LLVM goes from lane to lane for these.
+_FLOAT_EXTREMES = ("fmin", "fmax")
 
 
 class PartialReductions:
@@ -187,14 +174,14 @@ class PartialReductions:
 
 def _across_lanes(reduction: Reduction, values: Sequence[Val]) -> Sequence[Val]:
     """One element from all the lanes, in any order: only for combinations that commute."""
-    builder, at_once, combination = reduction.builder, _REDUCED_AT_ONCE, reduction.combination
-    if not reduction.context.target.has_float_extremes:
-        at_once = at_once - _FLOAT_EXTREMES
-    width, names = values[0].width, combination.operation_of_each
-    if width > 1 and names and all(name in at_once for name in names):
-        return [
-            _reduce_lanes(builder, name, value) for name, value in zip(names, values, strict=True)
-        ]
+    builder, combination = reduction.builder, reduction.combination
+    known = [COMBINING.get(name) for name in combination.operation_of_each]
+    kinds, width = ["" if each is None else each.of_lanes for each in known], values[0].width
+    goes_by_lane = not reduction.context.target.has_float_extremes
+    if goes_by_lane and not set(kinds).isdisjoint(_FLOAT_EXTREMES):
+        kinds = []
+    if width > 1 and kinds and all(kinds):
+        return [_reduce_lanes(builder, *each) for each in zip(kinds, values, strict=True)]
     while width > 1:
         width //= 2
         low = [builder.lanes(value, 0, width) for value in values]
@@ -203,12 +190,10 @@ def _across_lanes(reduction: Reduction, values: Sequence[Val]) -> Sequence[Val]:
     return values
 
 
-def _reduce_lanes(builder: Builder, name: str, value: Val) -> Val:
-    if name != "arith.addf":
-        return builder.call(
-            value.element, f"{_VECTOR_REDUCTIONS[name]}.{type_suffix(value)}", [value]
-        )
-    function = f"llvm.vector.reduce.fadd.{type_suffix(value)}"
+def _reduce_lanes(builder: Builder, kind: str, value: Val) -> Val:
+    function = f"llvm.vector.reduce.{kind}.{type_suffix(value)}"
+    if kind != "fadd":
+        return builder.call(value.element, function, [value])
     zero = Val(value.element, "-0.0")
     builder.declarations.add(f"declare {value.element} @{function}({value.element}, {value.type})")
     return builder.emit(value.element, f"call reassoc {value.element} @{function}({zero}, {value})")

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.ttir.carried import NEUTRAL, TAKEN_TWICE, Carried, carried_by
+from triton_rvv.lowering.ttir.carried import Carried, carried_by
 from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.combining import COMBINING
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside
@@ -101,8 +102,8 @@ def size_of_sums(reduction: Operation, target: Target, sums: int) -> int:
 
 def _starts_neutral(start: Operation, name: str) -> bool:
     """Whether a carried block starts with one number everywhere that may be added again."""
-    number = one_number(start)
-    return number is not None and (name in TAKEN_TWICE or NEUTRAL.get(name) == number)
+    number, known = one_number(start), COMBINING.get(name)
+    return number is not None and known is not None and known.keeps(number)
 
 
 def _narrow(block: Block, narrowed: _Sum, size: int, rewriter: Rewriter) -> None:

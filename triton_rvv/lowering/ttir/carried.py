@@ -9,18 +9,8 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, Type, element_type
 from triton_rvv.lowering.ttir.rewriter import Rewriter
 
-__all__ = ["NEUTRAL", "TAKEN_TWICE", "Carried", "carried_by"]
+__all__ = ["Carried", "carried_by"]
 
-# What changes nothing, by operation. To take the largest or smallest twice changes nothing either,
-# so any number may be in there from the start.
-NEUTRAL = {"arith.addf": 0, "arith.addi": 0, "arith.ori": 0, "arith.xori": 0}
-TAKEN_TWICE = frozenset(
-    f"arith.{name}"
-    for name in (
-        *("minsi", "minui", "maxsi", "maxui"),
-        *("minnumf", "maxnumf", "minimumf", "maximumf"),
-    )
-)
 # Shorter floats lose too much in longer sums.
 _MIN_FLOAT_BITS = 32
 

@@ -16,6 +16,7 @@ from typing import Any
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.ttir.algebra import are_equal
+from triton_rvv.lowering.ttir.combining import COMBINING
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 
@@ -28,13 +29,6 @@ COMMUTES = "triton_rvv.commutes"
 # operation, its attributes and its operands' terms.
 _Term = tuple[Any, ...]
 
-_SYMMETRIC = frozenset(
-    f"arith.{name}"
-    for name in (
-        *("addi", "muli", "andi", "ori", "xori", "minsi", "minui", "maxsi", "maxui"),
-        *("addf", "mulf", "minnumf", "maxnumf", "minimumf", "maximumf"),
-    )
-)
 _EQUAL = ("eq", "oeq", "ueq")
 _STRICT = ("slt", "ult", "olt")
 _MIRRORED = {f"{sign}g{kind}": f"{sign}l{kind}" for sign in "suo" for kind in "te"}
@@ -142,7 +136,7 @@ def _term(operation: Operation, operands: list[_Term]) -> _Term:
         if predicate in _MIRRORED:
             return ("compare", _MIRRORED[predicate], *operands[::-1])
         return ("compare", predicate, *(_sorted(operands) if predicate in _EQUAL else operands))
-    if operation.name in _SYMMETRIC:
+    if operation.name in COMBINING:
         operands = _sorted(operands)
     attributes = sorted((name, repr(value)) for name, value in operation.attributes.items())
     return (operation.name, tuple(attributes), *operands)

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.accumulators import size_of_sums
-from triton_rvv.lowering.ttir.carried import NEUTRAL, TAKEN_TWICE, Carried, carried_by
+from triton_rvv.lowering.ttir.carried import Carried, carried_by
 from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.combining import COMBINING
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
@@ -124,9 +125,9 @@ def _sums_under(
 
 def _neutral(name: str, start: Operation | None) -> int | float | None:
     """A number that may be combined with any element again; None where none is known."""
-    if name in NEUTRAL:
-        return NEUTRAL[name]
-    return one_number(start) if name in TAKEN_TWICE else None
+    known = COMBINING.get(name)
+    number = one_number(start) if known is not None and known.is_idempotent else None
+    return known.neutral if known is not None and number is None else number
 
 
 def _add_late(block: Block, loop: Operation, late: LateSum, rewriter: Rewriter) -> None:

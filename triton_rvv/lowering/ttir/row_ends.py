@@ -15,6 +15,7 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.combining import COMBINING
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 
@@ -28,10 +29,6 @@ _Number = float | int | None
 
 _LESS, _GREATER = ("slt", "sle"), ("sgt", "sge")
 _ELEMENTWISE = ("arith.", "math.", "tt.fp_to_fp", "tt.addptr", "tt.bitcast", "tt.precise_")
-_EXTREMES = ("max", "min")
-# Combinations, besides extremes, that leave a number as it is when they combine it with itself.
-_IDEMPOTENT = ("arith.andi", "arith.ori")
-_SUMS = ("arith.addf", "arith.addi", "arith.xori")
 
 
 def mark_row_ends(kernel: Kernel) -> int:
@@ -62,17 +59,11 @@ def _behind_end(
         numbers = [_Behind(end, makers).number(operand) for end in ends]
         if any(number != numbers[0] for number in numbers):
             return None
-        number = numbers[0]
-        if number is None or not _stays(name, number):
+        number, known = numbers[0], COMBINING.get(name)
+        if number is None or known is None or not known.keeps(number):
             return None
         found.append(number)
     return found
-
-
-def _stays(name: str, number: float) -> bool:
-    """Whether a number combined with itself is the number."""
-    is_extreme = name.removeprefix("arith.").startswith(_EXTREMES)
-    return is_extreme or name in _IDEMPOTENT or (name in _SUMS and number == 0)
 
 
 def _comparisons_of_columns(
