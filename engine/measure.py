@@ -116,6 +116,7 @@ def _record(
         "estimate_error": None if band is None else band.error,
         "counters": dict(measurement.counters),
         "max_abs_error": measurement.max_abs_error,
+        "max_share": measurement.max_share,
         "conditions": dict(measurement.conditions),
         **dict.fromkeys(("elf_path", "elf_sha256", "run_command")),
         "models_s": dict(measurement.models_s),

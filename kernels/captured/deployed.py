@@ -12,6 +12,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from foundation.torch_types import TORCH_TYPES
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.memory import Memory
+from kernels.own.narrow_types import rounded_to
 from kernels.own.other_kernels import other_kernels_run
 from kernels.spec import Grid
 from launchers.arguments import Argument, Described
@@ -36,12 +37,14 @@ class Reached:
         loaded, stored: those that it may read, and may write; atomic operations do both.
         has_while: whether it has a loop that ends by a condition, which some data may never meet.
         shared: those by which a program may learn what another wrote.
+        rounded_to: the coarsest type, of fp16 and bf16, that it converts to or computes in, if any.
     """
 
     loaded: frozenset[str]
     stored: frozenset[str]
     has_while: bool = False
     shared: frozenset[str] = frozenset()
+    rounded_to: torch.dtype | None = None
 
 
 @dataclass(frozen=True)
@@ -128,11 +131,12 @@ class Deployed:
             if type_ != "constexpr"
             for part in part_names(name, type_)
         ]
-        found = reached_arguments(parse_module(ttir))
+        module = parse_module(ttir)
+        found = reached_arguments(module)
         if found is None:
             return None
         loaded, stored, shared = (
             frozenset(passed[number] for number in numbers) & pointers.keys()
             for numbers in (found.loaded, found.stored, found.shared)
         )
-        return Reached(loaded, stored, found.has_while, shared)
+        return Reached(loaded, stored, found.has_while, shared, rounded_to(module))

@@ -106,9 +106,10 @@ def checked_outputs(deployed: Deployed, given: Memory) -> CheckedOutputs:
         raise UserError(f"{name} writes none of its arguments: there is nothing to check it by")
     precise = _in_fp32(deployed, given)
     read = frozenset(given.views[n].storage for n in given.views if n in reached.loaded)
-    expected = _expected(deployed, given, first, written, read, precise)
+    runs = _Runs(deployed, given, first, read, reached.rounded_to)
+    expected = _expected(runs, written, precise)
     if precise is not None and not all(_within(first.span(n), o) for n, o in expected.items()):
-        precise, expected = None, _expected(deployed, given, first, written, read, None)
+        precise, expected = None, _expected(runs, written, None)
     for output in written:
         if not _within(second.span(output), expected[output]):
             raise ContentsError(
@@ -144,28 +145,44 @@ def _in_fp32(deployed: Deployed, given: Memory) -> tuple[Memory, Memory] | None:
     return None
 
 
-def _expected(
-    deployed: Deployed,
-    given: Memory,
-    first: Memory,
-    written: Sequence[str],
-    read: frozenset[int],
-    precise: tuple[Memory, Memory] | None,
-) -> dict[str, Output]:
-    """What each output should be, and by how much it may be off.
+@dataclass(frozen=True)
+class _Runs:
+    """What outputs are told by.
 
     Args:
         deployed: the kernel.
         given, first: its tensors before and after a run.
-        written: its outputs.
         read: the storages that it may read.
+        rounded_to: the coarsest 16-bit type that it converts to, if any.
+    """
+
+    deployed: Deployed
+    given: Memory
+    first: Memory
+    read: frozenset[int]
+    rounded_to: torch.dtype | None
+
+
+def _expected(
+    runs: _Runs, written: Sequence[str], precise: tuple[Memory, Memory] | None
+) -> dict[str, Output]:
+    """What each output should be, and by how much it may be off.
+
+    Args:
+        runs: of the kernel.
+        written: its outputs.
         precise: the tensors before and after a run in fp32, to be used in place of those; or None.
     """
+    deployed, given, first, read = runs.deployed, runs.given, runs.first, runs.read
     before, best = (given, first) if precise is None else precise
     share = share_of({str(key): storage for key, storage in given.storages.items()})
     floats = any(first.span(name).is_floating_point() for name in written)
     draws = range(DRAWS if floats else 0)
-    runs = [deployed.run(_disturbed(before, read, draw)) for draw in draws]
+    disturbed_runs = [deployed.run(_disturbed(before, read, draw)) for draw in draws]
+    # Where a run in fp32 gives others, what the kernel converts may be 16-bit outputs alone.
+    narrow = _coarsest(given)
+    is_known = precise is not None or narrow == torch.float32
+    coarse = max(narrow, runs.rounded_to or narrow, key=_step) if is_known else torch.float32
 
     def expect(name: str) -> Output:
         plain, dtype = first.span(name), first.span(name).dtype
@@ -173,14 +190,13 @@ def _expected(
             return Output(None, plain, None)
         rounded = best.span(name).to(dtype)
         wrote = ~same(rounded, given.span(name))
-        changed = [run.span(name) for run in runs]
+        changed = [run.span(name) for run in disturbed_runs]
         contents = _chosen(wrote, rounded, plain)
         output = Output(None, contents, slack(best.span(name), changed, share, dtype))
-        coarse = _coarsest(given)
-        if precise is None or _step(coarse) <= _step(dtype) or _within(plain, output):
+        if _step(coarse) <= _step(dtype) or (precise is not None and _within(plain, output)):
             return output
-        # The kernel rounds on its way to what it writes, as a sum of products in fp16 does: no
-        # configuration comes closer to what it computes in fp32.
+        # The kernel rounds on its way to what it writes, as a sum of products in fp16 does, or one
+        # of fp32 that it converts: no configuration comes closer to what it computes in fp32.
         off = slack(best.span(name), changed, share, coarse)
         return Output(None, contents, off.add_(relative_tolerance(coarse) * rounded.float().abs()))
 

@@ -45,7 +45,7 @@ def listed_configs(file: KernelFile, known: Mapping[str, Any], *, for_gpu: bool 
     if file.tuner is not None:
         where, found = "triton.autotune", pruned_configs(file, known)
     else:
-        where = f"get_{file.name}_kernel_autotune_config"
+        where = file.lister
         why = "which lists the configurations to try"
         found = made_entries(file, file.required(where, why), known)
     options = _options_of(found) if for_gpu else ()

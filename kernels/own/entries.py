@@ -46,7 +46,7 @@ def entry_of(file: KernelFile, known: Mapping[str, Any], config: Config) -> Any:
 def _entries(file: KernelFile, known: Mapping[str, Any]) -> Sequence[Any]:
     if file.tuner is not None:
         return list(file.tuner.configs)
-    make = file.optional(f"get_{file.name}_kernel_autotune_config")
+    make = file.optional(file.lister)
     if make is None:
         return ()
     parameters = inspect.signature(make).parameters.values()

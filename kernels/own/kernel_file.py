@@ -59,6 +59,12 @@ class KernelFile:
         return str(self.function.__name__).removesuffix("_kernel")
 
     @property
+    def lister(self) -> str:
+        """The name of the function that lists the configurations, of the kernel's whole name."""
+        own = f"get_{self.function.__name__}_autotune_config"
+        return own if self.optional(own) else f"get_{self.name}_kernel_autotune_config"
+
+    @property
     def load_name(self) -> str:
         """The name by which `kernels.registry.load_kernel` finds it, in any process."""
         return str(self.path) if self.kernel is None else f"{self.path}:{self.kernel}"

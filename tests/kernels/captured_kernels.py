@@ -59,6 +59,20 @@ def narrow_sums_kernel(x, y, out, columns, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def converted_sums_kernel(x, out, columns, BLOCK: tl.constexpr):
+    """Exponentials beside a running maximum, converted to 16 bits as attention does."""
+    row = tl.program_id(0)
+    most, total = -float("inf"), 0.0
+    for start in range(0, columns, BLOCK):
+        part = tl.load(x + row * columns + start + tl.arange(0, BLOCK))
+        new = tl.maximum(most, tl.max(part, 0))
+        shares = tl.exp(part - new).to(tl.bfloat16).to(tl.float32)
+        total = total * tl.exp(most - new) + tl.sum(shares, 0)
+        most = new
+    tl.store(out + row, total)
+
+
+@triton.jit
 def softmax_kernel(x, out, x_step, out_step, columns, BLOCK: tl.constexpr):
     row = tl.program_id(0)
     places = tl.arange(0, BLOCK)

@@ -101,6 +101,16 @@ def test_sums_that_are_rounded_on_the_way_may_be_as_far_off() -> None:
     assert not found.agree(half.run(found.poisoned()))
 
 
+def test_fp32_that_is_converted_to_16_bits_inside_may_be_as_far_off() -> None:
+    deployed = launch(kernels.converted_sums_kernel, 64, {"BLOCK": 4}, columns=16)
+    memory = memory_of(x=normal(64, 16), out=torch.zeros(64))
+    found = checked_outputs(deployed, memory)
+    other = launch(kernels.converted_sums_kernel, 64, {"BLOCK": 16}, columns=16)
+    assert found.agree(other.run(found.poisoned()))
+    half = launch(kernels.converted_sums_kernel, 64, {"BLOCK": 4}, columns=8)
+    assert not found.agree(half.run(found.poisoned()))
+
+
 @pytest.mark.parametrize("dtype", [torch.float8_e5m2, torch.float8_e4m3fn])
 def test_8_bit_floats(dtype: torch.dtype) -> None:
     deployed, memory = softmax(dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from kernel_runs import run_kernel
 from own_kernel_files import DECORATED, OPTIONAL, PADDED, PRODUCT, TWICE, WITH_SPEC
 
 from foundation.errors import UserError
+from kernels.own.configurations import first_values
+from kernels.own.kernel_file import read_kernel_file
 from kernels.own.reference_runs import REFERENCE_LIMIT_S
 from kernels.registry import load_kernel
 from kernels.spec import Problem
@@ -274,3 +277,18 @@ def test_a_file_sees_no_arguments_of_the_command(problem_of, monkeypatch):
     text = TWICE.replace("import torch\n", given)
     use(problem_of(text.replace(function, f"{function}    assert sys.argv == [__file__]\n")))
     assert sys.argv[0] == "rvv-tune"
+
+
+@pytest.mark.parametrize(
+    "name", ["get__scale_autotune_config", "get__scale_kernel_autotune_config"]
+)
+def test_the_list_is_found_by_the_kernels_whole_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "scale.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n"
+        "@triton.jit\ndef _scale(x_ptr, n, BLOCK: tl.constexpr):\n"
+        "    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    tl.store(x_ptr + at, tl.load(x_ptr + at, at < n) * 2, at < n)\n\n"
+        f"def {name}():\n    return [triton.Config({{'BLOCK': 32}})]\n"
+    )
+    assert first_values(read_kernel_file(path)) == {"BLOCK": 32}
