@@ -17,7 +17,7 @@ __all__ = ["ROBUST_ORDER", "robust_lines", "robust_record", "robust_sentence", "
 ROBUST_ORDER = {"mean": ", by mean loss over all models", "worst": ", by worst loss", "off": ""}
 
 _AIMS = {
-    "mean": "the lowest mean loss over all models, the worst counted three times",
+    "mean": "the lowest mean loss, the worst counted three times",
     "worst": "the lowest worst loss over all models",
     "off": "the lowest time under the default model",
 }
