@@ -23,6 +23,7 @@ from typing import Any, TextIO
 import torch
 
 from foundation.parent import end_with_parent
+from kernels.own.host_run import get_ready
 from kernels.own.journal import Journal, Outcome
 
 __all__ = ["found_apart", "tell_of"]
@@ -70,8 +71,10 @@ def found_apart(
         job: the same for a process that cannot be a fork of this one, as where this one has a GPU:
             the kernel, its shape and element type, torch's name of the device, the question and
             the configurations that it is about.
-        is_bounded: whether runs end by themselves, unless a reference hangs.
+        is_bounded: whether runs end by themselves, unless a reference hangs: those of `HostRun`.
     """
+    if is_bounded:
+        get_ready()
     patience = _PATIENCE if is_bounded else 1
     end_s = time.monotonic() + patience * _TOTAL_S
     outcomes: list[Outcome] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import signal
 from collections.abc import Mapping
@@ -14,19 +15,25 @@ from launchers.objects import launcher_object
 from launchers.output import parse_launcher_output
 from rvv_runner.process import run_bounded
 from rvv_runner.verdict import OUTPUT_LIMIT_BYTES
-from triton_rvv.codegen.link import LinkError, link_elf
+from triton_rvv.codegen.link import LinkError, link_elf, program_around
 from triton_rvv.codegen.zig import ZigError
 from triton_rvv.errors import CompileError
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.targets.host_target import host_target
 
-__all__ = ["HostRun"]
+__all__ = ["HostRun", "get_ready"]
 
 # A run that takes longer ends all of them.
 _LIMIT_S = 20.0
 # A run that needs so many times the processor time of the first, and a second at least, does not
 # end: the numbers are others and the sizes are the same.
 _ENDLESS = 10
+
+
+def get_ready() -> None:
+    """Link what runs have in common, or each fork of this process would."""
+    with contextlib.suppress(LinkError, ZigError, OSError):  # a run says so, too
+        program_around([launcher_object(host_target())], "host")
 
 
 class HostRun:

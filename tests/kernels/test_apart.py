@@ -11,6 +11,7 @@ import torch
 from kernels.own import apart
 from kernels.own.apart import found_apart
 from kernels.own.journal import Outcome
+from triton_rvv.codegen import link
 
 JOB = {"device": "cpu"}
 
@@ -52,6 +53,12 @@ def test_a_process_computes_without_the_threads_of_the_one_that_it_is_a_fork_of(
         assert found_apart(lambda _: numbers.exp().numel(), JOB) == 1 << 20
     finally:
         torch.set_num_threads(threads)
+
+
+def test_what_runs_have_in_common_is_linked_once_for_all_processes(monkeypatch):
+    monkeypatch.setattr(link, "_PROGRAMS", {})
+    linked = [found_apart(lambda _: len(link._PROGRAMS), JOB, is_bounded=True) for _ in range(2)]
+    assert linked == [len(link._PROGRAMS)] * 2 == [1, 1]
 
 
 @pytest.mark.parametrize("runs", [[lambda: os._exit(1)] * 9, []])

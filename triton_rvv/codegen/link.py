@@ -12,7 +12,7 @@ from triton_rvv.codegen.placement import PLACE_FLAGS, Program, linked_program, w
 from triton_rvv.codegen.zig import ZigError, ZigStopped, run_zig_cc, run_zig_lld
 from triton_rvv.targets.target import Backend
 
-__all__ = ["LinkError", "link_elf", "warm_up"]
+__all__ = ["LinkError", "link_elf", "program_around", "warm_up"]
 
 # A linker takes about 30 ms; the first on a machine builds musl, a minute of one core's work.
 LINK_TIMEOUT_S = 600.0
@@ -125,10 +125,7 @@ def _is_placed(objects: Sequence[Path], linked: Path, backend: Backend, with_lin
         return False
     kernel, *others = objects
     try:
-        versions = tuple((str(path), path.stat().st_mtime_ns) for path in others)
-        if versions not in _PROGRAMS:
-            _PROGRAMS[versions] = _program(others, backend)
-        program, compiled = _PROGRAMS[versions], kernel.read_bytes()
+        program, compiled = program_around(others, backend), kernel.read_bytes()
     except FileNotFoundError:
         return False  # the linker says which
     content = program and with_kernel(program, compiled)
@@ -137,6 +134,20 @@ def _is_placed(objects: Sequence[Path], linked: Path, backend: Backend, with_lin
     with open(linked, "wb", opener=_open_as_executable) as file:
         file.write(content)
     return True
+
+
+def program_around(objects: Sequence[Path], backend: Backend) -> Program | None:
+    """What `link_elf` places a kernel in that stands before these objects: linked once in a process
+    and its forks. None where only a linker can do it.
+
+    Raises:
+        FileNotFoundError: for an object that is missing.
+        LinkError, ZigStopped: like `warm_up`.
+    """
+    versions = tuple((str(path), path.stat().st_mtime_ns) for path in objects)
+    if versions not in _PROGRAMS:
+        _PROGRAMS[versions] = _program(objects, backend)
+    return _PROGRAMS[versions]
 
 
 def _open_as_executable(path: str, flags: int) -> int:
