@@ -142,6 +142,13 @@ def test_comparisons(predicate, left, right, expected):
     assert intervals.decided(predicate, *values) is expected
 
 
+def test_a_value_is_the_multiple_of_what_divides_it_in_every_program_as_last_said():
+    intervals, value = Intervals(), Val("i64", "%a")
+    for numbers, factor in (([8, 24], 8), ([8, 12], 4)):
+        intervals.note(value, exactly(np.array(numbers)))
+        assert [intervals.multiple(value) for _ in range(2)] == [factor, factor]
+
+
 def test_values_that_may_wrap_are_unknown():
     intervals = Intervals()
     large, sum_ = Val("i32", "%a"), Val("i32", "%b")

@@ -313,9 +313,12 @@ class _Parser:
             self._position = match.end()
 
     def _accept(self, token: str) -> bool:
-        if not self._text.startswith(token, self._position):  # most follow what is before them
+        text = self._text
+        if not text.startswith(token, self._position):  # most follow what is before them
+            if text[self._position : self._position + 1] not in _SPACES:
+                return False
             self._skip()
-            if not self._text.startswith(token, self._position):
+            if not text.startswith(token, self._position):
                 return False
         self._position += len(token)
         return True

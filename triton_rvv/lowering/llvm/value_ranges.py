@@ -52,6 +52,8 @@ class Intervals:
 
     def __init__(self) -> None:
         self._known: dict[str, Interval] = {}
+        # What `multiple` has found over all programs of a grid.
+        self._multiples: dict[str, int] = {}
 
     def of(self, value: Val) -> Interval | None:
         """What is known of a value; all of a constant."""
@@ -65,8 +67,12 @@ class Intervals:
         if known is None or not known.is_exact:
             return 1
         low = known.low
-        bits = low if isinstance(low, int) else int(np.bitwise_or.reduce(low))
-        return bits & -bits or _NOUGHT
+        if isinstance(low, int):
+            return low & -low or _NOUGHT
+        if value.ref not in self._multiples:
+            bits = int(np.bitwise_or.reduce(low))
+            self._multiples[value.ref] = bits & -bits or _NOUGHT
+        return self._multiples[value.ref]
 
     def number(self, value: Val) -> int | None:
         """The value, where it is one known number in all programs."""
@@ -79,17 +85,22 @@ class Intervals:
         limit = _LIMITS.get(value.type, 0)
         if interval is not None and -limit <= interval.least and interval.most < limit:
             self._known[value.ref] = interval
+            self._multiples.pop(value.ref, None)
 
     def note_result(self, name: str, result: Val, operands: Sequence[Val]) -> None:
         """Say what is known of the result of an instruction, from LLVM's name of it."""
+        if result.type not in _LIMITS:  # as of vectors and floats, which most are
+            return
         plain = name.removeprefix("llvm.")
         rule = RULES.get(UNSIGNED.get(plain, plain))
-        if rule is not None and result.type in _LIMITS:
-            known = [self.of(operand) for operand in operands]
-            found = [each for each in known if each is not None]
-            is_read = plain not in UNSIGNED or all(each.least >= 0 for each in found)
-            if len(found) == len(known) and is_read:
-                self.note(result, rule(*found))
+        known: list[Interval] = []
+        for operand in operands if rule is not None else ():
+            if (each := self.of(operand)) is None:
+                return
+            known.append(each)
+        if rule is None or (plain in UNSIGNED and any(each.least < 0 for each in known)):
+            return
+        self.note(result, rule(*known))
 
     def note_counter(self, counter: Val, start: Val, end: Val, signed: bool) -> None:
         """Say what is known of a loop's counter inside the loop, where it is below the end.
