@@ -101,10 +101,12 @@ class Examinations:
     ) -> list[int]:
         """Find out about the first of tasks where nothing else is to do; return it if it was.
 
-        It gets half of the time, if there are others, which may take less. What part of the time
-        has not shown to vary stays, so that there are trials.
+        It gets half of the time, if there are others that take less than half of what it takes.
+        What part of the time has not shown to vary stays, so that there are trials.
         """
-        ends_s = part_way_s(end_s, EXAMINED_PART) if len(worth) > 1 else end_s
+        takes_s = [self._takes_s(standings[number]) for number in worth]
+        has_easier = any(2 * other_s < takes_s[0] for other_s in takes_s[1:])
+        ends_s = part_way_s(end_s, EXAMINED_PART) if has_easier else end_s
         tries_end_s = part_way_s(ends_s, EXAMINED_PART)
         return self._examined(standings, worth[:1], ends_s, tries_end_s) if worth else []
 
