@@ -25,12 +25,12 @@ from triton_rvv.lowering.llvm.builder import WRITE, Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.products.accumulator_init import UnfilledAccumulator
-from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
+from triton_rvv.lowering.ttir.operation_kinds import WITHOUT_MEMORY
 
 __all__ = ["LoopUpdate", "plan_loop_update"]
 
 _ELEMENTWISE = ("arith.", "tt.fp_to_fp")
-_AHEAD = (*WITHOUT_MEMORY, *_ELEMENTWISE, "tt.load")
+_AHEAD = (*WITHOUT_MEMORY, "tt.load")
 # Runs that are computed side by side, while those before them are written: an in-order core would
 # wait for each step of a run alone.
 _TOGETHER = 2

@@ -15,12 +15,12 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.products.matrix_dot import fits_matrix_unit
-from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
+from triton_rvv.lowering.ttir.operation_kinds import WITHOUT_MEMORY
 
 __all__ = ["products_behind"]
 
 # What may lie between, and is lowered ahead: it changes no memory.
-_AHEAD = (*WITHOUT_MEMORY, "tt.fp_to_fp", "tt.trans", "tt.load")
+_AHEAD = (*WITHOUT_MEMORY, "tt.trans", "tt.load")
 
 
 def products_behind(context: Context, product: Operation) -> list[Operation]:

@@ -18,6 +18,7 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
 from triton_rvv.lowering.ttir.carried_offsets import CARRIES_BASE_OF
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers, one_integer
+from triton_rvv.lowering.ttir.operation_kinds import ELEMENTWISE
 from triton_rvv.lowering.ttir.polynomials import Atom, Extended, Polynomial, Position, Unknown
 
 __all__ = ["AccessFunctions"]
@@ -28,7 +29,7 @@ _DIVISIONS = {"arith.divsi": "//", "arith.remsi": "%", "arith.shrsi": ">>", "ari
 # With more of them in one another, a quotient has the name of its value.
 _MAX_QUOTIENTS = 6
 # Results vary only along the dimensions along which an operand does.
-_POINTWISE = ("arith.", "math.", "tt.load", "tt.fp_to_fp")
+_POINTWISE = (*ELEMENTWISE, "tt.load")
 
 
 class AccessFunctions:

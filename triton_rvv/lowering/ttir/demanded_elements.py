@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.operation_kinds import ELEMENTWISE
 
 __all__ = ["DemandedElements", "MaskAxis"]
 
@@ -22,8 +23,6 @@ MaskAxis = tuple[Value, int]
 _Masks = frozenset[MaskAxis] | None
 
 _NOBODY: _Masks = frozenset()
-# Operations on each element by itself, besides those of arith and math.
-_ELEMENTWISE = frozenset(["tt.fp_to_fp", "tt.bitcast", "tt.clampf", "tt.precise_sqrt"])
 
 
 class DemandedElements:
@@ -71,7 +70,7 @@ class DemandedElements:
         handler = _HANDLERS.get(operation.name)
         if handler is not None:
             handler(self, operation)
-        elif operation.name in _ELEMENTWISE or operation.name.startswith(("arith.", "math.")):
+        elif operation.name.startswith((*ELEMENTWISE, "tt.bitcast")):
             for operand in operation.operands:
                 if isinstance(operand.type, TensorType):
                     self._want(operand, self._of(operation.result))

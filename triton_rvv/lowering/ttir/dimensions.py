@@ -12,16 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.lowering.ttir.operation_kinds import ADDRESSES, ELEMENTWISE
 
 __all__ = ["Dimension", "dimensions_of"]
 
 # A dimension of a block: the block, and which of its dimensions.
 _Place = tuple[Value, int]
 # Elements are functions of the operands' elements at the same place, or lead to memory there.
-_AT_SAME_PLACE = (
-    *("arith.", "math.", "tt.fp_to_fp", "tt.addptr", "tt.bitcast", "tt.clampf"),
-    *("tt.precise_", "tt.mulhiui", "tt.load", "tt.store"),
-)
+_AT_SAME_PLACE = (*ELEMENTWISE, *ADDRESSES, "tt.load", "tt.store")
 _NOTHING_MEETS = frozenset(
     ["tt.splat", "tt.make_range", "tt.return", "arith.constant", "llvm.intr.assume"]
 )

@@ -16,9 +16,10 @@ from collections.abc import Mapping, Sequence
 from triton_rvv.frontend.attributes import Attribute
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
-from triton_rvv.lowering.ttir.interleaved_stores import STORE_GROUP, WITHOUT_MEMORY
+from triton_rvv.lowering.ttir.interleaved_stores import STORE_GROUP
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
+from triton_rvv.lowering.ttir.operation_kinds import WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
 from triton_rvv.targets.target import Target
 
@@ -29,8 +30,7 @@ __all__ = ["STARTS_IN_PRODUCT", "STORED_IN_LAST_TURN", "start_in_product", "stor
 STORED_IN_LAST_TURN = "triton_rvv.stored_in_last_turn"
 
 _ELEMENTWISE = ("arith.", "tt.fp_to_fp")
-_BETWEEN = (*WITHOUT_MEMORY, *_ELEMENTWISE)
-_IN_LOOP = (*_BETWEEN, "tt.load", "tt.dot", "tt.reshape", "tt.trans", "scf.yield")
+_IN_LOOP = (*WITHOUT_MEMORY, "tt.load", "tt.dot", "tt.reshape", "tt.trans", "scf.yield")
 
 
 def store_in_last_turn(kernel: Kernel) -> int:
@@ -77,7 +77,7 @@ def _operations_before_store(
             is_it = operation.operands[1] is value and _is_stored_as_it_is(value)
             return count if is_it and _is_apart(kernel, loop, operation) else None
         others = [each for each in operation.operands if each is not value]
-        may_be_early = operation.name.startswith(_BETWEEN) or _loads_few(operation)
+        may_be_early = operation.name.startswith(WITHOUT_MEMORY) or _loads_few(operation)
         if not may_be_early or any(each in loop.results for each in others):
             return None
         if value in operation.operands:

@@ -13,29 +13,17 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.aliasing import Aliases
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.operation_kinds import WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.rewriter import blocks_inside
 
 __all__ = [
     "MAY_WAIT",
     "STORE_GROUP",
-    "WITHOUT_MEMORY",
     "InterleavedStores",
     "group_stores",
     "interleaved_stores",
     "sink_stores",
 ]
-
-# Operations that neither read nor change memory, by the beginning of their names.
-WITHOUT_MEMORY = (
-    "arith.",
-    "math.",
-    "tt.addptr",
-    "tt.bitcast",
-    "tt.broadcast",
-    "tt.expand_dims",
-    "tt.make_range",
-    "tt.splat",
-)
 
 # RVV's segment stores take up to eight, but runs of more than four leave no registers.
 _MAX_STORES = 4

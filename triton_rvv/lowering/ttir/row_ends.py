@@ -18,6 +18,7 @@ from triton_rvv.lowering.ttir.combined import operation_of_each
 from triton_rvv.lowering.ttir.combining import COMBINING
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
+from triton_rvv.lowering.ttir.operation_kinds import ADDRESSES, ELEMENTWISE
 
 __all__ = ["BEHIND_END", "mark_row_ends"]
 
@@ -28,7 +29,6 @@ BEHIND_END = "triton_rvv.behind_end"
 _Number = float | int | None
 
 _LESS, _GREATER = ("slt", "sle"), ("sgt", "sge")
-_ELEMENTWISE = ("arith.", "math.", "tt.fp_to_fp", "tt.addptr", "tt.bitcast", "tt.precise_")
 
 
 def mark_row_ends(kernel: Kernel) -> int:
@@ -80,7 +80,7 @@ def _comparisons_of_columns(
         seen.add(value)
         if maker.name == "arith.cmpi" and _may_end(maker, makers):
             found[value] = None
-        elif maker.name == "tt.load" or maker.name.startswith(_ELEMENTWISE):
+        elif maker.name.startswith((*ELEMENTWISE, *ADDRESSES, "tt.load")):
             waiting += maker.operands
         elif maker.name in ("tt.expand_dims", "tt.broadcast"):
             waiting += maker.operands if _keeps_columns(maker) else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triton_rvv.frontend.ttir import Value
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.operation_kinds import ADDRESSES, ELEMENTWISE
 
 __all__ = ["IS_RESHAPED", "mark_reshaped"]
 
@@ -11,8 +12,6 @@ __all__ = ["IS_RESHAPED", "mark_reshaped"]
 # for it again for every row, or that a loop carries.
 IS_RESHAPED = "triton_rvv.is_reshaped"
 _MARKED = ("arith.divsi", "arith.remsi")
-# Operations that leave every element where it is, by the beginning of their names.
-_ELEMENT_BY_ELEMENT = ("arith.", "math.", "tt.addptr", "tt.bitcast", "tt.fp_to_fp")
 # Their results are no longer made of the addresses that they take.
 _MEMORY = ("tt.load", "tt.store", "tt.atomic_")
 
@@ -29,6 +28,6 @@ def mark_reshaped(kernel: Kernel) -> int:
         if is_shaped and operation.name in _MARKED:
             operation.attributes[IS_RESHAPED] = None
             fired += 1
-        if is_shaped or not operation.name.startswith(_ELEMENT_BY_ELEMENT):
+        if is_shaped or not operation.name.startswith((*ELEMENTWISE, *ADDRESSES)):
             shaped.update(operation.operands)
     return fired

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
-from triton_rvv.lowering.ttir.interleaved_stores import WITHOUT_MEMORY
+from triton_rvv.lowering.ttir.operation_kinds import WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.polynomials import Polynomial
 
 __all__ = ["StreamGroup", "block_rank", "mask_of", "stores_in_turn", "stream_groups"]

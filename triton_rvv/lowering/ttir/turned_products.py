@@ -19,15 +19,13 @@ from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
+from triton_rvv.lowering.ttir.operation_kinds import ELEMENTWISE, SPREADS
 from triton_rvv.lowering.ttir.rewriter import Rewriter, block_of, blocks_inside
 
 __all__ = ["Turn", "turn_products"]
 
 # Operations on blocks that mean the same for those that are turned around.
-_SAME = (
-    *("arith.", "math.", "tt.fp_to_fp", "tt.clampf", "tt.precise_", "tt.mulhiui"),
-    *("tt.splat", "tt.broadcast", "tt.expand_dims"),
-)
+_SAME = (*ELEMENTWISE, *SPREADS)
 _SWAPPED = [1, 0]
 
 

@@ -17,16 +17,14 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.operation_kinds import ADDRESSES, ELEMENTWISE, SPREADS
 from triton_rvv.lowering.ttir.rewriter import Rewriter
 from triton_rvv.lowering.ttir.turned_products import Turn
 
 __all__ = ["turn_short_rows"]
 
 # Operations that mean the same for a block that is turned around.
-_SAME = (
-    *("arith.", "math.", "tt.fp_to_fp", "tt.addptr", "tt.bitcast", "tt.clampf", "tt.precise_"),
-    *("tt.mulhiui", "tt.load", "tt.splat", "tt.broadcast", "tt.expand_dims"),
-)
+_SAME = (*ELEMENTWISE, *ADDRESSES, *SPREADS, "tt.load")
 # What takes many instructions for each element.
 _COSTLY = ("math.", "arith.div", "arith.rem", "tt.precise_")
 
