@@ -115,6 +115,56 @@ def test_images(run: KernelRunner, height: int, width: int) -> None:
     )  # fmt: skip
 
 
+@triton.jit
+def turns_kernel(x_ptr, y_ptr, rows, width, base, low, high, total, N: tl.constexpr):
+    i = tl.arange(0, N)
+    mask = i < total
+    near, far = tl.maximum(base + i, low), tl.minimum(base + i + 3, high)
+    both = tl.minimum(tl.maximum(base + i - 1, low) + 1, high)
+    sums = tl.full((N,), 0, tl.int32)
+    for row in range(rows):
+        line = x_ptr + row * width + 32
+        here = tl.load(line + far, mask=mask, other=-5) + tl.load(line + both)
+        sums += here * tl.load(line + near, mask=(i > 1) & mask)
+    tl.store(y_ptr + i, sums, mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("base", "limits", "total", "vlen_bits"),
+    in_turn(
+        [
+            (0, (1, 299), 200, 256),
+            (-20, (0, 90), 250, 128),
+            (3, (3, 5), 256, 512),
+            (-2, (7, 40), 33, 256),
+            (0, (9, 3), 250, 1024),
+        ],
+        turns=3,
+    ),
+)
+def test_turns_of_a_loop(
+    run: KernelRunner, base: int, limits: tuple[int, int], total: int, vlen_bits: int
+) -> None:
+    """A walk over a whole block, of which all that is behind a row may be beyond a limit."""
+    (low, high), size, width = limits, 256, 300
+    x = np.random.default_rng(3).integers(0, 1000, (3, width)).astype(np.int32)
+    # Columns with one limit reach beyond the rows.
+    padded = np.zeros(32 + 3 * width + 2 * size, np.int32)
+    padded[32 : 32 + 3 * width] = x.ravel()
+    at = (base + np.arange(size)).astype(np.int32)
+    near, far = np.maximum(at, low), np.minimum((at.astype(np.int64) + 3).astype(np.int32), high)
+    before = np.maximum((at.astype(np.int64) - 1).astype(np.int32), low)
+    both, y = np.minimum(before + 1, high), np.zeros(size, np.int32)
+    for row in range(3):
+        rest = padded[row * width :]
+        here = np.where(np.arange(size) < total, rest[32 + far], -5) + rest[32 + both]
+        y += here * np.where(np.arange(size) > 1, rest[32 + np.minimum(near, 2 * size)], 0)
+    run(
+        turns_kernel, x_ptr=padded, y_ptr=Expected(y[:total]), vlen_bits=vlen_bits,
+        rows=3, width=width, base=base, low=low, high=high, total=total, N=size,
+    )  # fmt: skip
+
+
 def _marked(body: str) -> tuple[int, bool]:
     module = parse_module(function(body, "%p: !tt.ptr<f32>, %n: i32"))
     fired = mark_column_limits(Kernel(module, RVVTarget(), True))

@@ -52,6 +52,12 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
         "x60",
         "load-reversed",
     ),
+    (
+        "benchmarks/compiler/hand/seventeenth_held_out2.py:exposure_fusion_weights",
+        {},
+        "x60",
+        "load-limited",
+    ),
     (f"{_COMMON}kernels.py:histogram", {}, "x60", "update-plainly"),
     (f"{_COMMON}kernels.py:transpose", {}, "host", "transpose-squares"),
 ]

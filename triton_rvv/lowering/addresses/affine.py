@@ -188,7 +188,8 @@ class Affine(Tensor):
         return Affine(self.type, self.base, parts, self.extra, self.advance, self.wrapped)
 
     def own_fit_guards(self) -> list[Val]:
-        return [] if self.wrapped is None else [self.wrapped.fits]
+        tables = [table.fits for part in self.components for table, _ in part.tables]
+        return tables if self.wrapped is None else [*tables, self.wrapped.fits]
 
     def own_linear_guards(self) -> list[Val]:
         tables = [table.linear for part in self.components for table, _ in part.tables]

@@ -13,13 +13,15 @@ from dataclasses import dataclass
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import Component, Segmented, Segments
+from triton_rvv.lowering.addresses.lane_range import LaneRange
 from triton_rvv.lowering.addresses.line import Line
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.math.lanes import Emit
 
-__all__ = ["Clamped", "clamped", "is_limited"]
+__all__ = ["Clamped", "clamped", "is_limited", "limits_of"]
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 
@@ -103,16 +105,53 @@ class Clamped(Segments):
     def _result(self, builder: Builder, value: Val) -> Val:
         return value if self.rise else self._limited(builder, value)
 
+    @functools.cached_property
+    def _inner(self) -> Clamped | None:
+        """The line without this limit, where it is one with a limit, and nothing else."""
+        part = self.line.part
+        if part.stride is not None or [scale.constant for _, scale in part.tables] != [1]:
+            return None
+        inner = part.tables[0][0].segments
+        return inner if isinstance(inner, Clamped) else None
+
+    @property
+    def has_plain_ends(self) -> bool:
+        """Whether all integers beside those that rise by 1 from one to the next are limits."""
+        is_plain = self._inner.has_plain_ends if self._inner else not self.line.steps
+        return self.rise == 1 and is_plain
+
+    def inside(self, builder: Builder, first: Val) -> tuple[Val, LaneRange]:
+        """The integer at `first` as if there were no limit, and the places that have none.
+
+        These are counted from `first` on. Only where no sum wraps, and ends are plain.
+        """
+        if self._inner is None:
+            value, within = self.line.at(builder, first, 1)[1], LaneRange()
+        else:
+            value, within = self._inner.inside(builder, first)
+            value = builder.add(value, builder.resize(self.line.affine.base, "i64"))
+        ahead = builder.binary("sub", self.limit, value)
+        own = LaneRange(ahead) if self.is_lower else LaneRange(end=builder.add(ahead, integer(1)))
+        return value, within.within(builder, own)
+
+    def limited(self, builder: Builder, value: Val) -> Val:
+        """What stands in place of an integer that `inside` counts from."""
+        if self._inner is not None:
+            base = builder.resize(self.line.affine.base, "i64")
+            own = self._inner.limited(builder, builder.binary("sub", value, base))
+            value = builder.add(own, base)
+        return self._limited(builder, value)
+
+    def fits(self, builder: Builder) -> Val:
+        low, high = self.line.affine.ends(builder)
+        is_above = builder.compare("sge", low, integer(_SMALLEST))
+        return builder.conjunction(is_above, builder.compare("sle", high, integer(_LARGEST)))
+
     def bound(self, builder: Builder) -> Val:
         low, high = self.line.affine.ends(builder)
-        wraps = builder.binary(
-            "or",
-            builder.compare("slt", low, integer(_SMALLEST)),
-            builder.compare("sgt", high, integer(_LARGEST)),
-        )
         opposite = builder.binary("sub", integer(0), self._limited(builder, low))
         farthest = builder.smax(opposite, self._limited(builder, high))
-        return builder.select(wraps, integer(1 << 31), farthest)
+        return builder.select(self.fits(builder), farthest, integer(1 << 31))
 
 
 def clamped(
@@ -147,3 +186,14 @@ def clamped(
 def is_limited(addresses: Affine) -> bool:
     """Whether columns have a limit."""
     return any(isinstance(each.segments, Clamped) for each, _ in addresses.components[-1].tables)
+
+
+def limits_of(addresses: Affine, point: VectorIndex) -> Clamped | None:
+    """The limits of columns in a run where all others are neighbours, and no sum wraps."""
+    last, version = addresses.components[-1], point.version
+    if not version.fits or version.linear or addresses.extra is not None or last.stride is not None:
+        return None
+    if last.without_line or [scale.constant for _, scale in last.tables] != [1]:
+        return None
+    limits = last.tables[0][0].segments
+    return limits if isinstance(limits, Clamped) and limits.has_plain_ends else None

@@ -10,7 +10,7 @@ from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer
+from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 
 __all__ = [
     "NO_COMPONENT",
@@ -40,6 +40,10 @@ class Segments(ABC):
     @abstractmethod
     def bound(self, builder: Builder) -> Val:
         """What no value exceeds, with or without its sign, as i64."""
+
+    def fits(self, builder: Builder) -> Val:
+        """True at run time where no sum wraps that the values are made from."""
+        return TRUE
 
     def granule(self, builder: Builder) -> int:
         """So many values from a multiple of that number on are linear; 1 if unknown."""
@@ -84,6 +88,7 @@ class Segmented:
         step: from one to the next, where they are linear.
         bound: what no value exceeds, with or without its sign.
         granule: so many from a multiple of that number on are linear in any case; 1 if unknown.
+        fits: true at run time where no sum wraps that they are made from.
         is_table: whether `values` are an array, written only where they are not linear.
     """
 
@@ -94,6 +99,7 @@ class Segmented:
     step: int
     bound: Val
     granule: int
+    fits: Val = TRUE
     is_table: bool = False
 
     @staticmethod
@@ -108,6 +114,7 @@ class Segmented:
             step=segments.step(builder),
             bound=segments.bound(builder),
             granule=segments.granule(builder),
+            fits=segments.fits(builder),
         )
 
     def linear_within(self, builder: Builder, count: Val | None) -> Val:

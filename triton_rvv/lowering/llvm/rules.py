@@ -64,6 +64,7 @@ RULES: Sequence[Rule] = (
     Rule(
         "load-every-other", "Loads what a mask leaves of pairs as neighbours, and puts it in place."
     ),
+    Rule("load-limited", "Loads neighbours at an edge, and what its limit repeats beside them."),
     Rule("load-reversed", "Turns neighbours around that a block reads from the last one on."),
     Rule("load-segments", "Loads every so many elements together with those between them."),
     Rule("prefetch-columns", "Asks for the next lines of a block that lies by column."),

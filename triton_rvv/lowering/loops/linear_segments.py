@@ -85,9 +85,9 @@ class LinearSegments:
             self._visit_any(builder, version, end, visit)
 
     @property
-    def _is_rarely_beyond(self) -> bool:
-        """Whether what is not linear is a few elements: gathers cost as much as for a whole run."""
-        return any(isinstance(each.segments, Clamped) for each in self.found)
+    def _limits(self) -> list[Clamped]:
+        """What limits columns, as at the edge of an image."""
+        return [each.segments for each in self.found if isinstance(each.segments, Clamped)]
 
     @property
     def _has_boundary_masks(self) -> bool:
@@ -145,19 +145,41 @@ class LinearSegments:
             self._visit_runs(builder, where, first, length, visit)
             place.write(builder.add(first, length))
 
-        def others() -> None:
-            if self._is_rarely_beyond:
-                visit([VectorIndex((), first, 1, version)])
-                place.write(builder.add(first, integer(1)))
-                return
+        def one() -> None:
+            visit([VectorIndex((), first, 1, version)])
+            place.write(builder.add(first, integer(1)))
+
+        def run() -> None:
             lanes = builder.smin(self._lanes_before_linear(builder, count, counts), rest)
             visit([VectorIndex((), first, self._width, version, lanes=lanes)])
             place.write(builder.add(first, lanes))
+
+        def others() -> None:
+            # Gathers take as much as for a whole run, and few elements are beyond most limits. Of
+            # a whole block, all those behind a row may be.
+            if not self._limits:
+                run()
+            elif end.constant and all(each.has_plain_ends for each in self._limits):
+                builder.branches(self._are_several(builder, first, rest), run, one)
+            else:
+                one()
 
         is_linear = builder.compare("sgt", count, integer(0))
         builder.branches(is_linear, linear, others, likely=True)
         builder.branch(head)
         builder.label(done)
+
+    def _are_several(self, builder: Builder, first: Val, rest: Val) -> Val:
+        """Whether more than two elements in turn are beyond one of the limits."""
+        most = integer(0)
+        for limits in self._limits:
+            _, inside = limits.inside(builder, first)
+            beyond = inside.first or integer(0)
+            if inside.end is not None:
+                is_behind = builder.compare("sle", inside.end, integer(0))
+                beyond = builder.select(is_behind, rest, beyond)
+            most = builder.smax(most, beyond)
+        return builder.compare("sgt", most, integer(2))
 
     def _lanes_before_linear(
         self, builder: Builder, count: Val, counts: Mapping[Segmented, Val]
