@@ -1,0 +1,77 @@
+"""Has choices between a vector and what is computed take the computed one where a mask is true.
+
+    select(a < b, x, x | 4)         select(a >= b, x | 4, x)
+    x | select(a < b, 0, 4)         x | select(a >= b, 4, 0)
+
+RVV computes under a mask, and leaves other lanes as they were: LLVM makes one instruction of the
+second forms, and of the first ones the operation and a merge. Its optimisation turns comparisons
+around until they are strict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from triton_rvv.codegen.changed_lines import with_changed_lines
+
+__all__ = ["with_masked_operations"]
+
+_CHOICE = re.compile(
+    r"(?P<start> *(?P<name>%[-\w.]+) = select <\d+ x i1> )(?P<mask>%[-\w.]+), "
+    r"(?P<type><\d+ x \w+>) (?P<then>%[-\w.]+|zeroinitializer), "
+    r"(?P=type) (?P<other>%[-\w.]+|splat \(.+?\))(?P<rest>(?:, !.*)?)"
+)
+_COMPARISON = re.compile(
+    r"(?P<start> *(?P<name>%[-\w.]+) = (?P<kind>[if]cmp) )(?P<how>\w+)(?P<rest> <\d+ x .*)"
+)
+# Of comparisons whose opposite is an instruction, too.
+_OPPOSITES = {
+    "icmp": {
+        "eq": "ne", "ne": "eq",
+        "ult": "uge", "ule": "ugt", "ugt": "ule", "uge": "ult",
+        "slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt",
+    },
+    "fcmp": {
+        "oeq": "une", "une": "oeq",
+        "ult": "oge", "ule": "ogt", "ugt": "ole", "uge": "olt",
+    },
+}  # fmt: skip
+_OPERATION = re.compile(
+    r" *(?P<name>%[-\w.]+) = (?:add|sub|mul|and|or|xor|shl|lshr|ashr|fadd|fsub|fmul|fdiv) .*"
+)
+_ADDITION = re.compile(r" *%[-\w.]+ = (?:add|or|xor|sub) ")
+_NAME = re.compile(r"%[-\w.]+")
+
+
+def with_masked_operations(llir: str) -> str:
+    """The text of an optimised module with such choices turned around."""
+    return with_changed_lines(llir, _changes)
+
+
+def _changes(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+    uses = Counter(name for line in lines for name in _NAME.findall(line))
+    comparisons = {
+        found["name"]: (number, found)
+        for number, line in enumerate(lines)
+        if (found := _COMPARISON.fullmatch(line)) and found["how"] in _OPPOSITES[found["kind"]]
+    }
+    computed = {found["name"] for line in lines if (found := _OPERATION.fullmatch(line))}
+    added = {name for line in lines if _ADDITION.match(line) for name in _NAME.findall(line)[1:]}
+    for number, line in enumerate(lines):
+        choice = _CHOICE.fullmatch(line)
+        if choice is None or uses[choice["mask"]] != 2 or choice["mask"] not in comparisons:
+            continue
+        # A name stands where it is made, and where it is used. What is kept may be an operand.
+        then, other = choice["then"], choice["other"]
+        if then == "zeroinitializer":
+            is_one = uses[choice["name"]] == 2 and choice["name"] in added
+        else:
+            is_one = other in computed and uses[other] == 2 and uses[then] == 3
+        if is_one:
+            place, comparison = comparisons[choice["mask"]]
+            opposite = _OPPOSITES[comparison["kind"]][comparison["how"]]
+            yield place, f"{comparison['start']}{opposite}{comparison['rest']}"
+            sides = f"{choice['type']} {other}, {choice['type']} {then}"
+            yield number, f"{choice['start']}{choice['mask']}, {sides}{choice['rest']}"
