@@ -172,3 +172,27 @@ def crc16_of_frames_reference(x_ptr, LENGTH):
         for _ in range(8):
             crc = ((crc << 1) ^ torch.where(crc & 0x8000 != 0, 0x1021, 0)) & 0xFFFF
     return {"out_ptr": crc}
+
+
+@triton.autotune([triton.Config({"BLOCK": b}) for b in (512, 256)], key=[])
+@triton.jit
+def mirror_rows(x_ptr, out_ptr, W, BLOCK: tl.constexpr):
+    """Each row of a picture, and its mirror image beside it."""
+    row, column = tl.program_id(0), tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    mask = column < W
+    x = tl.load(x_ptr + row * W + column, mask=mask)
+    tl.store(out_ptr + row * 2 * W + column, x, mask=mask)
+    tl.store(out_ptr + row * 2 * W + 2 * W - 1 - column, x, mask=mask)
+
+
+def mirror_rows_arguments(H=60, W=300):
+    x = torch.randint(0, 256, (H, W), dtype=torch.uint8)
+    return {"x_ptr": x, "out_ptr": torch.empty(H, 2 * W, dtype=torch.uint8), "W": W}
+
+
+def mirror_rows_grid(meta):
+    return (meta["H"], triton.cdiv(meta["W"], meta["BLOCK"]))
+
+
+def mirror_rows_reference(x_ptr):
+    return {"out_ptr": torch.cat([x_ptr, x_ptr.flip(1)], dim=1)}

@@ -66,6 +66,7 @@ RULES: Sequence[Rule] = (
     ),
     Rule("load-limited", "Loads neighbours at an edge, and what its limit repeats beside them."),
     Rule("load-reversed", "Turns neighbours around that a block reads from the last one on."),
+    Rule("store-reversed", "Turns what a block stores from the last one on around."),
     Rule("load-segments", "Loads every so many elements together with those between them."),
     Rule("prefetch-columns", "Asks for the next lines of a block that lies by column."),
     Rule("prefetch-next-program", "Asks for the next program's block where it has few lines."),

@@ -47,7 +47,7 @@ from triton_rvv.lowering.memory.prefetches import (
     row_in_set,
     run_address,
 )
-from triton_rvv.lowering.memory.reversed_loads import reversed_run
+from triton_rvv.lowering.memory.reversed_runs import reversed_run
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad, segment_run
 from triton_rvv.lowering.ttir.access import SharedRows
 

@@ -1,4 +1,4 @@
-"""Loads of runs whose addresses fall by one element from lane to lane, such as `p + n - 1 - at`."""
+"""Runs whose addresses fall by one element from lane to lane, such as `p + n - 1 - at`."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.rules import nothing, rule
+from triton_rvv.lowering.llvm.rules import no, nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer, vector_type
-from triton_rvv.lowering.llvm.vp_memory import masked_load
+from triton_rvv.lowering.llvm.vp_memory import masked_load, masked_store
 
-__all__ = ["reversed_run"]
+__all__ = ["reversed_run", "store_reversed"]
 
 
 @rule("load-reversed", nothing)
@@ -33,13 +33,11 @@ def reversed_run(
         pointers: the addresses, in the form that is right on the path of `point`.
         fill: gives what the lanes hold that are not loaded.
     """
-    stride = pointers.last_stride(builder, point.version.linear)
-    if stride is None or stride.constant != -1:
+    address = _last_address(builder, pointers, point)
+    if address is None:
         return None
     element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
     width = point.width
-    last = builder.binary("sub", integer(1 - width), point.start)
-    address = builder.element_pointer(element, pointers.row_base(builder, point), last)
     condition, lanes = (TRUE, LaneRange()) if mask is None else mask.parts(builder, point)
     lanes = lanes.within(builder, LaneRange(end=point.lanes)).turned(builder, width)
     wanted = lanes.where(builder, _turned(builder, condition), width)
@@ -49,6 +47,34 @@ def reversed_run(
         others = _turned(builder, fill())
         run = masked_load(builder, address, builder.splat(wanted, width), others, size_bytes)
     return _turned(builder, run)
+
+
+@rule("store-reversed", no)
+def store_reversed(
+    builder: Builder, pointers: Affine, value: Val, condition: Val, point: VectorIndex
+) -> bool:
+    """Store a run as neighbours, turned around, and say so; not under a mask of single lanes."""
+    address = None if condition.width > 1 else _last_address(builder, pointers, point)
+    if address is None:
+        return False
+    width, size_bytes = point.width, pointers.pointee.size_bytes
+    wanted = LaneRange(end=point.lanes).turned(builder, width).where(builder, condition, width)
+    run = _turned(builder, value)
+    if wanted.truth is True:
+        builder.store(run, address, size_bytes)
+    else:
+        masked_store(builder, run, address, builder.splat(wanted, width), size_bytes)
+    return True
+
+
+def _last_address(builder: Builder, pointers: Affine, point: VectorIndex) -> Val | None:
+    """Where the last lane of a run lies, if the others follow in this order."""
+    stride = pointers.last_stride(builder, point.version.linear)
+    if stride is None or stride.constant != -1:
+        return None
+    last = builder.binary("sub", integer(1 - point.width), point.start)
+    row = pointers.row_base(builder, point)
+    return builder.element_pointer(memory_type(pointers.pointee), row, last)
 
 
 def _turned(builder: Builder, run: Val) -> Val:

@@ -1,4 +1,4 @@
-"""Loads that go back through memory, and masks of lines that fall."""
+"""Loads and stores that go back through memory, and masks of lines that fall."""
 
 from __future__ import annotations
 
@@ -82,3 +82,46 @@ def test_rows_from_their_own_ends(run, rows_at_once):
     )  # fmt: skip
     types = {"x_ptr": "*u8", "length_ptr": "*i32", "y_ptr": "*u8", "rows": "i32", "width": "i32"}
     assert _counts(reads_kernel, types, ROWS=rows_at_once, N=64)["load-reversed"] == 1
+
+
+@triton.jit
+def mirror_kernel(
+    x_ptr, y_ptr, z_ptr, n, low, STEP: tl.constexpr, ROWS: tl.constexpr, N: tl.constexpr
+):
+    at = tl.program_id(0) * N + tl.arange(0, N)
+    x = tl.load(x_ptr + at, mask=at < n, other=0)
+    tl.store(y_ptr + STEP * (n - 1 - at), x, mask=at < n)
+    rows, columns = tl.arange(0, ROWS)[:, None], tl.arange(0, N)[None, :]
+    back = rows * N + N - 1 - columns
+    tl.store(z_ptr + back, rows + columns, mask=(columns >= low) & (rows < ROWS - 1))
+
+
+@pytest.mark.parametrize(("step", "count"), [(1, 2), (2, 1)])
+def test_what_is_stored_backwards_is_turned_around(step, count):
+    types = dict.fromkeys(["n", "low"], "i32")
+    pointers = {"x_ptr": "*i16", "y_ptr": "*i16", "z_ptr": "*i32"}
+    counts = _counts(mirror_kernel, pointers | types, STEP=step, ROWS=2, N=64)
+    assert counts["store-reversed"] == count
+
+
+@pytest.mark.parametrize(
+    ("dtype", "n", "low", "step", "vlen_bits"),
+    [
+        (np.uint8, 200, 5, 1, 256),
+        (np.float32, 128, 0, 1, 128),
+        (np.int64, 71, 63, 1, 1024),
+        (np.int16, 64, 1, 1, 512),
+        (np.int32, 130, 3, 2, 256),
+    ],
+)
+def test_stores_backwards(run, dtype, n, low, step, vlen_bits):
+    x, size, rows = np.arange(1, n + 1).astype(dtype), 64, 4
+    start, y = np.full(step * n, 7, dtype), np.full(step * n, 7, dtype)
+    y[::step][:n] = x[::-1]
+    z = np.full((rows, size), -1, np.int32)
+    z[:-1, : size - low] = (np.arange(rows)[:-1, None] + np.arange(low, size))[:, ::-1]
+    run(
+        mirror_kernel, grid=(-(-n // size),), x_ptr=x, y_ptr=Expected(y, start=start),
+        z_ptr=Expected(z, start=np.full((rows, size), -1, np.int32)),
+        n=n, low=low, STEP=step, ROWS=rows, N=size, vlen_bits=vlen_bits,
+    )  # fmt: skip
