@@ -145,9 +145,7 @@ def _fits() -> dict[str, Fit]:
             lambda z: z,
             is_double=True,
         ),
-        "inverse_trigonometric._ATAN": Fit(
-            odd(mp.atan), steps, mp.tan(mp.pi / 8) ** 2, 7, lambda z: z, is_double=True
-        ),
+        "inverse_trigonometric._ATAN": Fit(odd(mp.atan), mpf(1e-9), 1, 9, lambda z: z),
         "hyperbolic._TANH": Fit(odd(mp.tanh), mpf(1e-9), 0.36, 5, lambda z: z),
         "error_function._ERF": Fit(
             _of_root(lambda x: mp.erf(x) / x - 1), mpf(1e-9), mpf(475 / 512) ** 2, 6

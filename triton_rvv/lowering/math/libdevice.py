@@ -48,12 +48,12 @@ __all__ = ["FLOAT_FUNCTIONS", "FUNCTIONS", "extern"]
 
 # Vector code for float32 with its cost, and C's function of the same name for float64.
 FLOAT_FUNCTIONS: dict[str, tuple[Callable[..., Lanes], int]] = {
-    "acos": (inverse_trigonometric.acos, 105),
+    "acos": (inverse_trigonometric.acos, 60),
     "acosh": (hyperbolic.acosh, 100),
-    "asin": (inverse_trigonometric.asin, 105),
+    "asin": (inverse_trigonometric.asin, 60),
     "asinh": (hyperbolic.asinh, 130),
-    "atan": (inverse_trigonometric.atan, 100),
-    "atan2": (inverse_trigonometric.atan2, 105),
+    "atan": (inverse_trigonometric.atan, 45),
+    "atan2": (inverse_trigonometric.atan2, 50),
     "atanh": (hyperbolic.atanh, 140),
     "cbrt": (power.cbrt, 136),
     "cos": (trigonometric.cos, 40),
