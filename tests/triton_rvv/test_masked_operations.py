@@ -61,9 +61,22 @@ def test_a_merge_is_saved(text, opposite):
     assert "vmerge" not in assembly(turned)
 
 
+COUNT = "%t = zext <8 x i1> %m to <8 x {type}>\n  %s = add nuw <8 x {type}> {sides}"
+
+
+@pytest.mark.parametrize("sides", ["%x, %t", "%t, %x"])
+def test_truths_are_counted_under_a_mask(sides):
+    text = module("ult", COUNT.replace("{sides}", sides))
+    assert "vmerge" in assembly(text)
+    turned = assembly(with_masked_operations(text))
+    assert "vmerge" not in turned
+    assert "vadd.vi" in turned
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        module("ult", COUNT.replace("{sides}", "%b, %t")),  # which %m compares
         module("olt", type_="float"),  # whose opposite is no instruction
         module("ult").replace("%x, <8 x i32> %t", "%t, <8 x i32> %x"),
         module("ult").replace("store", "store <8 x i32> %t, ptr %q\n  store"),
@@ -81,6 +94,7 @@ def choices_kernel(a_ptr, b_ptr, x_ptr, code_ptr, sum_ptr, N: tl.constexpr):
     at = tl.arange(0, N)
     a, b, x = tl.load(a_ptr + at), tl.load(b_ptr + at), tl.load(x_ptr + at)
     code = (a >= b).to(tl.int32) | ((a == b).to(tl.int32) << 1) | ((x >= a).to(tl.int32) << 2)
+    code += (x < b).to(tl.int32) + (x > 1).to(tl.int32)
     tl.store(code_ptr + at, code)
     tl.store(sum_ptr + at, tl.where(a != b, x - a, tl.where(x == a, x, x + b)))
 
@@ -91,6 +105,7 @@ def test_choices_are_the_same(run, dtype):
     if dtype == np.float32:
         a[::5], b[::7], x[::11] = np.nan, np.nan, np.inf
     code = (a >= b).astype(np.int32) | (a == b) << 1 | (x >= a) << 2
+    code = code + (x < b) + (x > 1)
     total = np.where(a != b, x - a, np.where(x == a, x, x + b)).astype(dtype)
     run(
         choices_kernel, a_ptr=a, b_ptr=b, x_ptr=x, core="spacemit-x60",

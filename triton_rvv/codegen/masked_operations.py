@@ -2,6 +2,7 @@
 
     select(a < b, x, x | 4)         select(a >= b, x | 4, x)
     x | select(a < b, 0, 4)         x | select(a >= b, 4, 0)
+    x + zext(a < b)                 select(a < b, x + 1, x)
 
 RVV computes under a mask, and leaves other lanes as they were: LLVM makes one instruction of the
 second forms, and of the first ones the operation and a merge. Its optimisation turns comparisons
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from triton_rvv.codegen.changed_lines import with_changed_lines
 
@@ -42,6 +43,11 @@ _OPERATION = re.compile(
     r" *(?P<name>%[-\w.]+) = (?:add|sub|mul|and|or|xor|shl|lshr|ashr|fadd|fsub|fmul|fdiv) .*"
 )
 _ADDITION = re.compile(r" *%[-\w.]+ = (?:add|or|xor|sub) ")
+_TRUTHS = re.compile(r" *(?P<name>%[-\w.]+) = zext <\d+ x i1> (?P<mask>%[-\w.]+) to <.*")
+_COUNT = re.compile(
+    r" *(?P<name>%[-\w.]+) = add (?:(?:nuw|nsw) )*"
+    r"(?P<type><(?P<width>\d+) x (?P<element>i\d+)>) (?P<one>%[-\w.]+), (?P<other>%[-\w.]+)"
+)
 _NAME = re.compile(r"%[-\w.]+")
 
 
@@ -52,6 +58,29 @@ def with_masked_operations(llir: str) -> str:
 
 def _changes(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     uses = Counter(name for line in lines for name in _NAME.findall(line))
+    yield from _turned_choices(lines, uses)
+    yield from _counts(lines, uses)
+
+
+def _counts(lines: Sequence[str], uses: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Sums with truth values."""
+    truths = {found["name"]: found["mask"] for line in lines if (found := _TRUTHS.fullmatch(line))}
+    for number, line in enumerate(lines):
+        if (count := _COUNT.fullmatch(line)) is None:
+            continue
+        for truth, total in ((count["one"], count["other"]), (count["other"], count["one"])):
+            if truth in truths and total not in truths and uses[truth] == uses[total] == 2:
+                type_, more = count["type"], f"%more.{number}"
+                yield (
+                    number,
+                    f"  {more} = add {type_} {total}, splat ({count['element']} 1)\n"
+                    f"  {count['name']} = select <{count['width']} x i1> {truths[truth]}, "
+                    f"{type_} {more}, {type_} {total}",
+                )
+
+
+def _turned_choices(lines: Sequence[str], uses: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """Choices with their sides exchanged."""
     comparisons = {
         found["name"]: (number, found)
         for number, line in enumerate(lines)
