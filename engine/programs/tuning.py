@@ -176,7 +176,8 @@ class _ProgramRun:
         """
         while self._trials_left() > 0:
             part = 1.0 if self._info.deterministic or not self._measured else trials_end
-            if self._budget.left_s(part) == 0.0:
+            is_over = self._budget.left_s(part) == 0.0
+            if is_over:
                 if self._has_tried:  # else the same command would come no further the next time
                     break
             elif self._taken_up(self._examinations.more(self.standings, part)):
@@ -184,7 +185,7 @@ class _ProgramRun:
             states = states_of(self.standings)
             part_left = part_after_trial(states, self._part_left(part), self._budget.time_s)
             number = next_task(states, part_left)
-            if number is None:
+            if number is None or (is_over and self.standings[number].size <= 1):
                 return
             kept = part_after_slice(states, number, part_left)
             most = self._trials_left() - math.ceil(kept * (self._budget.trials or 0))
