@@ -10,6 +10,7 @@ import torch
 
 from kernels.own import apart
 from kernels.own.apart import found_apart
+from kernels.own.host_run import get_ready
 from kernels.own.journal import Outcome
 from triton_rvv.codegen import link
 
@@ -56,9 +57,20 @@ def test_a_process_computes_without_the_threads_of_the_one_that_it_is_a_fork_of(
 
 
 def test_what_runs_have_in_common_is_linked_once_for_all_processes(monkeypatch):
+    here, program = os.getpid(), link._program
+
+    def linked(*args):
+        if os.getpid() != here:
+            os._exit(1)
+        return program(*args)
+
+    def find(_):
+        get_ready()
+        return all(link._PROGRAMS.values())
+
     monkeypatch.setattr(link, "_PROGRAMS", {})
-    linked = [found_apart(lambda _: len(link._PROGRAMS), JOB, is_bounded=True) for _ in range(2)]
-    assert linked == [len(link._PROGRAMS)] * 2 == [1, 1]
+    monkeypatch.setattr(link, "_program", linked)
+    assert [found_apart(find, JOB, is_bounded=True) for _ in range(2)] == [True, True]
 
 
 @pytest.mark.parametrize("runs", [[lambda: os._exit(1)] * 9, []])

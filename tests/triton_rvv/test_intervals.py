@@ -144,9 +144,16 @@ def test_comparisons(predicate, left, right, expected):
 
 def test_a_value_is_the_multiple_of_what_divides_it_in_every_program_as_last_said():
     intervals, value = Intervals(), Val("i64", "%a")
-    for numbers, factor in (([8, 24], 8), ([8, 12], 4)):
-        intervals.note(value, exactly(np.array(numbers)))
+    for numbers, factor in ((np.array([8, 24]), 8), (np.array([8, 12]), 4), (48, 16)):
+        intervals.note(value, exactly(numbers))
         assert [intervals.multiple(value) for _ in range(2)] == [factor, factor]
+
+
+@pytest.mark.parametrize(("number", "expected"), [(7, exactly(3)), (-7, None)])
+def test_quotients_without_a_sign_are_followed_where_nothing_is_below_zero(number, expected):
+    intervals, quotient = Intervals(), Val("i64", "%q")
+    intervals.note_result("udiv", quotient, (integer(number), integer(2)))
+    assert intervals.of(quotient) == expected
 
 
 def test_values_that_may_wrap_are_unknown():
