@@ -120,7 +120,7 @@ def test_the_grid_of_a_programs_own_kernel_is_for_its_own_blocks(overlay):
     for tuner in (tuner_of(constants={"XBLOCK": 32}, **numbers), tuner_of(32, **numbers), known):
         assert not overlay.prepared(tuner)
     (use,) = overlay._uses.values()
-    assert "its grid does not follow the winner's constants" in use.why
+    assert "write XBLOCK=64 at its launch" in use.why
     listed.append({"config": {"XBLOCK": 64, "num_warps": 4}, "python": ["1", "1", "1"]})
     own = tuner_of(constants={"XBLOCK": 64}, **numbers)
     for tuner in (known, own, tuner_of(32, 64, **numbers)):

@@ -40,6 +40,10 @@ _FAR = (
     "task"
 )
 _OTHER_GRID = "its grid does not follow the winner's constants"
+_GRID_OF_NUMBERS = (
+    "torch.compile launches it with a grid that was computed for the program's own constants: "
+    "write {} at its launch, for the sizes of its task"
+)
 
 _NUMBERS = itertools.count()
 
@@ -244,8 +248,12 @@ class Overlay:
         fitting = [rule for rule in rules if not reaching(rule, {}, listed)]
         rule = (fitting or rules)[0]
         config = configuration_with(generated.configurations_of(tuner), rule.config)
-        if not fitting or not generated.grid_follows(tuner, config):
-            self._use(Use(None, rule.name, why=reaching(rule, {}, listed) or _OTHER_GRID))
+        why = reaching(rule, {}, listed)
+        if not generated.grid_follows(tuner, config):
+            constants = ", ".join(f"{name}={value}" for name, value in config.kwargs.items())
+            why = _GRID_OF_NUMBERS.format(constants)
+        if why:
+            self._use(Use(None, rule.name, why=why))
             return False
         if not generated.is_settled(tuner, rule.config):
             generated.settle(tuner, config)
