@@ -71,6 +71,8 @@ _NAMES = (
     "sixteenth_held_out2",
     "seventeenth_held_out",
     "seventeenth_held_out2",
+    "eighteenth_held_out",
+    "eighteenth_held_out2",
 )
 DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
