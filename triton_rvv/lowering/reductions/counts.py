@@ -12,7 +12,6 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.blocks.context import Context
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import LoopVersion, VectorIndex
-from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer, type_suffix
 from triton_rvv.lowering.llvm.variable import Variable
@@ -25,42 +24,49 @@ __all__ = ["count_along_rows", "counted"]
 
 
 @rule("count-truths", nothing)
-def counted(context: Context, operation: Operation) -> Tensor | None:
-    """The truth values that a sum along rows counts; short rows are better taken together."""
-    if operation_of_each(operation) != ("arith.addi",):
+def counted(context: Context, operation: Operation) -> list[Tensor] | None:
+    """The truth values that sums along rows count; short rows are better taken together."""
+    if {*operation_of_each(operation)} != {"arith.addi"}:
         return None
-    truths = widened_truths(context.kernel.makers.get(operation.operands[0]))
-    if truths is None or not context.knows(truths):
+    makers = context.kernel.makers
+    truths = [widened_truths(makers.get(each)) for each in operation.operands]
+    known = [each for each in truths if each is not None and context.knows(each)]
+    if len(known) < len(truths):
         return None
-    tensor = context.tensor(truths)
-    is_along_rows = operation.integer("axis") == len(tensor.shape) - 1
-    return tensor if is_along_rows and not spanning_width(context, [tensor]) else None
+    tensors = [context.tensor(each) for each in known]
+    is_along_rows = operation.integer("axis") == len(tensors[0].shape) - 1
+    return tensors if is_along_rows and not spanning_width(context, tensors) else None
 
 
 def count_along_rows(reduction: Reduction) -> None:
     """Each row of truth values becomes the number of those that are true."""
-    context, builder, (truths,) = reduction.context, reduction.builder, reduction.sources
-    width, columns = vector_width(context, [truths]), truths.shape[-1]
-    runs = min(runs_together(context, [truths]), columns // width)
-    step, type_ = runs * width, reduction.results[0].element.llvm
+    context, builder, sources = reduction.context, reduction.builder, reduction.sources
+    width, columns = vector_width(context, sources), reduction.shape[-1]
+    runs = min(runs_together(context, sources), columns // width)
+    step, types = runs * width, [each.element.llvm for each in reduction.results]
 
     def walk(version: LoopVersion) -> None:
-        for index in index_loops.positions(context, truths.shape[:-1], unrolled=False):
-            total = Variable(builder, integer(0, type_))
+        for index in index_loops.positions(context, reduction.shape[:-1], unrolled=False):
+            totals = [Variable(builder, integer(0, type_)) for type_ in types]
             for start, where in index_loops.steps_along(context, 0, columns, step, version):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
                 points = [VectorIndex(index, at, width, where) for at in starts]
-                parts = [functools.partial(_count, builder, truths, point) for point in points]
-                for count in builder.interleave(parts):
-                    total.write(builder.add(total.read(), builder.resize(count, type_)))
-            reduction.write_row(index, [total.read()])
+                parts = [functools.partial(_counts, reduction, point) for point in points]
+                for counts in builder.interleave(parts):
+                    for total, count, type_ in zip(totals, counts, types, strict=True):
+                        total.write(builder.add(total.read(), builder.resize(count, type_)))
+            reduction.write_row(index, [total.read() for total in totals])
 
-    loop_versioning.guarded(context, [truths], walk, step=step if columns > step else 0)
+    loop_versioning.guarded(context, sources, walk, step=step if columns > step else 0)
 
 
-def _count(builder: Builder, truths: Tensor, point: VectorIndex) -> Val:
-    """The number of true elements of a run, as i32."""
-    value = builder.cast("zext", truths.at(builder, point), "i32")
-    if point.width == 1:  # a row of one element
-        return value
-    return builder.call("i32", f"llvm.vector.reduce.add.{type_suffix(value)}", [value])
+def _counts(reduction: Reduction, point: VectorIndex) -> list[Val]:
+    """The number of true elements of a run of each block, as i32."""
+    builder = reduction.builder
+    values = [builder.cast("zext", each, "i32") for each in reduction.at(point)]
+    if point.width == 1:  # rows of one element
+        return values
+    return [
+        builder.call("i32", f"llvm.vector.reduce.add.{type_suffix(each)}", [each])
+        for each in values
+    ]

@@ -40,7 +40,7 @@ def _reduce(context: Context, operation: Operation) -> None:
             context.bind(value, Plane(source, integer(0), axis))
         return
     truths = counted(context, operation)
-    sources = sources if truths is None else [truths]
+    sources = sources if truths is None else truths
     combination = CombineRegion(context, operation)
 
     def write(tensors: Sequence[Tensor]) -> None:
@@ -50,9 +50,9 @@ def _reduce(context: Context, operation: Operation) -> None:
         if truths is None:
             arrays, way = _planned(context, operation, sources, combination)
         else:
-            type_ = operation.result.type
-            kept = type_ if isinstance(type_, TensorType) else TensorType((1,), type_)
-            arrays, way = [context.buffer(kept)], count_along_rows
+            elements = [each.block.element for each in operation.operands]
+            types = [TensorType(shape[:-1] or (1,), each) for each in elements]
+            arrays, way = [context.buffer(each) for each in types], count_along_rows
         materialise.where_sums_fit(context, sources, write)
     for value, array in zip(operation.results, arrays, strict=True):
         scalar = VectorIndex((), integer(0), 1)

@@ -5,6 +5,9 @@
         total += x                              total += the sum of x over each W-th column
     sum(total, axis=1)                      sum(total, axis=1)
 
+Where truth values are counted along rows, a number of each row is carried, and each turn's are
+counted a bit each (`lowering/reductions/counts.py`).
+
 The smaller block stays in registers where the larger one would be read and written in every turn.
 Both add the same elements, in another order, which the order of a sum is free to be
 (`commutative.py`).
@@ -18,7 +21,7 @@ from dataclasses import dataclass
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.carried import Carried, carried_by
-from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.combined import operation_of_each, widened_truths
 from triton_rvv.lowering.ttir.combining import COMBINING
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
@@ -49,7 +52,10 @@ def _narrow_block(block: Block, rewriter: Rewriter, target: Target) -> int:
         for each in sums:
             size = size_of_sums(each.reduction, target, _chains_shared_by(loop, len(sums)))
             if size:
-                _narrow(block, each, size, rewriter)
+                if each.counts_along_rows(rewriter.makers):
+                    _count_in_turns(block, each, rewriter)
+                else:
+                    _narrow(block, each, size, rewriter)
                 fired += 1
     return fired
 
@@ -62,6 +68,13 @@ class _Sum:
     start: Operation
     update: Operation
     reduction: Operation
+
+    def counts_along_rows(self, makers: Mapping[Value, Operation]) -> bool:
+        """Whether all that is added is truth values, and rows are added up."""
+        is_along_rows = self.reduction.integer("axis") == len(self.carried.result.shape) - 1
+        added = makers.get(self.carried.added(self.update))
+        is_sum = self.update.name == "arith.addi"
+        return is_along_rows and is_sum and widened_truths(added) is not None
 
 
 def _sum(
@@ -104,6 +117,22 @@ def _starts_neutral(start: Operation, name: str) -> bool:
     """Whether a carried block starts with one number everywhere that may be added again."""
     number, known = one_number(start), COMBINING.get(name)
     return number is not None and known is not None and known.keeps(number)
+
+
+def _count_in_turns(block: Block, count: _Sum, rewriter: Rewriter) -> None:
+    """Have the loop carry each row's number, and reduce in each turn what it adds."""
+    carried, reduction, update = count.carried, count.reduction, count.update
+    total, added = reduction.result, carried.added(update)
+    block.operations.remove(reduction)
+    carried.loop.results[carried.number] = total
+    reduction.results = [rewriter.value(total)]
+    rewriter.set_operands(reduction, [added])
+    carried.loop.regions[0].block.put_before(update, [reduction])
+    rewriter.set_operands(update, [carried.argument, reduction.result])
+    carried.set_type(total.type, update)
+    begin = Written(rewriter, carried.start, carried.loop.line)
+    carried.start_with(begin.number(total.type, 0), rewriter)
+    block.put_before(carried.loop, begin.operations)
 
 
 def _narrow(block: Block, narrowed: _Sum, size: int, rewriter: Rewriter) -> None:
