@@ -131,7 +131,11 @@ def load_kernel(name: str) -> KernelSpec:
 
         return load_own_kernel(*split_path(name))
     if name not in kernel_names():
-        raise UserError(f"there is no kernel named {name}: {nearest(name, kernel_names())}")
+        file = f"{name}.py"
+        advice = nearest(name, kernel_names())
+        if Path(file).is_file():
+            advice = f"did you mean the file {file}?"
+        raise UserError(f"there is no kernel named {name}: {advice}")
     return cast(KernelSpec, importlib.import_module(f"kernels.{name}").SPEC)
 
 

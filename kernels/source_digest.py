@@ -32,7 +32,7 @@ from triton.runtime.autotuner import Heuristics
 from triton.runtime.interpreter import InterpretedFunction
 from triton.runtime.jit import JITCallable
 
-from kernels.source_text import assignments, names_in, source_of, without_comments
+from kernels.source_text import assignments, imports_in, names_in, source_of, without_comments
 from kernels.unwrapped import is_launched, unwrapped
 
 __all__ = ["source_digest"]
@@ -199,10 +199,9 @@ class _Reached:
         for name, cell in zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True):
             self._add_reference(name, _contents(cell), plain)
         for name in names_in(plain.__code__):
-            if name in plain.__globals__:
-                self._add_global(name, plain.__globals__, plain)
-            else:
-                self._add_neighbour(name, plain)
+            self._add_global(name, plain.__globals__, plain)
+        for name in imports_in(plain.__code__) - set(plain.__globals__):
+            self._add_neighbour(name, plain)
         self._root = root
 
     def _add_global(
@@ -230,7 +229,7 @@ class _Reached:
                 self._root = root
 
     def _add_neighbour(self, name: str, function: FunctionType) -> None:
-        """Add a module beside the function's file, if the function imports one by this name."""
+        """Add a module that a function imports, if it is beside the function's file."""
         path = Path(function.__code__.co_filename).parent / f"{name}.py"
         if path.is_file():
             self.parts.add(without_comments(path.read_text(encoding="utf-8")))

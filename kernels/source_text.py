@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import sys
 import textwrap
 from types import CodeType
 from typing import Any
 
-__all__ = ["assignments", "names_in", "source_of", "without_comments"]
+__all__ = ["assignments", "imports_in", "names_in", "source_of", "without_comments"]
 
 
 def source_of(object_: Any) -> str:
@@ -53,6 +54,13 @@ def names_in(code: CodeType) -> list[str]:
     """Names of globals and attributes in a function and in those that it defines, in order."""
     inner = [names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
     return list(dict.fromkeys([*code.co_names, *(name for names in inner for name in names)]))
+
+
+def imports_in(code: CodeType) -> set[str]:
+    """Modules that a function and those that it defines import when they run."""
+    inner = [imports_in(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    own = {step.argval for step in dis.get_instructions(code) if step.opname == "IMPORT_NAME"}
+    return own.union(*inner)
 
 
 def assignments(known: dict[str, Any], name: str) -> list[ast.stmt]:

@@ -102,6 +102,25 @@ def test_nothing_else_in_the_files_does(digest_of):
     assert digest_of("# Further down.\n" + moved, HELPERS.replace("x / 3", "x / 5")) == before
 
 
+def test_a_file_beside_it_counts_only_if_a_function_imports_it(problem_of, tmp_path):
+    """Not by the name alone: `a.t()` has nothing to do with t.py."""
+    reference = """
+def reference(x_ptr):
+    {imports}
+    return {{"out_ptr": 2 * x_ptr[None].t()[:, 0]}}
+"""
+
+    def digests(imports):
+        text = TWICE + reference.format(imports=imports)
+        for contents in ("ONE = 1", "ONE = 2"):
+            (tmp_path / "t.py").write_text(contents)
+            yield problem_of(text).spec.source_digest
+
+    assert len(set(digests("pass"))) == 1
+    assert len(set(digests("from t import ONE"))) == 2
+    assert len(set(digests("import t as other"))) == 2
+
+
 def test_a_mended_reference_of_a_kernel_with_a_spec_counts_too(problem_of):
     digest = problem_of(WITH_SPEC, "twofold").spec.source_digest
     mended = WITH_SPEC.replace('output_array("out_ptr", 2 * x)', 'output_array("out_ptr", 3 * x)')

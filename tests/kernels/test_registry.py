@@ -20,6 +20,13 @@ def test_unknown_name_offers_the_nearest():
         load_kernel("vectr_add")
 
 
+def test_a_name_without_its_ending_offers_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sobel.py").touch()
+    with pytest.raises(UserError, match=r"named sobel: did you mean the file sobel\.py\?"):
+        load_kernel("sobel")
+
+
 @pytest.mark.parametrize("name", ["registry", "spec", "values", "__init__"])
 def test_files_that_are_no_kernels(name):
     with pytest.raises(UserError, match="there is no kernel named"):
