@@ -96,7 +96,8 @@ def _check_kernel(study: StoredTrials, spec: KernelSpec) -> None:
     if source != spec.source_digest or study.attribute("kernel") != spec.name:
         raise UserError(
             f"the study {study.study_name} tuned another source of {spec.name} than this one: "
-            f"tune {spec.name} again, or leave the study out"
+            "the kernel, its inputs, its reference or code that they use has changed; "
+            f"tune {spec.file or spec.name} again, or leave the study out"
         )
 
 
