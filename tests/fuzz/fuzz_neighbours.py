@@ -1,4 +1,4 @@
-"""Draws loads of neighbours by one block of pointers, and of the halves of even places."""
+"""Draws loads of neighbours by one block of pointers, of halves of even places, and of mirrors."""
 
 from __future__ import annotations
 
@@ -64,4 +64,43 @@ def halves(w: Writer) -> None:
     w.scopes[-1].append(var)
 
 
-NEIGHBOURS = {neighbours: 3, halves: 2}
+# Places that differ beyond a limit: how they are written, and what they are.
+_BENT = [
+    (
+        "tl.where(tl.abs({at}) < {n}, tl.abs({at}), 2 * {n} - 2 - tl.abs({at}))",
+        lambda at, n: np.where(abs(at) < n, abs(at), 2 * n - 2 - abs(at)),
+    ),
+    ("tl.where({at} > {n}, {n} - {at}, {at})", lambda at, n: np.where(at > n, n - at, at)),
+    ("tl.where({at} >= 0, {at}, {at} + {n})", lambda at, n: np.where(at >= 0, at, at + n)),
+    ("tl.maximum(tl.abs({at}), {n})", lambda at, n: np.maximum(abs(at), n)),
+]
+
+
+def bent(w: Writer) -> None:
+    """A load from places that are mirrored at the ends of a row, or go on at its other end."""
+    kind, size = w.choose(["int8", "int32", "int64", "float32"]), w.choose(w.sizes)
+    first, n = w.choose([0, 1, -1, -5, -40, 7]), w.choose([1, 2, 5, 16, 31, size, size + 3])
+    text, of = w.choose(_BENT)
+    places = of(np.arange(size) + first, n)
+    array, start = w.array(kind, writable=True), max(-int(places.min()), 0)
+    w.reach(array, start + max(int(places.max()), 0) + 1)
+    address = Address(array, (size,), (("0", 0),), start)
+    others = w.mask((size,)) if w.chance(60) else None
+
+    def load(machine: Machine) -> Block:
+        on = True if others is None else np.broadcast_to(machine.known(others), (size,))
+        memory, at = machine.memory[array.buffer], address.places(machine) + places
+        data = np.where(on, memory.data[at], memory.data.dtype.type(0))
+        return Block(memory.kind, data, np.where(on, memory.slack[at], 0.0))
+
+    at = text.format(at=f"(tl.arange(0, {size}) + {w.scalar(first)})", n=w.scalar(n))
+    mask = ""
+    if others is not None:
+        w.used.add(others.name)
+        mask = f", mask={others.name}, other=0"
+    var = Var(w.fresh(), kind, (size,))
+    w.blocks[-1].append(Let(var, f"tl.load({address.text()} + {at}{mask})", load))
+    w.scopes[-1].append(var)
+
+
+NEIGHBOURS = {neighbours: 3, halves: 2, bent: 2}

@@ -165,6 +165,59 @@ def test_turns_of_a_loop(
     )  # fmt: skip
 
 
+@triton.jit
+def mirrored_kernel(
+    x_ptr, y_ptr, z_ptr, w_ptr, base, low, width, total, K: tl.constexpr, N: tl.constexpr
+):
+    """A row that is mirrored at both ends, one that goes on there at the other, and a block."""
+    i = tl.arange(0, N)
+    mask = i < total
+    at = base + i * K
+    near = tl.abs(at)
+    near = tl.where(near < width, near, 2 * width - 2 - near)
+    tl.store(y_ptr + i, tl.load(x_ptr + near, mask=mask, other=-1), mask=mask)
+    on = tl.where(low > at, at + width, at)
+    on = tl.where(on <= width + low - 1, on, on - width) - low
+    tl.store(z_ptr + i, tl.load(x_ptr + on, mask=mask), mask=mask)
+    rows = tl.arange(0, 4)[:, None]
+    x = tl.load(x_ptr + rows + tl.maximum(near, 1)[None, :], mask=mask[None, :])
+    tl.store(w_ptr + rows * N + i[None, :], tl.where(mask[None, :], x - near[None, :], 0))
+
+
+@pytest.mark.parametrize(
+    ("base", "low", "stride", "total"),
+    in_turn(
+        [
+            (-12, 0, 1, 250),
+            (0, -9, 1, 256),
+            (3, 90, 1, 200),
+            (120, 30, 1, 256),
+            (-255, -200, 1, 256),
+            (-40, -40, 2, 130),
+            (-(2**31), -(2**31), 1, 0),
+            (2**31 - 100, 2**31 - 100, 1, 0),
+        ],
+        turns=4,
+    ),
+)
+def test_mirrored_rows(run: KernelRunner, base: int, low: int, stride: int, total: int) -> None:
+    size, width = 256, 300
+    x = np.random.default_rng(1).integers(0, 1000, width + 4).astype(np.int32)
+    at = base + np.arange(total) * stride
+    near = np.where(abs(at) < width, abs(at), 2 * width - 2 - abs(at))
+    on = (at - low) % width
+    w = np.zeros((4, size), np.int32)
+    w[:, :total] = x[np.arange(4)[:, None] + np.maximum(near, 1)] - near
+    run(
+        mirrored_kernel,
+        x_ptr=x,
+        y_ptr=Expected(x[near]),
+        z_ptr=Expected(x[on]),
+        w_ptr=Expected(w),
+        base=base, low=low, width=width, total=total, K=stride, N=size,
+    )  # fmt: skip
+
+
 def _marked(body: str) -> tuple[int, bool]:
     module = parse_module(function(body, "%p: !tt.ptr<f32>, %n: i32"))
     fired = mark_column_limits(Kernel(module, RVVTarget(), True))
@@ -186,9 +239,19 @@ def _address(axis: int, shape: str) -> str:
         -> tensor<{shape}x!tt.ptr<f32>>"""
 
 
+_MIRROR = _address(0, "1x64").replace(
+    '"arith.minsi"(%line, %most) : (tensor<64xi32>, ', '"math.absi"(%line) : ('
+)
+
+
 @pytest.mark.parametrize(
     ("body", "fires"),
-    [(_address(0, "1x64"), True), (_address(1, "64x1"), False), (_LIMIT, False)],
+    [
+        (_address(0, "1x64"), True),
+        (_MIRROR, True),
+        (_address(1, "64x1"), False),
+        (_LIMIT, False),
+    ],
 )
 def test_limits_of_columns_alone_are_marked(body: str, fires: bool) -> None:
     assert _marked(body) == (fires, fires)

@@ -34,6 +34,7 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
         "x60",
         "follow-periods walk-segments load-periods lengthen-tails",
     ),
+    (f"{_COMMON}moves.py:pad_reflect", {}, "x60", "walk-segments"),
     (f"{_COMMON}products.py:conv2d_flat", {}, "x60", "copy-listed-runs pack-transposed"),
     (f"{_COMMON}signals.py:welford", {}, "x60", "end-plain-columns sum-numbers-once"),
     (f"{_COMMON}signals.py:huber", {}, "x60", "load-early prefetch-next-program"),

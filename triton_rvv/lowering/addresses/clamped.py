@@ -16,12 +16,21 @@ from triton_rvv.lowering.addresses.components import Component, Segmented, Segme
 from triton_rvv.lowering.addresses.lane_range import LaneRange
 from triton_rvv.lowering.addresses.line import Line
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.math.lanes import Emit
 
-__all__ = ["Clamped", "clamped", "is_limited", "limits_of"]
+__all__ = [
+    "Clamped",
+    "clamped",
+    "columns_of",
+    "fit_32_bits",
+    "is_limited",
+    "limits_of",
+    "with_columns",
+]
 
 _SMALLEST, _LARGEST = -(1 << 31), (1 << 31) - 1
 
@@ -41,6 +50,8 @@ class Clamped(Segments):
     rise: int
     limit: Val
     is_lower: bool
+    # Whether other integers than the limit are beyond it.
+    goes_on = False
 
     def step(self, builder: Builder) -> int:
         return self.rise
@@ -143,9 +154,7 @@ class Clamped(Segments):
         return self._limited(builder, value)
 
     def fits(self, builder: Builder) -> Val:
-        low, high = self.line.affine.ends(builder)
-        is_above = builder.compare("sge", low, integer(_SMALLEST))
-        return builder.conjunction(is_above, builder.compare("sle", high, integer(_LARGEST)))
+        return fit_32_bits(builder, *self.line.affine.ends(builder))
 
     def bound(self, builder: Builder) -> Val:
         low, high = self.line.affine.ends(builder)
@@ -164,6 +173,26 @@ def clamped(
         emit, cost: the operation, and roughly its instructions.
         is_lower: whether the limit is below the columns, as that of `tl.maximum`.
     """
+    found = columns_of(builder, block)
+    if found is None or found[1] < 0:
+        return None
+    columns, rise = found
+    values = Elementwise(columns.type, emit, [columns, Splat(columns.type, limit)], cost)
+    limited = Clamped(Line(columns, "i64"), rise, builder.resize(limit, "i64"), is_lower)
+    return with_columns(builder, block, values, limited)
+
+
+def fit_32_bits(builder: Builder, low: Val, high: Val) -> Val:
+    """Whether all integers between two, as i64, are 32-bit ones."""
+    is_above = builder.compare("sge", low, integer(_SMALLEST))
+    return builder.conjunction(is_above, builder.compare("sle", high, integer(_LARGEST)))
+
+
+def columns_of(builder: Builder, block: Affine) -> tuple[Affine, int] | None:
+    """The last dimension of a block of 32-bit integers, and how they rise from one to the next.
+
+    None where they differ along another one, or where nothing is known of them.
+    """
     *rows, part = block.components
     is_known = (
         not part.without_line and not part.digits and not any(t.is_table for t, _ in part.tables)
@@ -172,20 +201,23 @@ def clamped(
         return None
     step, size = part.linear_stride(builder, block.index_type).constant, block.shape[-1]
     varies_elsewhere = part.is_zero or not all(row.is_zero for row in rows)
-    if varies_elsewhere or step is None or step < 0 or step * size > _LARGEST:
+    if varies_elsewhere or step is None or abs(step) * size > _LARGEST:
         return None
-    flat = TensorType((size,), block.element)
-    columns = Affine(flat, block.base, [part])
-    values = Elementwise(flat, emit, [columns, Splat(flat, limit)], cost)
-    limited = Clamped(Line(columns, "i64"), step, builder.resize(limit, "i64"), is_lower)
-    found = Segmented.of(builder, values, limited)
-    one = integer(1, limit.type)
-    return Affine(block.type, integer(0, limit.type), [*rows, Component(None, ((found, one),))])
+    return Affine(TensorType((size,), block.element), block.base, [part]), step
+
+
+def with_columns(builder: Builder, block: Affine, values: Tensor, segments: Segments) -> Affine:
+    """A block of the same shape whose rows are all one line of integers."""
+    found, type_ = Segmented.of(builder, values, segments), block.base.type
+    part = Component(None, ((found, integer(1, type_)),))
+    rows = block.components[:-1]
+    return Affine(block.type, integer(0, type_), [*rows, part])
 
 
 def is_limited(addresses: Affine) -> bool:
-    """Whether columns have a limit."""
-    return any(isinstance(each.segments, Clamped) for each, _ in addresses.components[-1].tables)
+    """Whether columns stay at a limit."""
+    segments = [each.segments for each, _ in addresses.components[-1].tables]
+    return any(isinstance(each, Clamped) and not each.goes_on for each in segments)
 
 
 def limits_of(addresses: Affine, point: VectorIndex) -> Clamped | None:

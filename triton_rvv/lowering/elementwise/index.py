@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.as_affine import as_affine
+from triton_rvv.lowering.addresses.bent import bent
 from triton_rvv.lowering.addresses.clamped import clamped
 from triton_rvv.lowering.addresses.components import Component
 from triton_rvv.lowering.blocks.context import Context, Handler
@@ -14,6 +15,7 @@ from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.llvm.builder import Builder
+from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.row_offsets import listed_by_row
 from triton_rvv.lowering.loops.wrapping import scaled_wrapped, sum_of_wrapped, widened
@@ -125,6 +127,53 @@ def _limit(context: Context, operation: Operation, left: Affine, right: Affine) 
     return clamped(context.builder, block, limit.base, *arith.EMITTERS[operation.name], is_lower)
 
 
+def _absolute(context: Context, operation: Operation, block: Affine, _: Affine) -> Tensor | None:
+    """`tl.abs(at)`: linear where no integer is below 0."""
+    if IS_COLUMN not in operation.attributes:
+        return None
+    emit, cost = arith.EMITTERS[operation.name]
+    return bent(context.builder, [block], emit, cost, integer(0), is_lower=True)
+
+
+# What is between the integers that a comparison holds for and its limit, and which side they are.
+_KEPT = {"slt": (-1, False), "sle": (0, False), "sgt": (1, True), "sge": (0, True)}
+_OPPOSITE = {"slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt"}
+
+
+def _choose(context: Context, operation: Operation) -> None:
+    """`tl.where(at < n, at, 2 * n - 2 - at)`: linear where all are on one side."""
+    chosen = _bent_choice(context, operation) if IS_COLUMN in operation.attributes else None
+    if chosen is None:
+        arith.HANDLERS[operation.name](context, operation)
+    else:
+        context.bind(operation.result, chosen)
+
+
+def _bent_choice(context: Context, operation: Operation) -> Affine | None:
+    condition, *chosen = operation.operands
+    comparison = context.kernel.makers.get(condition)
+    if comparison is None or comparison.name != "arith.cmpi":
+        return None
+    predicate, (line, limit) = predicate_of(comparison), comparison.operands
+    blocks = [as_affine(context.lowered(value)) for value in (*chosen, limit)]
+    if predicate not in _KEPT or line not in chosen or any(each is None for each in blocks):
+        return None
+    first, second, most = [each for each in blocks if each is not None]
+    if not most.is_uniform:
+        return None
+    if line is chosen[1]:
+        predicate, first, second = _OPPOSITE[predicate], second, first
+
+    def emit(builder: Builder, values: Sequence[Val]) -> Val:
+        kept, other = values
+        limits = builder.splat(most.base, kept.width)
+        return builder.select(builder.compare(predicate, kept, limits), kept, other)
+
+    beyond, is_lower = _KEPT[predicate]
+    last = context.builder.add(context.builder.resize(most.base, "i64"), integer(beyond))
+    return bent(context.builder, [first, second], emit, 2, last, is_lower)
+
+
 def _extend(context: Context, operation: Operation, operand: Affine, _: Affine) -> Affine | None:
     """Sign extension part by part, where that is right or can be."""
     if operand.base.type not in ("i32", "i64"):
@@ -138,5 +187,7 @@ HANDLERS: Mapping[str, Handler] = {
     "arith.muli": or_elementwise(_multiply),
     "arith.minsi": or_elementwise(_limit),
     "arith.maxsi": or_elementwise(_limit),
+    "math.absi": or_elementwise(_absolute),
+    "arith.select": _choose,
     "arith.extsi": or_elementwise(_extend),
 }

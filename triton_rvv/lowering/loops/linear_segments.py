@@ -86,8 +86,9 @@ class LinearSegments:
 
     @property
     def _limits(self) -> list[Clamped]:
-        """What limits columns, as at the edge of an image."""
-        return [each.segments for each in self.found if isinstance(each.segments, Clamped)]
+        """What columns stay at beyond a limit, as at the edge of an image."""
+        segments = [each.segments for each in self.found]
+        return [each for each in segments if isinstance(each, Clamped) and not each.goes_on]
 
     @property
     def _has_boundary_masks(self) -> bool:

@@ -1,5 +1,6 @@
 """Finds limits that are put to the columns of addresses, such as `tl.maximum(at - 1, 0)`.
 
+Mirrors, such as `tl.abs(at)`, and choices, such as `tl.where(at < n, at, at - n)`, have some too.
 Between them, columns follow one another in memory. Limits of rows are left alone: a row's is one
 number.
 """
@@ -14,7 +15,7 @@ __all__ = ["IS_COLUMN", "mark_column_limits"]
 
 # The attribute of a limit whose last dimension is that of addresses.
 IS_COLUMN = "triton_rvv.is_column"
-_LIMITS = ("arith.minsi", "arith.maxsi")
+_LIMITS = ("arith.minsi", "arith.maxsi", "math.absi", "arith.select")
 # Operations whose results rise evenly where their operands do.
 _KEEP_LINES = frozenset(
     (*_LIMITS, "arith.addi", "arith.subi", "arith.muli", "arith.extsi", "tt.broadcast")
