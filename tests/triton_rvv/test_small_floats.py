@@ -10,6 +10,7 @@ import triton.language as tl
 from pairs import in_turn
 from qemu_kernels import Expected
 
+from triton_rvv import RVVTarget, compile_kernel
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
 
 SMALL = {
@@ -115,6 +116,24 @@ def test_vectors_of_any_length_become_bfloats_and_back(run, vlen_bits):
         run(convert_kernel, x_ptr=some, out_ptr=Expected(expected), N=width, vlen_bits=vlen_bits)
         wide = Expected(expected.float())
         run(convert_kernel, x_ptr=expected, out_ptr=wide, N=width, vlen_bits=vlen_bits)
+
+
+@pytest.mark.parametrize(("vlen_bits", "width"), [(128, 2), (128, 64), (1024, 2), (1024, 16)])
+def test_vectors_of_any_length_become_floats_from_8_bits(run, vlen_bits, width):
+    codes = torch.arange(256, dtype=torch.uint8).view(torch.float8_e4m3fn)
+    grid = (256 // width,)
+    run(convert_kernel, x_ptr=codes, out_ptr=Expected(codes.float()), N=width, grid=grid,
+        vlen_bits=vlen_bits)  # fmt: skip
+
+
+@pytest.mark.parametrize(("core", "scales_as_it_widens"), [("x60", True), ("rva23", False)])
+def test_8_bits_become_floats_over_half_precision(core, scales_as_it_widens):
+    """Where no arithmetic in fp16 is, a conversion and a product take the place of one product."""
+    signature = {"x_ptr": "*fp8e4nv", "out_ptr": "*fp32"}
+    assembly = compile_kernel(convert_kernel, signature, {"N": 32}, RVVTarget.named(core)).assembly
+    assert "vwmulsu.vx" in assembly
+    assert ("vfwmul.vf" in assembly) == scales_as_it_widens
+    assert ("vfwcvt.f.f.v" in assembly) != scales_as_it_widens
 
 
 @triton.jit

@@ -17,6 +17,7 @@ class Abilities:
     Args:
         converts_bf16: conversions between bf16 and fp32.
         scales_floats: products of registers of floats and powers of two.
+        widens_products_of_halves: products of registers of fp16 as fp32.
         rvv_bits: RISC-V's vector instructions, on registers of so many bits; 0 without them.
         foresees_rows: loads of rows that a walk comes to, without being asked for them.
         loads_masked_registers: loads of 256 bits under a mask that is itself in such a register.
@@ -25,6 +26,7 @@ class Abilities:
 
     converts_bf16: bool = False
     scales_floats: bool = False
+    widens_products_of_halves: bool = False
     rvv_bits: int = 0
     foresees_rows: bool = False
     loads_masked_registers: bool = False
@@ -48,8 +50,13 @@ NO_ABILITIES = Abilities()
 def abilities_of(target: Target) -> Abilities:
     """What a target has."""
     if target.backend == "rvv":
-        bits = target.vector_bits
-        return Abilities(target.converts_bf16, target.scales_floats, bits, machine=target.machine)
+        return Abilities(
+            target.converts_bf16,
+            target.scales_floats,
+            widens_products_of_halves=target.widened_by_product("f16") is not None,
+            rvv_bits=target.vector_bits,
+            machine=target.machine,
+        )
     return Abilities(
         target.converts_bf16,
         target.scales_floats,

@@ -12,14 +12,20 @@ from triton_rvv.frontend.float_formats import SMALL_FLOATS, SmallFloat
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.register_groups import TO_NEAREST_EVEN, fits_group, group_call
-from triton_rvv.lowering.llvm.values import Val, integer, vector_type
+from triton_rvv.lowering.llvm.register_groups import (
+    DYNAMIC_ROUNDING,
+    TO_NEAREST_EVEN,
+    fits_group,
+    group_call,
+)
+from triton_rvv.lowering.llvm.values import Val, float_constant, integer, signed, vector_type
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, call, where
 
 __all__ = ["computed_wide", "double_toward_zero", "narrow", "narrow_from_double", "widen"]
 
 _INFINITY_BITS = 0x7F800000
 _NAN_BITS = 0x7FC00000
+_HALF_NAN_BITS = 0x7E00
 _MAGNITUDE_BITS = 0x7FFFFFFF
 
 
@@ -76,7 +82,31 @@ def widen(builder: Builder, value: Val, source: SmallFloat) -> Val:
         return _floats_of_halves(builder, value)
     if source.name == "bf16":  # the upper half of a float
         return (x.to("i32", signed=False) << 16).as_float().value
+    if builder.abilities.rvv_bits and source.exponent_bits < 5:
+        return _widened_over_half(x, source).value
     return _widened_by_a_product(x.to("i32", signed=False), source).value
+
+
+def _widened_over_half(bits: Lanes, source: SmallFloat) -> Lanes:
+    """Exponent and significand put where half precision has them, in half the registers of float32.
+
+    A product corrects the bias as it widens, and keeps sign and NaN.
+    """
+    builder, mask = bits.builder, source.magnitude_mask
+    fits = _fits_registers(builder, bits.value.width)
+    is_nan = (bits & mask).equals(source.nan) if source.zero_has_sign else bits.equals(source.nan)
+    place, scale = 1 << 10 - source.mantissa_bits, 2.0 ** (15 - source.bias)
+    if fits:
+        factors = [None, bits.value, integer(signed(place, 8), "i8")]
+        spread = bits.of(group_call(builder, "vwmulsu.{}.{}.i8", factors, element="i16"))
+    else:
+        spread = bits.to("i16") * place
+    once = spread & ~(1 << 14)  # the sign; the other copy of it is where an exponent begins
+    half = (once | where(is_nan, spread.constant(_HALF_NAN_BITS), 0)).as_float()
+    if not (fits and builder.abilities.widens_products_of_halves):
+        return half.to("float") * scale
+    factors = [None, half.value, float_constant("half", scale), DYNAMIC_ROUNDING]
+    return bits.of(group_call(builder, "vfwmul.{}.{}.f16", factors, element="float"))
 
 
 def _widened_by_a_product(bits: Lanes, source: SmallFloat) -> Lanes:
