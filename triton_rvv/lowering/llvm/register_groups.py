@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import Val, integer, signed, type_suffix, vector_type
+from triton_rvv.lowering.llvm.values import (
+    Val,
+    element_bits,
+    integer,
+    signed,
+    type_suffix,
+    vector_type,
+)
 
 __all__ = [
     "ANY_TAIL",
@@ -19,6 +26,7 @@ __all__ = [
     "KEPT_TAIL",
     "TO_NEAREST_EVEN",
     "clipped",
+    "first_readable",
     "fits_group",
     "group_call",
     "multiply_add",
@@ -40,8 +48,8 @@ KEPT_TAIL, ANY_TAIL = integer(0), integer(3)
 
 def fits_group(builder: Builder, value: Val) -> bool:
     """Whether there are instructions of RVV for a vector of this type."""
-    bits, element_bits = builder.abilities.rvv_bits, _ELEMENT_BITS.get(value.element, 0)
-    return 0 < value.width * element_bits <= _LARGEST_GROUP * bits and value.width > 1
+    bits, of_each = builder.abilities.rvv_bits, _ELEMENT_BITS.get(value.element, 0)
+    return 0 < value.width * of_each <= _LARGEST_GROUP * bits and value.width > 1
 
 
 def group_call(
@@ -83,6 +91,21 @@ def group_call(
     type_ = vector_type(element, width)
     extract = f"llvm.vector.extract.{type_suffix(Val(type_, ''))}.{to}"
     return builder.call(type_, extract, [result, start])
+
+
+def first_readable(builder: Builder, element: str, address: Val, count: int) -> Val:
+    """A register with the elements from an address on, up to `count` or where memory ends.
+
+    The first one has to be there. What is behind the last one may be anything.
+    """
+    lanes = builder.abilities.rvv_bits // element_bits(element)
+    each = _UNIT_BITS // element_bits(element)
+    whole, name = f"<vscale x {each} x {element}>", f"nxv{each}{type_suffix(Val(element, ''))}"
+    operands = [Val(whole, "poison"), address, integer(count)]
+    read = builder.call(f"{{ {whole}, i64 }}", f"llvm.riscv.vleff.{name}.i64", operands)
+    register, type_ = builder.emit(whole, f"extractvalue {read}, 0"), vector_type(element, lanes)
+    extract = f"llvm.vector.extract.{type_suffix(Val(type_, ''))}.{name}"
+    return builder.call(type_, extract, [register, integer(0)])
 
 
 def nearest(builder: Builder, value: Val, element: str) -> Val:

@@ -49,6 +49,7 @@ from triton_rvv.lowering.memory.prefetches import (
 )
 from triton_rvv.lowering.memory.reversed_runs import reversed_run
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad, segment_run
+from triton_rvv.lowering.memory.small_tables import SmallTable
 from triton_rvv.lowering.ttir.access import SharedRows
 
 __all__ = ["Load"]
@@ -63,6 +64,7 @@ class Load(Tensor):
         hints: what is asked for beside each run.
         rows: the loads with which it shares rows, where code may rely on that.
         every_other: the lanes that its mask lets through at most, where these are neighbours.
+        table: what it gathers from, where one register holds that.
     """
 
     own_stays_in_place = True
@@ -88,6 +90,7 @@ class Load(Tensor):
         self.hints = RowHints()
         self.rows: SharedRows | None = None
         self.every_other: EveryOther | None = None
+        self.table: SmallTable | None = None
 
     @property
     def lies_by_column(self) -> bool:
@@ -147,10 +150,7 @@ class Load(Tensor):
         return guards
 
     def rows_are_apart(self, builder: Builder, conflict_bytes: int) -> Val:
-        """Whether rows do not lie at multiples of `conflict_bytes`.
-
-        There they would cause conflict misses.
-        """
+        """Whether rows do not lie at multiples of `conflict_bytes`, where they would miss."""
         in_set = row_in_set(builder, self.pointers, conflict_bytes)
         return builder.compare("ne", in_set, integer(0))
 
@@ -175,10 +175,7 @@ class Load(Tensor):
         )
 
     def rows_in_place(self, builder: Builder, first: Val) -> tuple[Val, Val]:
-        """The address of a row, and the elements from one to the next below it.
-
-        Only where the guards in place hold.
-        """
+        """The address of a row, and how far the next one is, where the guards in place hold."""
         pointers = self.pointers.on(PLAIN_VERSION)
         start = pointers.row_base(builder, VectorIndex((first,), integer(0), 1, PLAIN_VERSION))
         stride = self.pointers.components[-2].linear_stride(builder, self.pointers.index_type)
@@ -283,10 +280,7 @@ class Load(Tensor):
 
     @property
     def _has_listed_rows(self) -> bool:
-        """Whether rows that are left out are best read from zeros elsewhere.
-
-        Where their addresses follow a rule, masks take less than the choice between two.
-        """
+        """Whether rows left out are best read from zeros; of rows by a rule, masks take less."""
         above = self.pointers.components[-2:][0]
         return self.fills_with_zeros and bool(above.listed)
 
@@ -313,6 +307,8 @@ class Load(Tensor):
     ) -> Val | None:
         """A run that is loaded from pieces of memory, where it can be."""
         fill = functools.partial(self._fill, builder, point)
+        if self.table is not None and (run := self.table.run(builder, pointers, point, fill())):
+            return run
         if (run := limited_run(builder, pointers, self.mask, point, fill)) is not None:
             return run
         if condition.truth is not True:

@@ -23,6 +23,7 @@ from triton_rvv.lowering.memory.listed import with_lists
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.prefetches import RowHints
 from triton_rvv.lowering.memory.segment_loads import SegmentLoad
+from triton_rvv.lowering.memory.small_tables import small_table
 from triton_rvv.lowering.ttir.access import Access, RowsAhead
 from triton_rvv.lowering.ttir.polynomials import Extended, Polynomial
 
@@ -64,6 +65,8 @@ def _load(context: Context, operation: Operation) -> None:
     source = operation.operands[0]
     addresses, condition = with_lists(context, addresses, as_mask(mask))
     load = Load(result.block, addresses, condition, other_tensor, source)
+    count = context.kernel.small_tables.get(operation)
+    load.table = small_table(context.builder, addresses, count)
     halved = context.kernel.every_other.get(operation)
     if halved is not None and load.fills_with_zeros:
         load.every_other = every_other_of(context, context.tensor(halved))

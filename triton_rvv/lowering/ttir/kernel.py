@@ -30,6 +30,7 @@ class Kernel:
         later_rows: for some loads in loops, the addresses of a later turn; see `find_chosen_rows`.
         every_other: for some loads, the block of which they are loaded from the halves of even
             numbers; see `find_every_other`.
+        small_tables: for some loads, how many places they gather from; see `find_small_tables`.
     """
 
     def __init__(
@@ -47,6 +48,7 @@ class Kernel:
         self.accesses: dict[Operation, Access] = {}
         self.later_rows: dict[Operation, Value] = {}
         self.every_other: dict[Operation, Value] = {}
+        self.small_tables: dict[Operation, int] = {}
 
     @functools.cached_property
     def functions(self) -> Mapping[str, Operation]:

@@ -37,6 +37,7 @@ from triton_rvv.lowering.ttir.row_ends import mark_row_ends
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shaped_blocks import mark_reshaped
 from triton_rvv.lowering.ttir.shared_rows import share_rows
+from triton_rvv.lowering.ttir.small_tables import find_small_tables
 from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.lowering.ttir.turned_products import turn_products
 from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
@@ -117,6 +118,7 @@ PASSES: Sequence[Pass] = tuple(
         store_in_last_turn,
         infer_access,
         find_every_other,
+        find_small_tables,
         share_rows,
     )
 )
