@@ -1,4 +1,7 @@
-"""Kernels that add the sum of a block to a number in each turn of a loop, as users write them."""
+"""Kernels that add the sum of a block to a number in each turn of a loop, or a product to a matrix.
+
+All are as users write them.
+"""
 
 import torch
 import triton
@@ -138,3 +141,50 @@ def errors_of_rows_reference(x_ptr, y_ptr, w_ptr):
         "absolute_ptr": (weight * error.abs()).mean(1),
         "squared_ptr": (weight * error**2).mean(1),
     }
+
+
+@triton.autotune(
+    [triton.Config({"BM": m, "BN": n}) for m, n in ((32, 32), (16, 64), (8, 128))], key=[]
+)
+@triton.jit
+def low_rank_residual(
+    left_ptr,
+    right_ptr,
+    x_ptr,
+    out_ptr,
+    M,
+    N,
+    R: tl.constexpr,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+):
+    """A matrix and a product of low rank: out = x + left @ right."""
+    row = tl.program_id(0) * BM + tl.arange(0, BM)
+    column = tl.program_id(1) * BN + tl.arange(0, BN)
+    rank, inside = tl.arange(0, R), (column < N)[None, :]
+    left_at = left_ptr + row[:, None] * R + rank[None, :]
+    left = tl.load(left_at, mask=(row < M)[:, None], other=0.0)
+    right = tl.load(right_ptr + rank[:, None] * N + column[None, :], mask=inside, other=0.0)
+    at, mask = row[:, None] * N + column[None, :], (row < M)[:, None] & inside
+    x = tl.load(x_ptr + at, mask=mask, other=0.0)
+    tl.store(out_ptr + at, x + tl.dot(left, right), mask=mask)
+
+
+def low_rank_residual_arguments(M=76, N=640, R=32):
+    return {
+        "left_ptr": torch.randn(M, R),
+        "right_ptr": torch.randn(R, N) / R**0.5,
+        "x_ptr": torch.randn(M, N),
+        "out_ptr": torch.empty(M, N),
+        "M": M,
+        "N": N,
+        "R": R,
+    }
+
+
+def low_rank_residual_grid(meta):
+    return (triton.cdiv(meta["M"], meta["BM"]), triton.cdiv(meta["N"], meta["BN"]))
+
+
+def low_rank_residual_reference(left_ptr, right_ptr, x_ptr):
+    return {"out_ptr": x_ptr + left_ptr @ right_ptr}

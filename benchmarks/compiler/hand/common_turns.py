@@ -1,4 +1,4 @@
-"""Kernels whose loops change a line of numbers over and over, to see what it costs to keep it.
+"""Kernels whose loops change or read a line of numbers over and over, to see what keeping it costs.
 
 All are as users write them; nothing was tuned on them.
 """
@@ -196,3 +196,54 @@ def mirror_rows_grid(meta):
 
 def mirror_rows_reference(x_ptr):
     return {"out_ptr": torch.cat([x_ptr, x_ptr.flip(1)], dim=1)}
+
+
+@triton.autotune(
+    [triton.Config({"BM": m, "BN": n}) for m, n in ((1, 512), (2, 256), (4, 128), (8, 64))], key=[]
+)
+@triton.jit
+def batch_norm_apply(
+    x_ptr,
+    mean_ptr,
+    inverse_ptr,
+    weight_ptr,
+    bias_ptr,
+    out_ptr,
+    M,
+    N,
+    BM: tl.constexpr,
+    BN: tl.constexpr,
+):
+    """All rows of some columns, of which each has a mean and an inverse deviation."""
+    column = tl.program_id(0) * BN + tl.arange(0, BN)
+    inside = column < N
+    scale = tl.load(weight_ptr + column, mask=inside) * tl.load(inverse_ptr + column, mask=inside)
+    mean = tl.load(mean_ptr + column, mask=inside)
+    shift = tl.load(bias_ptr + column, mask=inside) - mean * scale
+    for first in range(0, M, BM):
+        row = first + tl.arange(0, BM)
+        at = row[:, None] * N + column[None, :]
+        mask = (row < M)[:, None] & inside[None, :]
+        x = tl.load(x_ptr + at, mask=mask)
+        tl.store(out_ptr + at, x * scale[None, :] + shift[None, :], mask=mask)
+
+
+def batch_norm_apply_arguments(M=96, N=700):
+    return {
+        "x_ptr": torch.randn(M, N),
+        "mean_ptr": torch.randn(N),
+        "inverse_ptr": torch.rand(N) + 0.5,
+        "weight_ptr": torch.randn(N),
+        "bias_ptr": torch.randn(N),
+        "out_ptr": torch.empty(M, N),
+        "M": M,
+        "N": N,
+    }
+
+
+def batch_norm_apply_grid(meta):
+    return (triton.cdiv(meta["N"], meta["BN"]),)
+
+
+def batch_norm_apply_reference(x_ptr, mean_ptr, inverse_ptr, weight_ptr, bias_ptr):
+    return {"out_ptr": (x_ptr - mean_ptr) * inverse_ptr * weight_ptr + bias_ptr}

@@ -21,6 +21,7 @@ from triton_rvv.lowering.control.loop_carried import (
     UnfilledSlot,
     loop_slot,
 )
+from triton_rvv.lowering.llvm.rules import no, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.loops.wrapping import guard_widening
@@ -113,18 +114,27 @@ def _before_regions(context: Context, operation: Operation) -> None:
                     guard_widening(context, lowered)
 
 
-def _compute_once(context: Context, tensor: Tensor) -> None:
+def _compute_once(context: Context, tensor: Tensor, is_repeated: bool = False) -> None:
     """Keep what is costly in an array; for a product, of a line that is repeated only the line.
 
     Loads of such kernels list its conditions again; others are faster with all of a mask at hand.
+    Of other lines that are repeated, those are kept that are made of several arrays.
     """
-    if tensor.materialised is not None or tensor.cost < EXPENSIVE:
+    if tensor.materialised is not None:
         return
-    if context.has_products and isinstance(tensor, Broadcast | ExpandDims | Mask):
+    is_costly, is_view = tensor.cost >= EXPENSIVE, isinstance(tensor, Broadcast | ExpandDims)
+    by_part = context.has_products and (is_view or isinstance(tensor, Mask))
+    if by_part if is_costly else is_view:
         for part in tensor.operands:
-            _compute_once(context, part)
-    else:
+            _compute_once(context, part, is_view)
+    elif is_costly or (is_repeated and _joins_arrays(context, tensor)):
         materialise.materialise(context, tensor)
+
+
+@rule("keep-joined", no)
+def _joins_arrays(_context: Context, tensor: Tensor) -> bool:
+    """Whether it takes one array to keep what is computed of several."""
+    return isinstance(tensor, Elementwise) and len(tensor.buffers()) > 1
 
 
 def _walk(blocks: Sequence[Block]) -> list[Operation]:

@@ -10,20 +10,23 @@ number itself, and writes the whole array.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.memory_format import memory_type
-from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
+from triton_rvv.lowering.blocks.recipes import Elementwise, Splat, guards_of_all
 from triton_rvv.lowering.blocks.sharing import replaced
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import VectorIndex
+from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.blocks.views import Plane
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.values import FALSE, Val, vector_type
+from triton_rvv.lowering.llvm.rules import nothing, rule
+from triton_rvv.lowering.llvm.values import FALSE, TRUE, Val, integer, vector_type
 from triton_rvv.lowering.llvm.variable import Variable
+from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.products.epilogue_stores import EpilogueStore
 
 __all__ = ["AccumulatorInit", "UnfilledAccumulator", "accumulator_init"]
@@ -81,15 +84,46 @@ class AccumulatorInit:
     def read(self, builder: Builder, points: Sequence[VectorIndex]) -> list[Variable]:
         """The elements at each of the points, to add to."""
         element = memory_type(self.usual.element)
-        nothing = (Val(vector_type(element, point.width), "poison") for point in points)
-        totals = [Variable(builder, value) for value in nothing]
+        unknown = (Val(vector_type(element, point.width), "poison") for point in points)
+        totals = [Variable(builder, value) for value in unknown]
 
-        def write(source: Tensor) -> None:
-            for point, total in zip(points, totals, strict=True):
+        def write(source: Tensor, there: Sequence[VectorIndex] = points) -> None:
+            for point, total in zip(there, totals, strict=True):
                 total.write(source.at(builder, replace(point, memo={})))
 
-        builder.branches(self.is_first, lambda: write(self.first), lambda: write(self.usual))
+        def write_usual() -> None:
+            plain = functools.partial(write, self.usual, _on_plain_path(points))
+            is_plain = _is_plain_up_to(builder, self.usual, points[-1]) or FALSE
+            builder.branches(is_plain, plain, lambda: write(self.usual))
+
+        builder.branches(self.is_first, lambda: write(self.first), write_usual)
         return totals
+
+
+def _on_plain_path(points: Sequence[VectorIndex]) -> list[VectorIndex]:
+    """The runs of a tile where they ask for those of the tile below.
+
+    Lines of nearer rows are needed before they are there.
+    """
+    rows = len({point.index for point in points})
+    return [
+        replace(point, version=PLAIN_VERSION, rows_ahead=rows, rows_together=rows)
+        for point in points
+    ]
+
+
+@rule("begin-plainly", nothing)
+def _is_plain_up_to(builder: Builder, tensor: Tensor, last: VectorIndex) -> Val | None:
+    """Whether what a tile begins with is on the plain path, as i1; None where nothing is loaded.
+
+    `last` is the tile's lower right run.
+    """
+    if not any(isinstance(each, Load) for each in tensor.walk()):
+        return None
+    end = builder.add(last.start, integer(last.width))
+    rows = [builder.add(position, integer(1)) for position in last.index]
+    guards = guards_of_all(builder, [tensor], [*rows, end])
+    return None if guards is None else functools.reduce(builder.conjunction, guards, TRUE)
 
 
 def accumulator_init(tensor: Tensor) -> AccumulatorInit:
