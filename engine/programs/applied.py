@@ -6,6 +6,7 @@ import ast
 import contextlib
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from triton_rvv.launches.rule import Rule
 __all__ = ["Applied", "CallableApply", "apply", "compare_program", "run_program"]
 
 _ROUNDS = 5
+_GENERATED = re.compile(r"^torch\._inductor\.runtime\.compile_tasks\.\w+\.")  # a digest as module
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,14 @@ class Applied:
     why: str
 
     def __str__(self) -> str:
+        kernel = _GENERATED.sub("torch.compile: ", self.kernel)
         if self.task is None:
-            return f"{self.kernel}: as the program has it, since {self.why}"
+            return f"{kernel}: as the program has it, since {self.why}"
         doublings = f"{self.distance:.2g}"
         plural = "" if doublings == "1" else "s"
         near = "" if self.distance == 0 else f", tuned {doublings} doubling{plural} away"
         times = f"{self.launches} launch{'' if self.launches == 1 else 'es'}"
-        return f"{self.kernel}: winner of task {self.task[:8]}, {times}{near}"
+        return f"{kernel}: winner of task {self.task[:8]}, {times}{near}"
 
 
 def run_program(words: Sequence[str], path: Path) -> int:
@@ -78,7 +81,10 @@ def run_program(words: Sequence[str], path: Path) -> int:
     for use in uses:
         say(str(use), file=sys.stderr)
     if not uses:
-        say("no winner was used: no tuned kernel was launched", file=sys.stderr)
+        say(
+            f"no winner was used: the program launched no kernel that is tuned in {path}",
+            file=sys.stderr,
+        )
     elif foreign := read_capture(path).foreign_devices:
         say(
             f"winners of {', '.join(foreign)} were used where there are none for this machine: "

@@ -218,17 +218,17 @@ class Task:
     def deployed(self) -> Config:
         """The configuration that the program launched.
 
-        These are the parameters that the autotuner's configurations name; without an autotuner,
-        the integers among the constants that are no flags. Options are not among them, unless the
-        configurations differ in them.
+        These are the parameters that the autotuner's configurations name; where they name no
+        constant, and without an autotuner, the integers among the constants that are no flags.
         """
         known = {**self.options, **self.constants}
         plain = {n: v for n, v in known.items() if isinstance(v, int | float | bool | str)}
-        if self.configurations is not None:
-            named = dict.fromkeys(name for config in self.configurations for name in config)
-            return Config({name: plain[name] for name in named if name in plain})
+        entries = self.configurations or ()
+        named = {name: plain[name] for entry in entries for name in entry if name in plain}
+        if not named.keys().isdisjoint(self.constants):
+            return Config(named)
         sizes = {n: v for n, v in plain.items() if n in self.constants and type(v) is int and v > 1}
-        return Config(sizes)
+        return Config(sizes | named)
 
     @property
     def listed(self) -> Sequence[Mapping[str, ParameterValue]]:

@@ -208,7 +208,8 @@ def test_torch_compile_compiles_the_winner(tmp_path):
     (task,) = held.tasks
     add_winners(tmp_path / "program.capture", {"XBLOCK": 32})
     _, said = applied(tmp_path, body, head)
-    assert f"winner of task {task.key[:8]}, 3 launches" in said
+    uses = f"torch.compile: {task.kernel.name}: winner of task {task.key[:8]}, 3 launches"
+    assert uses in said.splitlines()
 
 
 @pytest.mark.long

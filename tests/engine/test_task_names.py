@@ -22,6 +22,7 @@ from engine.programs.task_table import (
     note_texts,
     task_rows,
 )
+from foundation.config import Config
 from foundation.console import EscapingConsole
 from foundation.errors import UserError
 from kernels.captured.recorded import load_task
@@ -58,6 +59,13 @@ def test_labels_have_what_tells_tasks_apart(read: Capture) -> None:
     assert labels == {f"{add} n=4096 BLOCK=64", f"{add} n=1000 BLOCK=64"} | sums | {
         f"{add} n=1000 BLOCK=128"
     }
+
+
+def test_a_list_of_warps_alone_hides_no_block(read: Capture) -> None:
+    """As torch.compile makes it of a kernel of the program's own."""
+    options = Config({"num_warps": 4})
+    task = dataclasses.replace(read.tasks[0], options=options, configurations=(options,))
+    assert task.deployed == {"BLOCK": task.constants["BLOCK"], "num_warps": 4}
 
 
 def test_tasks_that_nothing_tells_apart_have_their_keys(tmp_path: Path) -> None:

@@ -14,7 +14,8 @@ __all__ = ["write"]
 
 _HEAD = '''"""The fastest configurations of {study}, the winner first.
 
-{times}
+The order is that of the leaders when measured again, or of losses under all models of a core;
+times of the trials need not ascend: {times}.
 """
 
 import triton
@@ -29,11 +30,11 @@ def write(study: StoredTrials, folder: Path) -> str:
     best = stored_summary(study, trials).best
     if not best:
         return ""
-    estimated = any(trial.attributes.get("estimated") for trial in best)
+    estimated = " (estimated)" if any(t.attributes.get("estimated") for t in best) else ""
     times = ", ".join(time_text(trial.time_s) for trial in best if trial.time_s is not None)
     head = _HEAD.format(
         study=study.study_name.encode("unicode_escape").decode().replace('"', "'"),
-        times=f"{'Estimated times' if estimated else 'Times'}: {times}.",
+        times=f"{times}{estimated}",
     )
     entries = "".join(f"    {triton_config(trial.config)},\n" for trial in best)
     (folder / "triton_configs.py").write_text(f"{head}{entries}]\n")
