@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +18,25 @@ from triton.runtime.jit import JITFunction
 from triton_rvv.driver import RVVDriver
 
 __all__ = ["asked_for_device", "other_kernels_run"]
+
+
+class _Turns:
+    """What is replaced here, all threads see: those of a job ask about several files at once.
+
+    Attributes:
+        lock: held by the thread whose turn it is; a forked process has one of its own, since no
+            other thread is there to release it.
+    """
+
+    def __init__(self) -> None:
+        self._renew()
+        os.register_at_fork(after_in_child=self._renew)
+
+    def _renew(self) -> None:
+        self.lock = threading.RLock()
+
+
+_turns = _Turns()
 
 
 class _Host:
@@ -40,10 +61,10 @@ def asked_for_device() -> Iterator[None]:
     try:
         _ = driver.active
     except RuntimeError:
-        with _on_host():
+        with _turns.lock, _on_host():
             yield
     else:
-        with _replaced(_triton, "has_triton", lambda: True):
+        with _turns.lock, _replaced(_triton, "has_triton", lambda: True):
             yield
 
 
@@ -58,7 +79,7 @@ def other_kernels_run() -> Iterator[None]:
     if where == "cuda":
         yield
         return
-    with contextlib.ExitStack() as replaced:
+    with _turns.lock, contextlib.ExitStack() as replaced:
         replaced.enter_context(_on_host())
         for tuner in _autotuners():
             replaced.enter_context(_replaced(tuner, "run", _run_first))
