@@ -62,6 +62,12 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
         "x60",
         "load-limited",
     ),
+    (
+        "benchmarks/compiler/hand/eighteenth_held_out.py:iq4_nl_lookup_dot",
+        {},
+        "x60",
+        "keep-tables",
+    ),
     (f"{_COMMON}kernels.py:histogram", {}, "x60", "update-plainly"),
     (f"{_COMMON}kernels.py:transpose", {}, "host", "transpose-squares"),
 ]
