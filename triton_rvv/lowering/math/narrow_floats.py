@@ -82,13 +82,13 @@ def widen(builder: Builder, value: Val, source: SmallFloat) -> Val:
         return _floats_of_halves(builder, value)
     if source.name == "bf16":  # the upper half of a float
         return (x.to("i32", signed=False) << 16).as_float().value
-    if builder.abilities.rvv_bits and source.exponent_bits < 5:
+    if builder.abilities.rvv_bits and source.bits == 8 and source.exponent_bits < 5:
         return _widened_over_half(x, source).value
     return _widened_by_a_product(x.to("i32", signed=False), source).value
 
 
 def _widened_over_half(bits: Lanes, source: SmallFloat) -> Lanes:
-    """Exponent and significand put where half precision has them, in half the registers of float32.
+    """A byte's fields put where half precision has them, in half the registers of float32.
 
     A product corrects the bias as it widens, and keeps sign and NaN.
     """
