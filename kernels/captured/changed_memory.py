@@ -16,11 +16,11 @@ from dataclasses import replace
 import torch
 
 from foundation.errors import UserError
+from foundation.strides import memory_of
 from kernels.captured.deployed import Deployed
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
 from kernels.own.changed_inputs import Change, changed
-from kernels.own.strides import memory_of
 from triton_rvv.errors import OutOfBoundsError
 
 __all__ = ["changed_memory", "telling_changes"]

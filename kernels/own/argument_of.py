@@ -10,8 +10,8 @@ import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.errors import UserError
+from foundation.strides import has_shared_elements, memory_of, view_of
 from kernels.own.expected import ExpectedOutput
-from kernels.own.strides import has_shared_elements, memory_of, view_of
 from kernels.own.tolerance import tolerance
 from kernels.values import input_array, output_array
 from launchers.arguments import Argument, Described

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 
 import torch
 
+from foundation.strides import has_gaps
 from kernels.own.accesses import Accesses
-from kernels.own.strides import has_gaps
 from kernels.values import data_set
 
 __all__ = ["Launched", "changeable", "gapped", "is_one_number", "numbers", "same_launch"]

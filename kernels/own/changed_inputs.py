@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from kernels.own.strides import memory_of, view_of
+from foundation.strides import memory_of, view_of
 
 __all__ = ["Change", "changed"]
 

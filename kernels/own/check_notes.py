@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from foundation.errors import UserError
+from foundation.strides import memory_of
 from kernels.own.accesses import accesses_of, unused_arguments
 from kernels.own.expected import (
     ExpectedOutput,
@@ -21,7 +22,6 @@ from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
 from kernels.own.repeatable import refuse_unrepeatable
 from kernels.own.slow_reference import answer
-from kernels.own.strides import memory_of
 from kernels.own.tolerance import accepted_constant, accepts_half
 from kernels.values import data_set
 

@@ -19,8 +19,8 @@ from typing import Any
 import torch
 
 from foundation.scratch import UNFINISHED, scratch_folder
+from foundation.strides import memory_of
 from foundation.user_folders import cache_folder
-from kernels.own.strides import memory_of
 from triton_rvv.version import backend_version, folder_digest
 
 __all__ = [

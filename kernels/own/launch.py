@@ -13,6 +13,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
+from foundation.strides import copied
 from kernels.own.caught_launch import caught_launch, refused_launch
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.entries import entry_of, first_entry
@@ -21,7 +22,6 @@ from kernels.own.module import call_by_name, mistakes_of
 from kernels.own.other_kernels import other_kernels_run
 from kernels.own.reference_outputs import checked_outputs
 from kernels.own.seeded import seeded
-from kernels.own.strides import copied
 from kernels.own.uninitialised import filled_uninitialised
 from kernels.spec import Grid
 from kernels.values import TORCH_TYPES, current_data_set

@@ -16,11 +16,11 @@ from typing import Any
 import torch
 
 from foundation.scratch import scratch_folder
+from foundation.strides import copied, memory_of, view_of
 from kernels.own.kept_runs import is_slow, keep_slow, kept_runs
 from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
 from kernels.own.reference_process import ReferenceProcess
-from kernels.own.strides import copied, memory_of, view_of
 from kernels.source_digest import source_digest
 
 __all__ = [

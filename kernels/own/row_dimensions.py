@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from foundation.errors import UserError
+from foundation.strides import copied, memory_of
 from kernels.own.changeable import Launched
-from kernels.own.strides import copied, memory_of
 from kernels.own.time_limit import time_limit
 
 __all__ = ["row_dimensions"]

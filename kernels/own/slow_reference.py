@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
+from foundation.strides import copied
 from kernels.own.changeable import Launched
 from kernels.own.exact_reference import exact_outputs
 from kernels.own.kept_runs import contents_digest, keep_noted, kept_outputs, noted
 from kernels.own.launch import Launch
 from kernels.own.one_thread import on_one_thread
-from kernels.own.strides import copied
 from kernels.source_digest import source_digest
 from kernels.values import current_data_set
 

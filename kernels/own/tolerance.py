@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from kernels.own.strides import memory_of, view_of
+from foundation.strides import memory_of, view_of
 from kernels.values import TORCH_TYPES, Tolerance
 
 __all__ = [

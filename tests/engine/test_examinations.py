@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
 from engine.programs.budget import ProgramBudget
 from engine.programs.examining import Examinations
 from engine.programs.standing import ProgramTask, TaskStanding
+from kernels.captured.examination import Examiner
 
 
-class Examiner:
+class EndlessExaminer(Examiner):
     """Notes what it is asked for, and ends none of it."""
 
     def __init__(self) -> None:
+        super().__init__(Path("unread.capture"))
         self.asked: list[tuple[str, float]] = []
 
     def examine(
@@ -23,9 +26,6 @@ class Examiner:
         self.asked += [(key, end_s - time.monotonic()) for key in keys]
         return []
 
-    def close(self) -> None:
-        pass
-
 
 def waiting(key: str, launches: int, size_bytes: int = 0) -> TaskStanding:
     task = ProgramTask(key, key, key, key, launches, captured_s=1e-3, size_bytes=size_bytes)
@@ -33,8 +33,8 @@ def waiting(key: str, launches: int, size_bytes: int = 0) -> TaskStanding:
 
 
 def test_large_tensors_leave_half_of_the_time_to_what_is_examined_sooner() -> None:
-    examiner = Examiner()
-    examinations = Examinations(examiner, ProgramBudget(None, 100.0, time.monotonic()))  # type: ignore[arg-type]
+    examiner = EndlessExaminer()
+    examinations = Examinations(examiner, ProgramBudget(None, 100.0, time.monotonic()))
     standings = [waiting("huge", 50, 800 << 20), waiting("large", 40, 200 << 20), waiting("a", 1)]
     assert examinations.first(standings) == []
     ((key, left_s),) = examiner.asked
@@ -46,8 +46,8 @@ def test_large_tensors_leave_half_of_the_time_to_what_is_examined_sooner() -> No
 
 
 def test_of_tasks_alike_the_heaviest_may_take_all_of_the_time() -> None:
-    examiner = Examiner()
-    examinations = Examinations(examiner, ProgramBudget(None, 100.0, time.monotonic()))  # type: ignore[arg-type]
+    examiner = EndlessExaminer()
+    examinations = Examinations(examiner, ProgramBudget(None, 100.0, time.monotonic()))
     examinations.first([waiting("light", 1), waiting("heavy", 9)])
     ((key, left_s),) = examiner.asked
     assert key == "heavy"

@@ -11,6 +11,7 @@ import engine
 import triton_rvv
 from engine.programs.captured import summary
 from kernels.captured.task_file import read_capture
+from triton_rvv.launches.in_place import given_back
 
 CONFIGS = [triton.Config({"BLOCK": block}) for block in (16, 32)]
 
@@ -47,6 +48,25 @@ def test_a_kernel_that_updates_its_tensors_computes_as_without_measurements(tmp_
     assert (scaled, count) == (4.0, 2)
     assert captured.updating == {"scale_kernel": ["x", "count"]}
     assert "add restore_value=['x', 'count'] to triton.autotune" in summary(captured, 0, tmp_path)
+
+
+def test_it_is_said_where_no_memory_is_left_for_copies(tmp_path, monkeypatch):
+    def clone(_):
+        raise torch.OutOfMemoryError
+
+    monkeypatch.setattr(torch.Tensor, "clone", clone)
+    captured, scaled, _ = results(tmp_path)
+    assert scaled > 4.0
+    assert captured.updating == {"scale_kernel": ["x", "count"]}
+
+
+def test_expanded_tensors_and_what_lies_between_elements_are_given_back():
+    total, matrix = torch.zeros(1), torch.zeros(4, 4)
+    with given_back([total.expand(8), matrix[:, :2]]):
+        total.fill_(1.0)
+        matrix[:3].fill_(1.0)
+    assert not total.any()
+    assert not matrix.any()
 
 
 @pytest.mark.parametrize(

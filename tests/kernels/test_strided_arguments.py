@@ -8,8 +8,8 @@ import torch
 from kernel_runs import HOST, run_kernel
 
 from foundation.errors import UserError
+from foundation.strides import copied, has_shared_elements, memory_of, view_of
 from kernels.on_device import without_contents
-from kernels.own.strides import copied, has_shared_elements, memory_of, view_of
 from kernels.registry import load_kernel, make_problem
 from kernels.spec import Problem
 

@@ -7,19 +7,21 @@ made of it: with other numbers in each run, and without measurements, as with wi
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from triton._C.libtriton import ir
 
+from foundation.strides import memory_of
 from triton_rvv.frontend.descriptors import part_names
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.frontend.ttir_passes import generic_text
 from triton_rvv.reached_arguments import reached_arguments
 
-__all__ = ["give_back", "kept", "updated_tensors"]
+__all__ = ["given_back", "updated_tensors"]
 
 
 def updated_tensors(tuner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,18 +50,22 @@ def updated_tensors(tuner: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
         return {}
 
 
-def kept(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Copies of tensors, as far as there is memory for them."""
+@contextlib.contextmanager
+def given_back(tensors: Iterable[Any]) -> Iterator[None]:
+    """Within the block, tensors may change; then they are as before, if there was memory for that.
+
+    Autograd does not see it, as it does not see a kernel.
+    """
+    memories = [memory_of(tensor.data) for tensor in tensors]
     try:
-        return {name: tensor.data.clone() for name, tensor in tensors.items()}
+        copies = [memory.clone() for memory in memories]
     except RuntimeError:
-        return {}
-
-
-def give_back(tensors: Mapping[str, Any], copies: Mapping[str, Any]) -> None:
-    """Put the contents of copies back; autograd does not see it, as it does not see a kernel."""
-    for name, copy in copies.items():
-        tensors[name].data.copy_(copy)
+        copies = []
+    try:
+        yield
+    finally:
+        for memory, copy in zip(memories, copies, strict=False):
+            memory.copy_(copy)
 
 
 @functools.lru_cache(maxsize=256)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from triton_rvv.launches.decorators import has_configurations
 from triton_rvv.launches.generated import loaded_kernel
-from triton_rvv.launches.in_place import give_back, kept, updated_tensors
+from triton_rvv.launches.in_place import given_back, updated_tensors
 from triton_rvv.launches.launch import InductorLaunch, Launch
 from triton_rvv.launches.timing import REPEATS, Repeats
 
@@ -42,7 +42,7 @@ class Watcher(Protocol):
     def benchmarked(self, tuner: Any, updated: Collection[str], run: Callable[[], Any]) -> Any:
         """An autotuner measures a configuration; `run` does it.
 
-        `updated` names the tensors that it changes by that, and that are given back.
+        `updated` names the tensors that it changes by that, and does not give back itself.
         """
 
     def prepared(self, tuner: Any) -> bool:
@@ -233,13 +233,12 @@ def _benchmarking(watcher: Watcher, bench: Callable[..., Any]) -> Callable[..., 
     @functools.wraps(bench)
     def benchmarking(self: Any, *args: Any, **kwargs: Any) -> Any:
         _thread.benchmarks += 1
-        # Measurements within others may be of what copies tensors.
-        tensors = updated_tensors(self, args, kwargs) if _thread.benchmarks == 1 else {}
-        copies = kept(tensors)
         try:
-            return watcher.benchmarked(self, copies, lambda: bench(self, *args, **kwargs))
+            # Measurements within others may be of what copies tensors.
+            tensors = updated_tensors(self, args, kwargs) if _thread.benchmarks == 1 else {}
+            with given_back(tensors.values()):
+                return watcher.benchmarked(self, tensors, lambda: bench(self, *args, **kwargs))
         finally:
-            give_back(tensors, copies)
             _thread.benchmarks -= 1
 
     return benchmarking
