@@ -58,14 +58,14 @@ def asked_for_device() -> Iterator[None]:
     """Within the block, a program that asks Triton for a device hears of this processor, unless
     Triton knows of a GPU; one that asks torch whether there is Triton, that there is.
     """
-    try:
-        _ = driver.active
-    except RuntimeError:
-        with _turns.lock, _on_host():
-            yield
-    else:
-        with _turns.lock, _replaced(_triton, "has_triton", lambda: True):
-            yield
+    with _turns.lock, contextlib.ExitStack() as replaced:
+        try:
+            _ = driver.active
+        except RuntimeError:
+            replaced.enter_context(_on_host())
+        else:
+            replaced.enter_context(_replaced(_triton, "has_triton", lambda: True))
+        yield
 
 
 @contextlib.contextmanager

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 
 from triton.runtime.autotuner import Autotuner
+from triton.runtime.driver import driver
 
-from kernels.own.other_kernels import other_kernels_run
+from kernels.own.other_kernels import asked_for_device, other_kernels_run
 
 
 def test_threads_take_turns_and_leave_triton_as_it_was():
@@ -28,3 +29,23 @@ def test_threads_take_turns_and_leave_triton_as_it_was():
     leaves.set()
     thread.join(10)
     assert Autotuner.run is run
+
+
+def test_a_device_that_another_thread_lends_is_not_taken_for_its_own(monkeypatch):
+    monkeypatch.setattr(driver, "_active", None)
+    monkeypatch.setattr(driver, "_default", None)
+    monkeypatch.setenv("TRITON_DEFAULT_BACKEND", "none")
+    began, found = threading.Event(), []
+
+    def second() -> None:
+        began.set()
+        with asked_for_device():
+            found.append(driver.active.runs_here)
+
+    thread = threading.Thread(target=second)
+    with asked_for_device():
+        thread.start()
+        assert began.wait(10)
+        thread.join(0.2)
+    thread.join(10)
+    assert found == [True]
