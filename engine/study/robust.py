@@ -94,8 +94,8 @@ def score_s(trial: StoredTrial, robust: Robust, reference: Mapping[str, float]) 
     configurations as the geometric mean of the times does, whatever the least times are: the
     logarithms of those only shift all scores. For the worst regret, the times of a reference stand
     in. `auto` and `gp` follow the least times so far instead (`mean_regret.py` and
-    `worst_regret.py` in `engine/search/model/`). Once the trials
-    are there, they are ordered by their regrets (`rank_of`).
+    `worst_regret.py` in `engine/search/model/`). Once the trials are there, they are ordered by
+    their regrets (`rank_of`).
 
     Args:
         trial: a finished one.

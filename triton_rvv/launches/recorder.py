@@ -71,7 +71,7 @@ class Recorder:
         self._lock = threading.RLock()
         self._entries: dict[str, _Entry] = {}
         self._similar: dict[str, list[_Entry]] = {}
-        self._repeats: list[Repeats] = []
+        self._repeats: set[Repeats] = set()
         # Of a kernel, what is known of its launches; a program may make one capture after another.
         self._forms = f"triton_rvv_record{next(_NUMBERS)}"
         self._write_at = time.perf_counter() + _WRITE_EVERY_S
@@ -113,7 +113,7 @@ class Recorder:
         repeats = holder.get(REPEATS)
         if repeats not in self._repeats:  # new, or of an earlier capture
             repeats = holder[REPEATS] = Repeats()
-            self._repeats.append(repeats)
+            self._repeats.add(repeats)
         found: Repeats = repeats
         return found
 
