@@ -17,7 +17,7 @@ from kernels.own.other_kernels import other_kernels_run
 from kernels.spec import Grid
 from launchers.arguments import Argument, Described
 from triton_rvv.errors import CompileError
-from triton_rvv.frontend.descriptors import part_names
+from triton_rvv.frontend.descriptors import passed_names
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.frontend.tuples import in_order, nested
 from triton_rvv.make_ttir import make_ttir
@@ -125,12 +125,7 @@ class Deployed:
             ttir = make_ttir(self.function, signature, constants, frozenset(), named_target("host"))
         except CompileError:
             return None
-        passed = [
-            part
-            for name, type_ in signature.items()
-            if type_ != "constexpr"
-            for part in part_names(name, type_)
-        ]
+        passed = passed_names(signature)
         module = parse_module(ttir)
         found = reached_arguments(module)
         if found is None:

@@ -7,11 +7,11 @@ end has added shape and strides once more.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-__all__ = ["FLAGS", "descriptor_parts", "is_descriptor", "part_names"]
+__all__ = ["FLAGS", "descriptor_parts", "is_descriptor", "part_names", "passed_names"]
 
 _BLOCK = re.compile(r"^tensordesc<[^\[]*\[([^\]]*)\]")
 _HAS_ROUNDING = hasattr(TensorDescriptor, "round_f32_to_tf32")  # since Triton 3.7
@@ -56,3 +56,13 @@ def part_names(name: str, type_: str) -> list[str]:
     rank = len(block[1].split(","))
     parts = descriptor_parts((0,) * rank, (0,) * rank, "zero")
     return [name, *(f"{name}.{number}" for number, _ in enumerate(parts))]
+
+
+def passed_names(signature: Mapping[str, str]) -> list[str]:
+    """A name for each value that a compiled kernel is passed, which constants are not.
+
+    Args:
+        signature: Triton's names of the parameters' types, by parameter in their order.
+    """
+    types = ((name, type_) for name, type_ in signature.items() if type_ != "constexpr")
+    return [part for name, type_ in types for part in part_names(name, type_)]

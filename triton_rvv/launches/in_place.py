@@ -16,7 +16,7 @@ from typing import Any
 from triton._C.libtriton import ir
 
 from foundation.strides import memory_of
-from triton_rvv.frontend.descriptors import part_names
+from triton_rvv.frontend.descriptors import passed_names
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.frontend.ttir_passes import generic_text
 from triton_rvv.reached_arguments import reached_arguments
@@ -69,14 +69,9 @@ def given_back(tensors: Iterable[Any]) -> Iterator[None]:
 
 
 @functools.lru_cache(maxsize=256)
-def _updated(ttir: str, signature: tuple[tuple[str, Any], ...]) -> tuple[str, ...]:
+def _updated(ttir: str, signature: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     """The parameters that a kernel may both read and write."""
-    passed = [
-        part
-        for name, type_ in signature
-        if type_ != "constexpr"
-        for part in part_names(name, type_)
-    ]
+    passed = passed_names(dict(signature))
     reached = reached_arguments(parse_module(_generic(ttir)))
     if reached is None:
         return ()
