@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from triton_rvv.frontend.types import PointerType, ScalarType
+from triton_rvv.lowering.addresses.lane_range import LaneRange
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
@@ -12,7 +13,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val
 from triton_rvv.lowering.llvm.vp_memory import first_lanes
 
-__all__ = ["condition_at", "first_where", "load_scalar", "note_access", "zero"]
+__all__ = ["condition_at", "first_where", "load_scalar", "note_access", "wanted_lanes", "zero"]
 
 _WAYS = {0: "one element for all lanes", 1: "contiguous"}
 
@@ -47,6 +48,12 @@ def note_access(
 def condition_at(builder: Builder, mask: Mask | None, point: VectorIndex) -> Val:
     """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
     return TRUE if mask is None else mask.condition(builder, point)
+
+
+def wanted_lanes(builder: Builder, mask: Mask | None, point: VectorIndex) -> tuple[Val, LaneRange]:
+    """The lanes that are wanted of a run: a condition, and the lanes in which that counts."""
+    condition, lanes = (TRUE, LaneRange()) if mask is None else mask.parts(builder, point)
+    return condition, lanes.within(builder, LaneRange(end=point.lanes))
 
 
 def first_where(builder: Builder, condition: Val, lanes: Val | None, width: int) -> Val:

@@ -14,7 +14,7 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.vp_memory import masked_load
-from triton_rvv.lowering.memory.accesses import load_scalar
+from triton_rvv.lowering.memory.accesses import load_scalar, wanted_lanes
 
 __all__ = ["limited_run"]
 
@@ -38,8 +38,7 @@ def limited_run(
     limits = limits_of(pointers, point)
     if limits is None:
         return None
-    condition, wanted = (TRUE, LaneRange()) if mask is None else mask.parts(builder, point)
-    wanted = wanted.within(builder, LaneRange(end=point.lanes))
+    condition, wanted = wanted_lanes(builder, mask, point)
     if condition.width > 1:
         return None
     width, element = point.width, memory_type(pointers.pointee)

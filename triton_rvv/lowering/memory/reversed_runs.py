@@ -11,8 +11,9 @@ from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import no, nothing, rule
-from triton_rvv.lowering.llvm.values import TRUE, Val, integer, vector_type
+from triton_rvv.lowering.llvm.values import Val, integer, vector_type
 from triton_rvv.lowering.llvm.vp_memory import masked_load, masked_store
+from triton_rvv.lowering.memory.accesses import wanted_lanes
 
 __all__ = ["reversed_run", "store_reversed"]
 
@@ -38,8 +39,8 @@ def reversed_run(
         return None
     element, size_bytes = memory_type(pointers.pointee), pointers.pointee.size_bytes
     width = point.width
-    condition, lanes = (TRUE, LaneRange()) if mask is None else mask.parts(builder, point)
-    lanes = lanes.within(builder, LaneRange(end=point.lanes)).turned(builder, width)
+    condition, lanes = wanted_lanes(builder, mask, point)
+    lanes = lanes.turned(builder, width)
     wanted = lanes.where(builder, _turned(builder, condition), width)
     if wanted.truth is True:
         run = builder.load(vector_type(element, width), address, size_bytes)
