@@ -40,6 +40,7 @@ def main(argv: Sequence[str] | None) -> int:
 
     captured = read_capture(arguments.file)
     # torch takes seconds to import: --help and a mistyped file do not wait for it.
+    from engine.programs.program_share import share_text
     from engine.programs.spaces import spaces_in
     from engine.programs.task_list import task_list
     from engine.programs.task_page import task_page
@@ -55,7 +56,8 @@ def main(argv: Sequence[str] | None) -> int:
         console.print(task_list(rows, console))
         for keys, note in note_texts(rows):
             say(wrapped(f"{keys} {note}", len(keys.partition(",")[0]) + 1))
-        for line in filter(None, [*mark_texts(rows), coverage_text(rows)]):
+        lines = [*mark_texts(rows), coverage_text(rows), share_text(captured)]
+        for line in filter(None, lines):
             say(wrapped(line))
     return EXIT_FOUND if rows else EXIT_NOTHING_VALID
 

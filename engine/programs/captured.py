@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
+from engine.programs.program_share import share_text
 from engine.programs.watched import on_ended, program_words, run_watched
 from engine.results.units import counted, time_text
 from foundation.errors import UserError
-from foundation.printing import say
+from foundation.printing import say, wrapped
 from kernels.captured.task_file import (
     Capture,
+    append_record,
     append_winner,
     is_capture_file,
     read_capture,
@@ -43,7 +46,8 @@ def capture_program(words: Sequence[str], path: Path | None, *, keep_data: bool)
     path = shown.absolute()  # the program may go to another folder
     with _begun(path):
         settings = {"record": str(path), "keep_data": keep_data}
-        status = run_watched(command, settings, lambda ran_s: _tell(path, ran_s))
+        with _timed(path):
+            status = run_watched(command, settings, lambda ran_s: _tell(path, ran_s))
         say(summary(read_capture(path), status, shown), file=sys.stderr)
     return status
 
@@ -63,7 +67,7 @@ def capture(path: str | Path, *, keep_data: bool = False) -> Iterator[None]:
     from triton_rvv.launches.recorder import Recorder
 
     path = Path(path).absolute()
-    with _begun(path):
+    with _begun(path), _timed(path):
         recorder = Recorder(path, keep_data=keep_data)
         end = intercept(recorder)
         try:
@@ -120,6 +124,17 @@ def _begun(path: Path) -> Iterator[None]:
         yield
     finally:
         _settle(path, before, is_new=is_new)
+
+
+@contextlib.contextmanager
+def _timed(path: Path) -> Iterator[None]:
+    """Write down what the block takes: the run of the program."""
+    begun_s = time.monotonic()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # a full disk, which the program's records met, too
+            append_record(path, {"record": "ran", "time_s": time.monotonic() - begun_s})
 
 
 def _settle(path: Path, before: Path, *, is_new: bool) -> None:
@@ -179,6 +194,7 @@ def summary(captured: Capture, status: int, shown: Path) -> str:
     kernels = len({task.kernel.digest for task in captured.tasks})
     launches = sum(task.launches for task in captured.tasks)
     counts = f"{counted(kernels, 'kernel')}, {counted(len(captured.tasks), 'task')}"
-    time = f", {time_text(captured.time_s)}" if captured.time_s else ""
+    kernels_time = f", {time_text(captured.time_s)}" if captured.time_s else ""
     counts += f", {launches} launch{'' if launches == 1 else 'es'}"
-    return "\n".join([*lines, f"captured {counts}{time}: {shown}"])
+    lines += [f"captured {counts}{kernels_time}: {shown}"]
+    return "\n".join([*lines, *filter(None, [wrapped(share_text(captured))])])

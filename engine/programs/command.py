@@ -14,6 +14,7 @@ from engine.programs.budget import ProgramBudget
 from engine.programs.captured_program import keep_winner, program_tasks, unexamined
 from engine.programs.examining import EXAMINED_PART
 from engine.programs.printed import print_change, print_program, program_record
+from engine.programs.program_share import WholeProgram, program_share
 from engine.programs.standing import TaskStanding
 from engine.programs.tuning import tune_program
 from engine.results.json import json_text
@@ -28,6 +29,7 @@ from kernels.captured.examination import Examiner
 from kernels.captured.examined import read_examined
 from kernels.captured.task import Task
 from kernels.captured.task_file import read_capture
+from rvv_runner.board import BoardInfo
 from rvv_runner.devices import DEFAULT_DEVICE
 
 __all__ = ["after_first_link", "default_device_note", "tune_capture"]
@@ -94,11 +96,21 @@ def tune_capture(
             changed=changed,
             examiner=examiner,
         )
+    whole = _whole_program(capture, info)
     if as_json:
-        say(json_text(program_record(standings)))
+        say(json_text(program_record(standings, whole)))
     else:
-        print_program(standings, sys.stdout)
+        print_program(standings, sys.stdout, whole)
     return any(standing.best_s is not None for standing in standings)
+
+
+def _whole_program(capture: Path, info: BoardInfo) -> WholeProgram | None:
+    """What is known of the program around its kernels; None if its run was not timed."""
+    share = program_share(read_capture(capture))
+    if share is None:
+        return None
+    is_alike = info.backend == "host" if share.is_on_host else info.gpu is not None
+    return WholeProgram(share, info.name, is_alike)
 
 
 def default_device_note(tasks: Sequence[Task], devices: Sequence[str]) -> str:

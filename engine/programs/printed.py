@@ -10,6 +10,7 @@ from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
+from engine.programs.program_share import WholeProgram
 from engine.programs.standing import (
     TaskStanding,
     measured_share,
@@ -46,18 +47,27 @@ def print_change(standings: Sequence[TaskStanding], number: int, stream: TextIO)
     say(wrapped(line), file=stream)
 
 
-def print_program(standings: Sequence[TaskStanding], stream: TextIO) -> None:
-    """Print a table on a terminal, otherwise lines of key=value fields separated by tabs."""
-    program = _program_fields(standings)
+def print_program(
+    standings: Sequence[TaskStanding], stream: TextIO, whole: WholeProgram | None = None
+) -> None:
+    """Print a table on a terminal, otherwise lines of key=value fields separated by tabs.
+
+    Args:
+        standings: of the tasks.
+        stream: to print on.
+        whole: what is known of the program around its kernels.
+    """
+    program = {**_program_fields(standings), **_whole_fields(standings, whole)}
     if not stream.isatty():
         for standing in standings:
             say(field_line(_fields(standing)), file=stream)
-        speedup = program["program_before_s"] / program["program_s"]
-        say(field_line({**program, "speedup": speedup}), file=stream)
+        say(field_line({**program, "speedup": _program_speedup(standings)}), file=stream)
         return
     console = EscapingConsole(file=stream)
     console.print(_table(standings))
     say(wrapped(_program_text(standings)), file=stream)
+    if whole is not None:
+        say(wrapped(whole.text(_program_speedup(standings))), file=stream)
     for standing in standings:
         if _reason(standing):
             how = "not tuned" if standing.best_s is None else "tuned in part"
@@ -125,9 +135,12 @@ def _share(standings: Sequence[TaskStanding], numbers: Sequence[int]) -> float:
     return sum(times_s[number] for number in numbers) / (sum(times_s) or 1.0)
 
 
-def program_record(standings: Sequence[TaskStanding]) -> dict[str, object]:
+def program_record(
+    standings: Sequence[TaskStanding], whole: WholeProgram | None = None
+) -> dict[str, object]:
     """The same for --json."""
-    return {"tasks": [_fields(one) for one in standings], **_program_fields(standings)}
+    program = {**_program_fields(standings), **_whole_fields(standings, whole)}
+    return {"tasks": [_fields(one) for one in standings], **program}
 
 
 def _program_fields(standings: Sequence[TaskStanding]) -> dict[str, float]:
@@ -137,6 +150,22 @@ def _program_fields(standings: Sequence[TaskStanding]) -> dict[str, float]:
         "program_s": after_s,
         "measured_share": measured_share(standings),
     }
+
+
+def _program_speedup(standings: Sequence[TaskStanding]) -> float:
+    before_s, after_s = program_times_s(standings)
+    return before_s / after_s
+
+
+def _whole_fields(
+    standings: Sequence[TaskStanding], whole: WholeProgram | None
+) -> dict[str, float]:
+    """The kernels' share of the program, and what that makes of their speed-up."""
+    if whole is None:
+        return {}
+    speedup = whole.speedup(_program_speedup(standings))
+    estimate = {} if speedup is None else {"whole_program_speedup": speedup}
+    return {"captured_share": whole.share.steady, **estimate}
 
 
 def _table(standings: Sequence[TaskStanding]) -> Table:

@@ -7,6 +7,7 @@ from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from engine.programs.program_share import share_text
 from engine.programs.task_table import HEADS, TaskRow, cells, coverage_text, mark_texts
 from kernels.captured.task_file import Capture
 
@@ -28,5 +29,6 @@ def task_page(captured: Capture, rows: Sequence[TaskRow]) -> str:
         rows=[(row, cells(row)) for row in rows],
         marks=mark_texts(rows),
         coverage=coverage_text(rows),
+        share=share_text(captured),
         style=(files("engine.reports") / "report.css").read_text(),
     )

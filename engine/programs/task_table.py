@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from engine.programs.labels import differences, short_key
+from engine.programs.program_share import is_launch_bound
 from engine.results.units import spaced_config, speedup_text, time_text
 from foundation.config import Config
 from kernels.captured.task import Task
@@ -24,8 +25,6 @@ __all__ = [
     "task_rows",
 ]
 
-# What Triton takes on a CPU of today to launch a kernel on a GPU, at most.
-_LAUNCH_S = 50e-6
 # Launches whose mean is a time to go by: a kernel's first finds its memory and code in no cache.
 _ENOUGH_LAUNCHES = 5
 
@@ -183,9 +182,7 @@ def _marks(task: Task) -> list[str]:
     """What is to be known of a task's time."""
     if task.time_s is None:
         return []
-    # Those of the host are timed without their launch.
-    is_bound = task.device != "host" and task.time_s < _LAUNCH_S * task.launches
-    return ["<"] * is_bound + ["~"] * (task.timed_launches < _ENOUGH_LAUNCHES)
+    return ["<"] * is_launch_bound(task) + ["~"] * (task.timed_launches < _ENOUGH_LAUNCHES)
 
 
 def _visible(task: Task) -> str:

@@ -51,6 +51,9 @@ class Capture:
         updating: by kernel, the tensors that its autotuner's measurements change in place.
         running: the kernels that processes ran when they ended.
         dropped_lines: how many lines could not be read, as the last of a killed process.
+        ran_s: seconds that the program ran, from its start to its end; None in older files.
+        steady_s: seconds of its processes since their first launches, without what they do once:
+            compiling, and autotuners' measurements; None in older files.
     """
 
     path: Path
@@ -61,6 +64,8 @@ class Capture:
     updating: Mapping[str, Sequence[str]]
     running: tuple[str, ...] = ()
     dropped_lines: int = 0
+    ran_s: float | None = None
+    steady_s: float | None = None
 
     @property
     def winners(self) -> dict[str, Winner]:
@@ -130,6 +135,8 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
             updating={record["kernel"]: record["tensors"] for record in kinds.get("updating", ())},
             running=_running(kinds.get("running", ())),
             dropped_lines=dropped,
+            ran_s=next((record["time_s"] for record in kinds.get("ran", ())), None),
+            steady_s=_steady_s(kinds.get("steady", ())),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(f"{path} is damaged ({error!r}): capture the program again") from error
@@ -139,6 +146,12 @@ def _running(records: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
     """The kernels that the last records of processes name."""
     last = {record["process"]: record["kernel"] for record in records}
     return tuple(dict.fromkeys(filter(None, last.values())))
+
+
+def _steady_s(records: Iterable[Mapping[str, Any]]) -> float | None:
+    """The sum of the last records of processes; None if there is none."""
+    last = {record["process"]: float(record["time_s"]) for record in records}
+    return sum(last.values()) if last else None
 
 
 def append_winner(path: str | os.PathLike[str], winner: Winner) -> None:

@@ -18,6 +18,7 @@ from triton_rvv.launches.decorators import kernel_under
 from triton_rvv.launches.distance import size_distance
 from triton_rvv.launches.launch import Launch
 from triton_rvv.launches.signature import Signature
+from triton_rvv.launches.steady_time import SteadyTime
 from triton_rvv.launches.timing import REPEATS, Repeats, Timer, first_launch, new_timer
 
 __all__ = ["Recorder"]
@@ -51,10 +52,13 @@ class _Thread(threading.local):
         describes: whether it describes a launch. Kernels that are launched meanwhile, since a
             package has put them in the place of torch's operators, are not the program's.
         running: the kernel that the file says is running.
+        chooses: called where the autotuner that launches a kernel measures.
     """
 
     describes = False
     running = ""
+
+    chooses: Callable[[], object] = staticmethod(lambda: None)
 
 
 class Recorder:
@@ -74,6 +78,7 @@ class Recorder:
         self._repeats: set[Repeats] = set()
         # Of a kernel, what is known of its launches; a program may make one capture after another.
         self._forms = f"triton_rvv_record{next(_NUMBERS)}"
+        self._steady = SteadyTime()
         self._write_at = time.perf_counter() + _WRITE_EVERY_S
         self._unrecorded: set[str] = set()
         self._updating: set[str] = set()
@@ -96,7 +101,9 @@ class Recorder:
         forms = launch.forms(self._forms)
         entry, form, traits = forms.find(launch.args, launch.kwargs, launch.grid)
         if entry is None:
-            return self._first(launch, form, traits, run)
+            self._steady.launched()
+            with self._steady.once():
+                return self._first(launch, form, traits, run)
         timer: Timer = entry.timer
         started = timer.start()
         result = run()
@@ -123,10 +130,13 @@ class Recorder:
 
     def tuned(self, tuner: Any, args: Any, kwargs: Any, run: Callable[..., Any]) -> Any:
         """Leave the choice to the program's autotuner: its launch is recorded like others."""
+        before = self._thread.chooses
         try:
-            return run(*args, **kwargs)
+            with self._steady.perhaps_once() as self._thread.chooses:
+                return run(*args, **kwargs)
         finally:
             self._runs("")
+            self._thread.chooses = before
 
     def benchmarked(self, tuner: Any, updated: Collection[str], run: Callable[[], Any]) -> Any:
         """Write down which kernel is measured: it may end the process; and what that changes."""
@@ -139,7 +149,9 @@ class Recorder:
             self._updating.add(name)
             self._file.write("updating", kernel=name, tensors=list(updated))
         try:
-            return run()
+            self._thread.chooses()
+            with self._steady.once():
+                return run()
         finally:
             self._runs("")
 
@@ -170,7 +182,10 @@ class Recorder:
         counted = [record for record in records if record["launches"]]
         if counted:
             own = {"record": "times", "process": self._file.process}
-            self._file.write_all([{**own, **record} for record in counted])
+            # First launches were left out, and their kernels count.
+            firsts_s = sum(entry.timer.usual_s for entry in self._entries.values())
+            steady = {**own, "record": "steady", "time_s": self._steady.seconds + firsts_s}
+            self._file.write_all([*({**own, **record} for record in counted), steady])
 
     def _first(self, launch: Launch, form: Any, traits: Any, run: Callable[[], Any]) -> Any:
         """Record a launch unlike those before it."""
@@ -267,6 +282,7 @@ class Recorder:
     def _after_fork(self) -> None:
         self._lock = threading.RLock()
         self._file.after_fork()
+        self._steady.after_fork()
         for repeats in self._repeats:
             repeats.left = 0
         for entry in self._entries.values():

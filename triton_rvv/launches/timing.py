@@ -79,6 +79,13 @@ class Timer:
         """Whether there were many launches, and they are short."""
         return self.launches > _SHORT_AFTER and self._launch_s < _SHORT_S * self._timed
 
+    @property
+    def usual_s(self) -> float:
+        """What the program waits for its kernel in one launch: a GPU's runs beside it."""
+        if self.clock != "host":
+            return 0.0
+        return self._time_s / self._timed if self._timed else self._first_s(wait=False) or 0.0
+
     def start(self) -> Any:
         """What `stop` takes, or None if this launch is not timed."""
         if self.launches >= self._first_timed and (not self._every or self.launches % self._every):
