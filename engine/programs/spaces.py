@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from engine.programs.captured_program import examine_new
@@ -16,12 +16,14 @@ from foundation.errors import UserError
 from foundation.gpu_limits import GpuLimits
 from foundation.printing import say
 from kernels.captured.examined import read_examined
+from kernels.captured.freedom import Freedom
 from kernels.captured.freedom_text import FreedomText, freedom_texts
 from kernels.captured.recorded import load_task
 from kernels.captured.space import captured_space
 from kernels.captured.task import Task
 from rvv_runner.board import BoardError
 from search_spaces.enumeration import take_census
+from triton_rvv.launches.generated import GRID_OF_NUMBERS
 
 __all__ = ["spaces_in"]
 
@@ -60,7 +62,8 @@ def spaces_in(capture: Path) -> Callable[[Task], TaskSpace | None]:
         space = captured_space(found.probed, options, listed, gpu, is_wide=found.is_wide)
         count, freedoms = take_census(space).valid, found.probed.freedoms
         advice = rewriting(task, freedoms) if count == 1 and not found.probed.unseen else ""
-        return TaskSpace(count, tuple(map(_note, freedom_texts(freedoms))), advice)
+        notes = [*map(_note, freedom_texts(freedoms)), *_notes_on_run(task, freedoms)]
+        return TaskSpace(count, tuple(notes), advice)
 
     return space_of
 
@@ -90,6 +93,22 @@ def _refusal(capture: Path, task: Task) -> str:
 
 def _say_examined(task: ProgramTask) -> None:
     say(f"stage=examining {task.label}", file=sys.stderr)
+
+
+def _notes_on_run(task: Task, freedoms: Sequence[Freedom]) -> Iterator[ParameterNote]:
+    """What varies, but stays where the program is run with winners."""
+    if task.grid_values is None:
+        return
+    names = [
+        one.name
+        for one in freedoms
+        if one.varies
+        and not one.is_hint
+        and not set(one.values) <= {values.get(one.name) for values in task.grid_values}
+    ]
+    if names:
+        why = GRID_OF_NUMBERS.format("the winner's")
+        yield ParameterNote(", ".join(names), "stays in runs with winners", why)
 
 
 def _note(text: FreedomText) -> ParameterNote:

@@ -170,6 +170,8 @@ class Task:
         device: "host" or the GPU's name.
         target: Triton's target, such as cuda:90 or host:znver4.
         launched_at: the line that launched it first, as "file:line"; "" where that is not known.
+        grid_values: the constants for which torch.compile knows a grid of numbers, as it does of a
+            program's own kernel; None where the grid is a formula, or the program's.
     """
 
     key: str
@@ -195,6 +197,7 @@ class Task:
     device: str
     target: str
     launched_at: str = ""
+    grid_values: tuple[Mapping[str, Constant], ...] | None = None
 
     @property
     def parts(self) -> dict[str, Value | Constant]:

@@ -66,12 +66,19 @@ def task_of(
         device=record["device"],
         target=record["target"],
         launched_at=record.get("launched_at", ""),
+        grid_values=_grid_values(record.get("grid_values")),
     )
 
 
 def _grid(sizes: list[int]) -> Grid:
     x, y, z = sizes
     return (x, y, z)
+
+
+def _grid_values(entries: list[dict[str, Any]] | None) -> tuple[dict[str, Constant], ...] | None:
+    if entries is None:  # as in files of earlier versions
+        return None
+    return tuple({n: _constant(value) for n, value in entry.items()} for entry in entries)
 
 
 def _sample(record: Mapping[str, Any]) -> GridSample:

@@ -85,6 +85,24 @@ def test_a_table_waits_for_the_tasks_that_take_the_time(
     assert space_of(row) is None
 
 
+def test_blocks_that_no_run_takes_are_named_before_tuning(capture: CaptureFile) -> None:
+    add_to(capture, n=128)
+    (task,) = read_capture(capture.path).tasks
+    space_of = spaces.spaces_in(capture.path)
+    values = (8, 16, 32, 64, 128, 256)
+
+    def notes(*known: int) -> str:
+        grids = tuple({"BLOCK": value} for value in known) or None
+        space = space_of(replace(task, grid_values=grids))
+        assert space is not None
+        return "\n".join(map(str, space.parameters))
+
+    assert "BLOCK varies: 8, 16, 32, 64, 128" in notes()
+    assert "runs with winners" not in notes() + notes(*values)
+    assert "BLOCK stays in runs with winners: torch.compile launches it" in notes(64)
+    assert "write the winner's at its launch" in notes(64, 128)
+
+
 @pytest.mark.parametrize(("ended", "said"), [("SEGV", "(Segmentation fault)"), ("TERM", "")])
 def test_only_what_a_task_does_to_the_process_is_kept(
     capture: CaptureFile, monkeypatch: pytest.MonkeyPatch, ended: str, said: str

@@ -119,6 +119,10 @@ def test_the_grid_of_a_programs_own_kernel_is_for_its_own_blocks(overlay):
     known = tuner_of(32, grid_type="PrecomputedGrid", precomputed_grids=listed)
     for tuner in (tuner_of(constants={"XBLOCK": 32}, **numbers), tuner_of(32, **numbers), known):
         assert not overlay.prepared(tuner)
+        values = InductorLaunch(tuner, ()).grid_values()
+        assert values is not None
+        assert [one["XBLOCK"] for one in values] == [32]
+    assert InductorLaunch(tuner_of(32), ()).grid_values() is None
     (use,) = overlay._uses.values()
     assert "write XBLOCK=64 at its launch" in use.why
     listed.append({"config": {"XBLOCK": 64, "num_warps": 4}, "python": ["1", "1", "1"]})

@@ -9,7 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["configurations_of", "grid_follows", "is_settled", "loaded_kernel", "settle"]
+__all__ = [
+    "GRID_OF_NUMBERS",
+    "configurations_of",
+    "grid_follows",
+    "grid_values",
+    "is_settled",
+    "loaded_kernel",
+    "settle",
+]
+
+GRID_OF_NUMBERS = (
+    "torch.compile launches it with a grid that was computed for the program's own constants: "
+    "write {} at its launch, for the sizes of its task"
+)
 
 
 def loaded_kernel(tuner: Any) -> Any:
@@ -34,16 +47,25 @@ def grid_follows(tuner: Any, config: Any) -> bool:
     from torch._inductor.runtime.triton_heuristics import GridExpr
 
     if tuner.inductor_meta.get("grid_type") == "FixedGrid":
-        constants = tuner.triton_meta.get("constants", {})
-        names = tuner.fn.arg_names
-        own = {n if isinstance(n, str) else names[n]: v for n, v in constants.items()}
-        launched = [{**own, **one.kwargs} for one in configurations_of(tuner)]
-        return any(config.kwargs.items() <= one.items() for one in launched)
+        return any(config.kwargs.items() <= one.items() for one in grid_values(tuner) or ())
     try:
         GridExpr.from_meta(tuner.inductor_meta, config)
     except AssertionError:
         return False
     return True
+
+
+def grid_values(tuner: Any) -> list[dict[str, Any]] | None:
+    """The constants for which Inductor has grids of numbers; None where a formula gives them."""
+    kind = tuner.inductor_meta.get("grid_type")
+    if kind == "PrecomputedGrid":
+        return [dict(one["config"]) for one in tuner.inductor_meta["precomputed_grids"]]
+    if kind != "FixedGrid":
+        return None
+    names = tuner.fn.arg_names
+    constants = tuner.triton_meta.get("constants", {})
+    own = {n if isinstance(n, str) else names[n]: v for n, v in constants.items()}
+    return [{**own, **one.kwargs} for one in configurations_of(tuner)]
 
 
 def is_settled(tuner: Any, values: Mapping[str, Any]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from triton_rvv.launches.decorators import Decorators, configuration_values, decorators_of
 from triton_rvv.launches.definition import definition
 from triton_rvv.launches.forms import Forms, forms_of
+from triton_rvv.launches.generated import grid_values
 from triton_rvv.launches.launching_line import launching_line
 from triton_rvv.launches.signature import (
     Signature,
@@ -102,6 +103,10 @@ class Launch:
         """Whether the grid follows the constants by itself."""
         return callable(self.grid)
 
+    def grid_values(self) -> list[dict[str, Any]] | None:
+        """The constants for which torch.compile knows a grid of numbers; None of other grids."""
+        return None
+
     def record(self, signature: Signature, source: str, definition: str) -> dict[str, Any]:
         """A task's record in a capture's file, without the contents of its memory.
 
@@ -129,6 +134,7 @@ class Launch:
             "launched_at": "" if self.is_generated else launching_line(),
             "is_grid_callable": self.is_grid_callable,
             "grid_samples": list(self._samples(decorators)),
+            "grid_values": self.grid_values(),
             "configurations": None if configurations is None else list(configurations),
             "autotune_key": decorators.key,
             "heuristics": decorators.heuristics,
@@ -238,6 +244,10 @@ class InductorLaunch(Launch):
     @property
     def is_grid_callable(self) -> bool:
         return not _grid_names(self.tuner)
+
+    def grid_values(self) -> list[dict[str, Any]] | None:
+        known = grid_values(self.tuner)
+        return known and [{n: constant_record(v) for n, v in one.items()} for one in known]
 
     def programs(self, values: Mapping[str, Any]) -> tuple[int, int, int]:
         from torch._inductor.runtime.triton_heuristics import GridExpr, config_to_dict

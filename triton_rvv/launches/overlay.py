@@ -40,10 +40,6 @@ _FAR = (
     "task"
 )
 _OTHER_GRID = "its grid does not follow the winner's constants"
-_GRID_OF_NUMBERS = (
-    "torch.compile launches it with a grid that was computed for the program's own constants: "
-    "write {} at its launch, for the sizes of its task"
-)
 
 _NUMBERS = itertools.count()
 
@@ -251,7 +247,7 @@ class Overlay:
         why = reaching(rule, {}, listed)
         if not generated.grid_follows(tuner, config):
             constants = ", ".join(f"{name}={value}" for name, value in config.kwargs.items())
-            why = _GRID_OF_NUMBERS.format(constants)
+            why = generated.GRID_OF_NUMBERS.format(constants)
         if why:
             self._use(Use(None, rule.name, why=why))
             return False
