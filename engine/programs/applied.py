@@ -20,7 +20,8 @@ from typing import Any
 
 from engine.programs.loose import loose_constants
 from engine.programs.watched import host_target, program_words, run_watched
-from engine.results.units import time_text
+from engine.results.units import spaced_config, time_text
+from foundation.config import Config
 from foundation.errors import UserError
 from foundation.printing import say
 from kernels.captured.task import Task
@@ -46,6 +47,7 @@ class Applied:
         distance: doublings between the sizes of the launch and of the task.
         launches: how often.
         why: the reason where no winner was used, though the kernel was tuned.
+        config: of the winner, as text.
     """
 
     kernel: str
@@ -53,6 +55,7 @@ class Applied:
     distance: float
     launches: int
     why: str
+    config: str = ""
 
     def __str__(self) -> str:
         kernel = _GENERATED.sub("torch.compile: ", self.kernel)
@@ -62,7 +65,8 @@ class Applied:
         plural = "" if doublings == "1" else "s"
         near = "" if self.distance == 0 else f", tuned {doublings} doubling{plural} away"
         times = f"{self.launches} launch{'' if self.launches == 1 else 'es'}"
-        return f"{kernel}: winner of task {self.task[:8]}, {times}{near}"
+        config = f": {self.config}" if self.config else ""
+        return f"{kernel}: winner of task {self.task[:8]}, {times}{near}{config}"
 
 
 def run_program(words: Sequence[str], path: Path) -> int:
@@ -77,7 +81,7 @@ def run_program(words: Sequence[str], path: Path) -> int:
     command = program_words(words)
     with _overlay(path) as (overlay, report):
         status = run_watched(command, {"overlay": str(overlay)})
-        uses = _uses(report)
+        uses = _uses(overlay, report)
     for use in uses:
         say(str(use), file=sys.stderr)
     if not uses:
@@ -108,14 +112,21 @@ def compare_program(words: Sequence[str], path: Path) -> int:
         UserError: as `run_program`; or if a run of the program fails.
     """
     command = program_words(words)
+    say("first runs, which may compile and do not count", file=sys.stderr)
     _timed(command, None)
     status = run_program(words, path)
     if status != 0:
         return status
     pairs = []
     with _overlay(path) as (overlay, _):
-        for _round in range(_ROUNDS):
-            pairs.append((_timed(command, None), _timed(command, overlay)))
+        for number in range(1, _ROUNDS + 1):
+            before_s, after_s = _timed(command, None), _timed(command, overlay)
+            pairs.append((before_s, after_s))
+            say(
+                f"{number} of {_ROUNDS}: without winners {time_text(before_s)}, with winners "
+                f"{time_text(after_s)}",
+                file=sys.stderr,
+            )
     say(_comparison(pairs), file=sys.stderr)
     return status
 
@@ -138,7 +149,7 @@ def apply(path: str | Path) -> Iterator[None]:
         finally:
             end()
             overlay.write(is_last=True)
-            uses = [asdict(use) for use in _uses(report)]
+            uses = [asdict(use) for use in _uses(file, report)]
             append_record(path, {"record": "applied", "command": sys.orig_argv, "uses": uses})
 
 
@@ -211,8 +222,10 @@ def _followed(task: Task, winner: Winner) -> set[str]:
     return {name for sample in changed for name in sample}
 
 
-def _uses(report: Path) -> list[Applied]:
+def _uses(overlay: Path, report: Path) -> list[Applied]:
     """What all processes of a program used, those of a kind added up, in order of the names."""
+    rules = json.loads(overlay.read_text())["rules"]
+    configs = {rule["task"]: spaced_config(Config(rule["config"])) for rule in rules}
     found: dict[tuple[str, str | None, float, str], int] = {}
     for line in report.read_text().splitlines():
         with contextlib.suppress(ValueError):  # an empty line, or one of a process that was killed
@@ -220,7 +233,10 @@ def _uses(report: Path) -> list[Applied]:
             if record["record"] == "applied":
                 kind = (record["kernel"], record["task"], record["distance"], record["why"])
                 found[kind] = found.get(kind, 0) + record["launches"]
-    uses = [Applied(k, task, distance, n, why) for (k, task, distance, why), n in found.items()]
+    uses = [
+        Applied(kernel, task, distance, launches, why, configs.get(task or "", ""))
+        for (kernel, task, distance, why), launches in found.items()
+    ]
     return sorted(uses, key=lambda use: (use.kernel, use.task or "", use.distance))
 
 

@@ -208,7 +208,8 @@ def test_torch_compile_compiles_the_winner(tmp_path):
     (task,) = held.tasks
     add_winners(tmp_path / "program.capture", {"XBLOCK": 32})
     _, said = applied(tmp_path, body, head)
-    uses = f"torch.compile: {task.kernel.name}: winner of task {task.key[:8]}, 3 launches"
+    used = f"winner of task {task.key[:8]}, 3 launches: XBLOCK=32"
+    uses = f"torch.compile: {task.kernel.name}: {used}"
     assert uses in said.splitlines()
 
 
@@ -244,6 +245,7 @@ def test_compare_prints_the_speed_up(tmp_path):
     capture, path = tmp_path / "program.capture", tmp_path / "program.py"
     done = run_command("run", "--compare", "--with", capture, "--", sys.executable, path)
     assert done.stdout == "[256]\n"
+    assert "5 of 5: without winners " in done.stderr
     assert "speed-up" in done.stderr
 
 
@@ -302,7 +304,8 @@ def test_an_autotuner_with_a_name_of_its_own_gets_its_kernels_winner(tmp_path):
         add_winners(tmp_path / "program.capture", {"BLOCK": block})
         out, uses = applied_here(tmp_path, APART)
         assert out == f"[{block}]\n"
-        assert uses == f"__main__.apart_kernel: winner of task {task.key[:8]}, 1 launch"
+        used = f"winner of task {task.key[:8]}, 1 launch: BLOCK={block}"
+        assert uses == f"__main__.apart_kernel: {used}"
 
 
 # Two kernels of one name.
@@ -330,4 +333,5 @@ def test_a_kernel_that_was_not_tuned_is_not_a_changed_one_of_its_name(tmp_path):
     add_winners(path, {"BLOCK": 128}, but=other)
     out, uses = applied_here(tmp_path, FACTORY)
     assert out == "[129]\n[66]\n"
-    assert uses == f"__main__.made.<locals>.made_kernel: winner of task {tuned[:8]}, 1 launch"
+    used = f"winner of task {tuned[:8]}, 1 launch: BLOCK=128"
+    assert uses == f"__main__.made.<locals>.made_kernel: {used}"
