@@ -87,6 +87,16 @@ def test_a_task_that_is_done_with_a_short_list_says_how_to_try_more() -> None:
     assert out.count("--widen") == 1
 
 
+def test_the_task_that_saves_most_comes_first() -> None:
+    few = dataclasses.replace(tuned(), task=dataclasses.replace(TASK, label="few", launches=1))
+    long = TaskStanding(dataclasses.replace(TASK, label="long", launches=9), waits=True)
+    short = TaskStanding(dataclasses.replace(TASK, label="short"), waits=True)
+    short = dataclasses.replace(short, task=dataclasses.replace(short.task, launches=2))
+    out = printed(short, few, long, tuned(), stream=io.StringIO())
+    tasks = [line.partition("\t")[0] for line in out.splitlines()]
+    assert tasks[:4] == ["task=softmax 8x8 fp32", "task=few", "task=long", "task=short"]
+
+
 def test_a_short_launch_says_nothing_about_the_times_of_others() -> None:
     short = dataclasses.replace(tuned(), task=dataclasses.replace(TASK, captured_s=5e-5))
     other = TaskStanding(dataclasses.replace(TASK, launches=1), waits=True)
