@@ -94,7 +94,7 @@ def _default_path(command: Sequence[str]) -> str:
 
 @contextlib.contextmanager
 def _begun(path: Path) -> Iterator[None]:
-    """Within the block, the file is a capture that begins empty, but for winners that it held.
+    """Within the block, the file is a capture that begins empty, but for what tuning added to it.
 
     If nothing was recorded, what was there before is there afterwards. What a killed command left
     in its place, the next command puts back.
@@ -104,15 +104,15 @@ def _begun(path: Path) -> Iterator[None]:
         _settle(path, before, is_new=False)
     if path.exists() and not is_capture_file(path):
         raise UserError(f"{path} is there, and is no capture: give another file with -o")
-    winners = read_capture(path).every_winner if path.exists() else ()
+    earlier = read_capture(path) if path.exists() else None
     is_new = not path.exists()
     try:
         if not is_new:
             path.replace(before)
         try:
             begin_capture_file(path)
-            for winner in winners:
-                append_winner(path, winner)
+            if earlier is not None:
+                _keep_tuned(path, earlier)
         except OSError:
             _put_back(path, before, is_new=is_new)
             raise
@@ -135,6 +135,14 @@ def _timed(path: Path) -> Iterator[None]:
     finally:
         with contextlib.suppress(OSError):  # a full disk, which the program's records met, too
             append_record(path, {"record": "ran", "time_s": time.monotonic() - begun_s})
+
+
+def _keep_tuned(path: Path, earlier: Capture) -> None:
+    """Add what tuning wrote into the earlier file."""
+    for winner in earlier.every_winner:
+        append_winner(path, winner)
+    if earlier.storage is not None:
+        append_record(path, {"record": "tuned", "storage": earlier.storage})
 
 
 def _settle(path: Path, before: Path, *, is_new: bool) -> None:

@@ -13,6 +13,7 @@ from typing import TextIO
 from engine.programs.budget import ProgramBudget
 from engine.programs.captured_program import keep_winner, program_tasks, unexamined
 from engine.programs.examining import EXAMINED_PART
+from engine.programs.kept_storage import kept_storage
 from engine.programs.printed import print_change, print_program, program_record
 from engine.programs.program_share import WholeProgram, program_share
 from engine.programs.standing import TaskStanding
@@ -57,6 +58,10 @@ def tune_capture(
     Raises:
         UserError, BoardError: as `tune_program`, and if the file is no capture.
     """
+    storage = kept_storage(capture, request.study.storage)
+    if storage != request.study.storage:
+        say(wrapped(f"note: its studies go on in {storage}"), file=sys.stderr)
+        request = replace(request, study=replace(request.study, storage=storage))
     stream = sys.stderr if as_json or sys.stdout.isatty() else sys.stdout
     tasks = program_tasks(capture)
     if budget.trials is None and budget.time_s is None:

@@ -54,6 +54,7 @@ class Capture:
         ran_s: seconds that the program ran, from its start to its end; None in older files.
         steady_s: seconds of its processes since their first launches, without what they do once:
             compiling, and autotuners' measurements; None in older files.
+        storage: the path of the journal with its tasks' studies; None if it was not tuned.
     """
 
     path: Path
@@ -66,6 +67,7 @@ class Capture:
     dropped_lines: int = 0
     ran_s: float | None = None
     steady_s: float | None = None
+    storage: str | None = None
 
     @property
     def winners(self) -> dict[str, Winner]:
@@ -136,6 +138,7 @@ def read_capture(path: str | os.PathLike[str]) -> Capture:
             running=_running(kinds.get("running", ())),
             dropped_lines=dropped,
             ran_s=next((record["time_s"] for record in kinds.get("ran", ())), None),
+            storage=next((one["storage"] for one in reversed(kinds.get("tuned", []))), None),
             steady_s=_steady_s(kinds.get("steady", ())),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
