@@ -17,7 +17,12 @@ from triton_rvv.lowering.blocks.views import Plane, Reshaped, coordinates_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import index_loops, loop_versioning, materialise
 from triton_rvv.lowering.loops.vector_groups import spanning_points
-from triton_rvv.lowering.loops.vector_shape import runs_together, spanning_width, vector_width
+from triton_rvv.lowering.loops.vector_shape import (
+    runs_together,
+    spanning_width,
+    vector_width,
+    widest_bits,
+)
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.counts import count_along_rows, counted
 from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order
@@ -133,14 +138,14 @@ def _across_rows(axis: int, reduction: Reduction) -> None:
     """Rows are combined with one another, a few runs of columns at a time.
 
     Of narrow blocks, whose runs do not hide each other's latency, several rows are computed side by
-    side where they are not loaded, for which registers are short.
+    side.
     """
     context, builder, sources = reduction.context, reduction.builder, reduction.sources
     shape = reduction.shape
     width, together = vector_width(context, sources), runs_together(context, sources)
     runs = min(together, shape[-1] // width)
     step, outer = runs * width, (*shape[:axis], *shape[axis + 1 : -1])
-    beside = together // runs if _are_pairs(sources) and shape[axis] % together == 0 else 1
+    beside = _rows_beside(reduction, axis, width, runs)
 
     def columns_from(
         index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[LoopVersion, Val]]
@@ -174,11 +179,30 @@ def _across_rows(axis: int, reduction: Reduction) -> None:
     loop_versioning.guarded(context, sources, walk, step=step if shape[-1] > step else 0)
 
 
-def _are_pairs(sources: Sequence[Tensor]) -> bool:
-    """Whether elements are computed of what rows and columns have, and none lies in memory."""
+def _rows_beside(reduction: Reduction, axis: int, width: int, runs: int) -> int:
+    """How many rows are computed side by side, so that one does not wait for another.
+
+    Several of a block whose runs take few registers, where something is computed of little that
+    lies in memory.
+    """
+    context, sources, size = reduction.context, reduction.sources, reduction.shape[axis]
+    together, blocks = runs_together(context, sources), _blocks_in_memory(sources)
+    rows = together // runs if blocks == 0 else 1
+    if 0 < blocks <= _FEW_BLOCKS and len(sources) == 1 and sources[0].cost:
+        lanes = max(context.run_lanes(widest_bits(sources)), width)
+        rows = together * lanes // (runs * width)
+    return rows if size > rows and size % rows == 0 else 1
+
+
+# Blocks in memory of which rows are computed side by side: more take too many registers.
+_FEW_BLOCKS = 2
+
+
+def _blocks_in_memory(sources: Sequence[Tensor]) -> int:
+    """How many blocks are read that are as large as what is combined."""
     size = sources[0].type.elements
     below = [each for each in recipes_under(sources) if each.type.elements >= size]
-    return not any(isinstance(each, Buffer) or each.own_memory_bits() for each in below)
+    return sum(isinstance(each, Buffer) or each.own_memory_bits() > 0 for each in below)
 
 
 def _points_of_rows(
