@@ -102,8 +102,9 @@ def test_mark_row_ends(body, behind):
     assert only(module, "tt.reduce").attributes.get(BEHIND_END) == behind
 
 
-def test_a_mask_of_rows_does_not_end_columns():
-    # The same comparison is a mask of rows here: rows that it leaves out have other columns.
+@pytest.mark.parametrize(("axis", "behind"), [(0, [0]), (1, None)])
+def test_a_mask_of_rows_ends_rows_alone(axis, behind):
+    # Rows that it leaves out have other columns.
     square = "tensor<512x512xf32>"
     body = f"""
     %rows = "tt.expand_dims"(%v) {{axis = 1}} : ({FLOATS}) -> tensor<512x1xf32>
@@ -112,9 +113,38 @@ def test_a_mask_of_rows_does_not_end_columns():
       ^bb0(%a: f32, %b: f32):
         %c = "arith.addf"(%a, %b) : (f32, f32) -> f32
         "tt.reduce.return"(%c) : (f32) -> ()
-    }}) {{axis = 1}} : ({square}) -> {FLOATS}
+    }}) {{axis = {axis}}} : ({square}) -> {FLOATS}
     """
-    assert after("mark-row-ends", ROW + body)[0] == 0
+    _, module = after("mark-row-ends", ROW + body)
+    assert only(module, "tt.reduce").attributes.get(BEHIND_END) == behind
+
+
+def powers(subtracted: str, extreme: str = "arith.maxnumf") -> str:
+    """The sum of the powers of differences to an extreme element of a block."""
+    infinite = f'%least = "arith.constant"() {{value = dense<0xFF800000> : {FLOATS}}} : () -> '
+    top = reduced(subtracted, extreme).replace("%r =", "%top =")
+    return (
+        f"{infinite}{FLOATS}\n{chosen('s', 'v', 'least')}{top}"
+        f'%tops = "tt.splat"(%top) : (f32) -> {FLOATS}\n'
+        f'%d = "arith.subf"(%s, %tops) : ({FLOATS}, {FLOATS}) -> {FLOATS}\n'
+        f'%e = "math.exp"(%d) : ({FLOATS}) -> {FLOATS}\n{reduced("e")}'
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "behind"),
+    [
+        pytest.param(powers("s"), [0], id="the largest of the same block"),
+        pytest.param(powers("w"), None, id="of another block, which may be infinite alone"),
+        pytest.param(powers("s", "arith.minnumf"), None, id="the smallest"),
+    ],
+)
+def test_powers_of_differences_behind_the_end(body, behind):
+    _, module = after("mark-row-ends", ROW + body)
+    total = next(
+        each for each in module.walk() if each.name == "tt.reduce" and each.result.name == "%r"
+    )
+    assert total.attributes.get(BEHIND_END) == behind
 
 
 STORE = '"tt.store"(%y, %r) : (!tt.ptr<f32>, f32) -> ()'
@@ -182,4 +212,48 @@ def test_rows_end_anywhere(m, low, tmp_path: Path):
         ends_ptr=np.array(ends, np.int32),
         out_ptr=Expected(_expected(x, ends, m, low, rows, block)),
         m=m, low=low, STRIDE=300, ROWS=rows, BLOCK=block,
+    )  # fmt: skip
+
+
+@triton.jit
+def softmax_of_columns(x_ptr, ends_ptr, out_ptr, low, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    program = tl.program_id(0)
+    end = tl.load(ends_ptr + program)
+    rows = low + tl.arange(0, ROWS)
+    columns = tl.arange(0, COLUMNS)
+    at = x_ptr + rows[:, None] * COLUMNS + columns[None, :]
+    mask = (rows < end)[:, None]
+    x = tl.load(at, mask=mask, other=-float("inf"))
+    top = tl.max(x, axis=0)
+    # What was the largest before, as where softmax goes on from block to block.
+    top = tl.maximum(top, -2.0)
+    total = tl.sum(tl.exp(x - top[None, :]), axis=0)
+    ones = tl.load(at, mask=mask, other=0.0)
+    largest = tl.max(tl.where(mask, tl.exp(ones), 0.5), axis=0)
+    tl.store(out_ptr + program * 2 * COLUMNS + columns, total)
+    tl.store(out_ptr + (program * 2 + 1) * COLUMNS + columns, largest)
+
+
+@pytest.mark.parametrize("vlen_bits", [128, 256])
+@pytest.mark.parametrize(("rows", "columns"), [(32, 8), (16, 64), (4, 4)])
+def test_rows_that_are_combined_end_anywhere(rows, columns, vlen_bits, tmp_path: Path):
+    low = 3
+    # What is behind the ends would change any result.
+    x = np.random.default_rng(0).integers(-8, 9, (low + rows + 5, columns)).astype(np.float32)
+    ends = [*range(low - 2, low + rows + 2)]
+    expected = []
+    for end in ends:
+        own = x[low : max(min(end, low + rows), low)]
+        top = np.maximum(own.max(0, initial=-np.inf), -2)
+        expected.append(np.exp(own - top).sum(0))
+        least = 0.5 if len(own) < rows else 0
+        expected.append(np.maximum(np.exp(own.max(0, initial=-np.inf)), least))
+    KernelRunner(tmp_path)(
+        softmax_of_columns,
+        grid=(len(ends),),
+        vlen_bits=vlen_bits,
+        x_ptr=x,
+        ends_ptr=np.array(ends, np.int32),
+        out_ptr=Expected(np.stack(expected).astype(np.float32), rtol=1e-6),
+        low=low, ROWS=rows, COLUMNS=columns,
     )  # fmt: skip

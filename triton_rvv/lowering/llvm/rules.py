@@ -52,7 +52,7 @@ RULES: Sequence[Rule] = (
     Rule("compare-jointly", "Asks of a comparison's last element whether all elements are below."),
     Rule("split-at-edges", "Leaves out the masks of vectors inside an image."),
     Rule("end-plain-columns", "Goes without masks up to the last whole vectors of a row."),
-    Rule("end-rows", "Reduces rows up to the end of their mask, and not up to that of the block."),
+    Rule("end-rows", "Reduces rows up to the end of a mask, and not up to that of the block."),
     Rule("keep-row-numbers", "Computes costly numbers of each row once, before its elements."),
     Rule("keep-joined", "Keeps what a loop reads of several arrays, computed once, in one."),
     Rule("lengthen-vectors", "Takes twice the registers for each value where few are needed."),

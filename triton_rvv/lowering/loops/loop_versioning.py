@@ -190,7 +190,7 @@ def plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val
     None where no end is known.
     """
     builder, last = context.builder, len(tensors[0].shape) - 1
-    count = row_ends(context, tensors)
+    count = row_ends(context, tensors, last)
     if count is None:
         return None
     count = builder.binary("and", count, integer(-step))
@@ -200,11 +200,11 @@ def plain_columns(context: Context, tensors: Sequence[Tensor], step: int) -> Val
     return builder.select(all_of(context, guards), count, integer(0))
 
 
-def row_ends(context: Context, tensors: Sequence[Tensor]) -> Val | None:
-    """The column from which on one of the masks holds for no element, as i64, if one is known."""
+def row_ends(context: Context, tensors: Sequence[Tensor], axis: int) -> Val | None:
+    """The position along a dimension from which on one mask holds for no element, as i64."""
     builder, shape = context.builder, tensors[0].shape
     masks = [each for each in recipes_under(tensors) if isinstance(each, Mask)]
-    ends = [mask.false_from(builder, len(shape) - 1) for mask in masks if mask.shape == shape]
+    ends = [mask.false_from(builder, axis) for mask in masks if mask.shape == shape]
     known = [end for end in ends if end is not None]
     return builder.smin(*known) if known else None
 

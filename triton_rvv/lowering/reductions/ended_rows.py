@@ -1,4 +1,4 @@
-"""Reductions of rows up to the end of their mask, where what is behind it changes nothing."""
+"""Reductions up to the end of a mask, where what is behind it changes nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from triton_rvv.lowering.reductions.partial_reductions import RowGroups
 from triton_rvv.lowering.reductions.reduction import Reduction
 from triton_rvv.lowering.ttir.combining import COMBINING
 
-__all__ = ["EndedRows", "RowsEnd", "end_of_rows"]
+__all__ = ["EndedRows", "RowsEnd", "end_along", "numbers_behind"]
 
 # Runs of the rest of a row that are computed side by side, so that one waits less for the other.
 _RESTS_TOGETHER = 2
@@ -29,50 +29,56 @@ _RESTS_TOGETHER = 2
 
 @dataclass(frozen=True)
 class RowsEnd:
-    """Where rows end.
+    """Where rows end, or the rows that are combined with one another.
 
     Args:
-        column: the first one behind all of them, as i64.
+        first: the first column, or row, behind all of them, as i64.
         guards: truth values that, where all of them hold, say that nothing before is left out.
     """
 
-    column: Val
+    first: Val
     guards: Sequence[Val]
 
 
 @rule("end-rows", nothing)
-def end_of_rows(reduction: Reduction, width: int) -> RowsEnd | None:
-    """Where all rows of some blocks end, if what is behind it is one number.
+def end_along(reduction: Reduction, axis: int, width: int) -> RowsEnd | None:
+    """Where all masks along the reduced dimension have ended, if what is behind is one number.
 
     What else is kept of the elements, and arrays in registers, are wanted whole; so is what loads
-    without a mask read.
+    without a mask read. Rows end within a vector only if an instruction is told how long it is.
     """
     context, sources = reduction.context, reduction.sources
-    has_lengths = context.builder.abilities.has_vector_lengths
-    if not has_lengths or not reduction.combination.behind_end:
+    is_along_rows = axis == len(reduction.shape) - 1
+    if is_along_rows and not context.builder.abilities.has_vector_lengths:
         return None
-    *rows, columns = sources[0].shape
+    if not reduction.combination.behind_end:
+        return None
     below, in_registers = recipes_under(sources), UNROLLED_RUNS * width
-    if any(_is_for_all(each, columns, in_registers) for each in below):
+    behind = axis - len(reduction.shape)
+    if any(_is_for_all(each, behind, reduction.shape[axis], in_registers) for each in below):
         return None
     if any(source.element.bits == 1 for source in sources):
         return None
-    end = loop_versioning.row_ends(context, sources)
+    end = loop_versioning.row_ends(context, sources, axis)
     if end is None or end.constant is not None:
         return None
-    guards = guards_of_all(context.builder, sources, [*[None] * len(rows), end])
+    extents: list[Val | None] = [None] * len(reduction.shape)
+    extents[axis] = end
+    guards = guards_of_all(context.builder, sources, extents)
     return None if guards is None else RowsEnd(end, guards)
 
 
-def _is_for_all(tensor: Tensor, columns: int, in_registers: int) -> bool:
-    """Whether all columns of a block are wanted; one with another number has none of its own.
+def _is_for_all(tensor: Tensor, along: int, size: int, in_registers: int) -> bool:
+    """Whether all of a dimension of a block is wanted; one of another size has none of its own.
 
     Args:
-        in_registers: elements of an array that registers hold as long as columns are known numbers.
+        along: the dimension, counted from the last one, which is -1.
+        in_registers: elements of an array that registers hold as long as sizes are known numbers.
     """
     is_whole = isinstance(tensor, Load) and tensor.mask is None
     is_held = isinstance(tensor, Buffer) and tensor.type.elements <= in_registers
-    return tensor.filling is not None or (tensor.shape[-1] == columns and (is_whole or is_held))
+    is_as_long = len(tensor.shape) >= -along and tensor.shape[along] == size
+    return tensor.filling is not None or (is_as_long and (is_whole or is_held))
 
 
 class EndedRows(RowGroups):
@@ -86,10 +92,10 @@ class EndedRows(RowGroups):
                 leaves elements out.
         """
         context, builder = self.reduction.context, self.reduction.builder
-        is_long = builder.compare("sge", end.column, integer(self.step))
+        is_long = builder.compare("sge", end.first, integer(self.step))
         builder.branches(
             loop_versioning.all_of(context, [is_long, *end.guards]),
-            lambda: self._all_rows(end.column),
+            lambda: self._all_rows(end.first),
             lambda: loop_versioning.under_masks(context, self.reduction.sources, otherwise),
             likely=True,
         )
@@ -110,7 +116,7 @@ class EndedRows(RowGroups):
         with builder.loop(whole, end, integer(rests * self.width)) as start:
             rest = self.points(rows, rests, PLAIN_VERSION, start)
             totals.add_rest([self._with_lanes(point, end) for point in rest], rests)
-        if (numbers := self._numbers()) is not None:
+        if (numbers := numbers_behind(self.reduction)) is not None:
             is_behind = builder.compare("slt", end, integer(self.reduction.shape[-1]))
             builder.branches(is_behind, functools.partial(totals.add_numbers, numbers))
         self.write(rows, totals.by_row(self.runs))
@@ -119,15 +125,16 @@ class EndedRows(RowGroups):
         lanes = index_loops.left_over(self.reduction.builder, point.start, end, point.width)
         return replace(point, lanes=lanes)
 
-    def _numbers(self) -> list[Val] | None:
-        """What is behind the end, for each operand; None where that changes no total."""
-        combination = self.reduction.combination
-        numbers, names = combination.behind_end, combination.operation_of_each
-        neutral = [COMBINING[name].neutral for name in names]
-        if neutral == [*numbers]:
-            return None
-        pairs = zip(self.reduction.sources, numbers, strict=True)
-        return [_constant(source, number) for source, number in pairs]
+
+def numbers_behind(reduction: Reduction) -> list[Val] | None:
+    """What is behind the end, for each operand; None where that changes no total."""
+    combination = reduction.combination
+    numbers, names = combination.behind_end, combination.operation_of_each
+    neutral = [COMBINING[name].neutral for name in names]
+    if neutral == [*numbers]:
+        return None
+    pairs = zip(reduction.sources, numbers, strict=True)
+    return [_constant(source, number) for source, number in pairs]
 
 
 def _constant(source: Tensor, number: float) -> Val:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context, Handler
-from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
+from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import Plane, Reshaped, coordinates_of
 from triton_rvv.lowering.llvm.values import Val, integer
@@ -25,6 +25,7 @@ from triton_rvv.lowering.loops.vector_shape import (
 )
 from triton_rvv.lowering.reductions.combine_region import CombineRegion
 from triton_rvv.lowering.reductions.counts import count_along_rows, counted
+from triton_rvv.lowering.reductions.ended_rows import end_along, numbers_behind
 from triton_rvv.lowering.reductions.ordered import reduce_rows_in_order
 from triton_rvv.lowering.reductions.partial_reductions import PartialReductions
 from triton_rvv.lowering.reductions.reduction import Reduction
@@ -146,37 +147,59 @@ def _across_rows(axis: int, reduction: Reduction) -> None:
     runs = min(together, shape[-1] // width)
     step, outer = runs * width, (*shape[:axis], *shape[axis + 1 : -1])
     beside = _rows_beside(reduction, axis, width, runs)
+    is_costly = sum(each.cost for each in sources) > EXPENSIVE
 
     def columns_from(
-        index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[tuple[LoopVersion, Val]]
+        index: tuple[Val, ...], starts: Sequence[Val], parts: Sequence[_RowsTo], end: Val | None
     ) -> None:
-        rows = beside if len(parts) == 1 else 1
+        rows = 1 if any(part.by_one for part in parts) else beside
         points = functools.partial(_points_of_rows, context, index, axis, starts, width, rows)
-        first = points(parts[0][0], integer(0))
+        first = points(parts[0].version, integer(0))
         totals = PartialReductions(reduction, first, rows, in_order=True)
         begin = integer(rows)
-        for version, end in parts:
-            with builder.loop(begin, end, integer(rows)) as along:
-                totals.add(points(version, along))
-            begin = end
+        for part in parts:
+            with builder.loop(begin, part.end, integer(rows)) as along:
+                totals.add(points(part.version, along))
+            begin = part.end if part.by_one else builder.smax(begin, part.end)
+        if end is not None and (numbers := numbers_behind(reduction)) is not None:
+            is_behind = builder.compare("slt", end, integer(shape[axis]))
+            builder.branches(is_behind, functools.partial(totals.add_numbers, numbers))
         for at, values in zip(starts, totals.by_row(rows, across_lanes=False), strict=True):
             reduction.write(VectorIndex(index, at, width), values)
 
     def walk(version: LoopVersion) -> None:
         plain, size = _plain_rows(context, sources, version), integer(shape[axis])
+        by_one = plain.constant is None
+        ends = is_costly and not by_one and not version.unmasked
+        ended = end_along(reduction, axis, width) if ends else None
+        if ended is not None:
+            whole, _ = builder.split(ended.first, beside)
+            plain = builder.select(loop_versioning.all_of(context, ended.guards), whole, integer(0))
+            size, _ = builder.split(builder.add(ended.first, integer(beside - 1)), beside)
         has_plain = builder.compare("sge", plain, integer(1))
         for index in index_loops.positions(context, outer, unrolled=False):
             for start, where in index_loops.steps_along(context, 0, shape[-1], step, version):
                 starts = [builder.add(start, integer(run * width)) for run in range(runs)]
-                both = ((PLAIN_VERSION, plain), (where, size))
+                parts = (_RowsTo(plain, PLAIN_VERSION, by_one), _RowsTo(size, where))
+                end = None if ended is None else ended.first
+                some = functools.partial(columns_from, index, starts, end=end)
                 builder.branches(
                     has_plain,
-                    functools.partial(columns_from, index, starts, both),
-                    functools.partial(columns_from, index, starts, both[1:]),
+                    functools.partial(some, parts),
+                    functools.partial(some, parts[1:]),
                     likely=True,
                 )
 
     loop_versioning.guarded(context, sources, walk, step=step if shape[-1] > step else 0)
+
+
+@dataclass(frozen=True)
+class _RowsTo:
+    """Rows up to `end`, and what is known of them; any number of them if they go `by_one`."""
+
+    end: Val
+    version: LoopVersion
+    by_one: bool = False
 
 
 def _rows_beside(reduction: Reduction, axis: int, width: int, runs: int) -> int:

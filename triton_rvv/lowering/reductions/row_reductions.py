@@ -15,7 +15,7 @@ from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, loop_versioning
 from triton_rvv.lowering.loops.vector_shape import UNROLLED_RUNS, group_of_runs, vector_width
-from triton_rvv.lowering.reductions.ended_rows import EndedRows, end_of_rows
+from triton_rvv.lowering.reductions.ended_rows import EndedRows, end_along
 from triton_rvv.lowering.reductions.partial_reductions import RowGroups
 from triton_rvv.lowering.reductions.reduction import Reduction
 
@@ -37,7 +37,7 @@ class _RowReduction(RowGroups):
         """The reduction of all rows."""
         reduction = self.reduction
         step = self.step if reduction.shape[-1] > self.step else 0
-        end = end_of_rows(reduction, self.width) if step else None
+        end = end_along(reduction, len(reduction.shape) - 1, self.width) if step else None
         if end is not None:
             EndedRows(reduction, self.width, self.rows, self.runs).reduce(end, self._walk)
             return

@@ -1,9 +1,10 @@
-"""Finds reductions that need not look at the elements of a row behind the end of its mask.
+"""Finds reductions that need not look at what is behind the end of a mask.
 
     x = load(p + columns, columns < n, other=0)
     total = reduce(x * x, add)
 
-Behind the end all elements are one number, here 0, that combined with itself stays itself.
+Behind the end all elements are one number, here 0, that combined with itself stays itself. What is
+reduced along other dimensions may end there too.
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ from triton_rvv.lowering.ttir.operation_kinds import ADDRESSES, ELEMENTWISE
 
 __all__ = ["BEHIND_END", "mark_row_ends"]
 
-# The attribute of a reduction along the last dimension: for each operand, the number that its
-# elements are in every column that a mask of columns leaves out.
+# The attribute of a reduction: for each operand, the number that its elements are in every position
+# along the reduced dimension that a mask leaves out.
 BEHIND_END = "triton_rvv.behind_end"
 
 _Number = float | int | None
+# A block, and a dimension of it, counted from the last one, which is -1.
+_Along = tuple[Value, int]
 
 _LESS, _GREATER = ("slt", "sle"), ("sgt", "sge")
 
 
 def mark_row_ends(kernel: Kernel) -> int:
-    """Finds reductions that need not look behind the end of a row's mask."""
+    """Finds reductions that need not look behind the end of a mask."""
     fired = 0
     for operation in kernel.operations:
         if operation.name == "tt.reduce":
@@ -48,15 +51,16 @@ def _behind_end(
 ) -> list[float | int] | None:
     """What the elements of each operand are where no mask lets them through."""
     names, shape = operation_of_each(reduction), reduction.operands[0].shape
-    if not names or reduction.integer("axis") != len(shape) - 1:
+    if not names:
         return None
-    ends = _comparisons_of_columns(reduction.operands, makers)
+    along = reduction.integer("axis") - len(shape)
+    ends = _comparisons_along(reduction.operands, along, makers)
     if not ends:
         return None
     found = []
     for name, operand in zip(names, reduction.operands, strict=True):
         # Whichever mask ends first decides alone.
-        numbers = [_Behind(end, makers).number(operand) for end in ends]
+        numbers = [_Behind(end, makers).number(operand, along) for end in ends]
         if any(number != numbers[0] for number in numbers):
             return None
         number, known = numbers[0], COMBINING.get(name)
@@ -66,24 +70,25 @@ def _behind_end(
     return found
 
 
-def _comparisons_of_columns(
-    operands: Sequence[Value], makers: Mapping[Value, Operation]
-) -> list[Value] | None:
-    """The comparisons under some blocks that may end rows; None where others may be hidden."""
-    found: dict[Value, None] = {}
-    waiting, seen = [*operands], set[Value]()
+def _comparisons_along(
+    operands: Sequence[Value], along: int, makers: Mapping[Value, Operation]
+) -> list[_Along] | None:
+    """The comparisons that may end a dimension of blocks; None where others may be hidden."""
+    found: dict[_Along, None] = {}
+    waiting, seen = [(operand, along) for operand in operands], set[_Along]()
     while waiting:
-        value = waiting.pop()
+        value, place = each = waiting.pop()
         maker = makers.get(value)
-        if value in seen or not isinstance(value.type, TensorType) or maker is None:
+        if each in seen or not isinstance(value.type, TensorType) or maker is None:
             continue
-        seen.add(value)
+        seen.add(each)
         if maker.name == "arith.cmpi" and _may_end(maker, makers):
-            found[value] = None
+            found[each] = None
         elif maker.name.startswith((*ELEMENTWISE, *ADDRESSES, "tt.load")):
-            waiting += maker.operands
-        elif maker.name in ("tt.expand_dims", "tt.broadcast"):
-            waiting += maker.operands if _keeps_columns(maker) else []
+            waiting += [(operand, place) for operand in maker.operands]
+        elif maker.name in _MOVED:
+            before = _before(maker, place)
+            waiting += [] if before is None else [(maker.operands[0], before)]
         elif maker.name not in _KNOWN:
             return None
     return list(found)
@@ -93,18 +98,22 @@ def _comparisons_of_columns(
 _KNOWN = frozenset(["tt.splat", "tt.make_range", "tt.reduce", "tt.dot", "scf.for"])
 
 
-def _keeps_columns(operation: Operation) -> bool:
-    """Whether columns of a block are columns of the one that it is made of."""
+_MOVED = frozenset(["tt.expand_dims", "tt.broadcast"])
+
+
+def _before(operation: Operation, along: int) -> int | None:
+    """Which dimension one was, counted from the last, which is -1; None if it had one element."""
     before, after = operation.operands[0].shape, operation.result.shape
     if operation.name == "tt.expand_dims":
-        return operation.integer("axis") < len(after) - 1
-    return before[-1] == after[-1]
+        added = operation.integer("axis") - len(after)
+        return None if added == along else along + (added > along)
+    return along if before[along] == after[along] else None
 
 
 def _may_end(comparison: Operation, makers: Mapping[Value, Operation]) -> bool:
-    """Whether a comparison may hold in leading columns only; not where these are the larger side.
+    """Whether a comparison may hold in leading positions only, not where these are the larger side.
 
-    What is one number everywhere has no columns.
+    What is one number everywhere has no positions.
     """
     predicate = predicate_of(comparison)
     left, right = (_is_number(each, makers) for each in comparison.operands)
@@ -125,48 +134,78 @@ def _constant(maker: Operation) -> _Number:
 
 
 class _Behind:
-    """What the elements of blocks are in columns in which a comparison does not hold."""
+    """What the elements of blocks are in positions in which a comparison does not hold."""
 
-    def __init__(self, end: Value, makers: Mapping[Value, Operation]) -> None:
+    def __init__(self, end: _Along, makers: Mapping[Value, Operation]) -> None:
         self._makers = makers
-        self._numbers: dict[Value, _Number] = {end: 0}
+        self._numbers: dict[_Along, _Number] = {end: 0}
 
-    def number(self, value: Value) -> _Number:
+    def number(self, value: Value, along: int) -> _Number:
         """One number for all of them; None where that is not known."""
-        if value not in self._numbers:
+        each = value, along
+        if each not in self._numbers:
             maker = self._makers.get(value)
-            self._numbers[value] = None if maker is None else self._made(maker)
-        return self._numbers[value]
+            self._numbers[each] = None if maker is None else self._made(maker, along)
+        return self._numbers[each]
 
-    def _made(self, maker: Operation) -> _Number:
+    def _made(self, maker: Operation, along: int) -> _Number:
         if maker.name == "arith.constant":
             return _constant(maker)
-        if maker.name == "arith.select":
-            return self._selected(maker)
         if maker.name == "tt.load":
-            return self._loaded(maker)
+            return self._loaded(maker, along)
+        if maker.name in _MOVED:
+            before = _before(maker, along)
+            return None if before is None else self.number(maker.operands[0], before)
+        numbers = [self.number(operand, along) for operand in maker.operands]
+        if maker.name == "arith.select":
+            return self._selected(numbers)
         if maker.name == "tt.splat":
-            return self.number(maker.operands[0])
-        if maker.name in ("tt.expand_dims", "tt.broadcast"):
-            return self.number(maker.operands[0]) if _keeps_columns(maker) else None
+            return numbers[0]
+        if maker.name == "arith.subf" and numbers[0] == -math.inf:
+            block, subtracted = maker.operands
+            return -math.inf if self._is_greatest(subtracted, block, along) else None
         fold = _FOLDS.get(maker.name)
-        if fold is None:
-            return None
-        return fold([self.number(operand) for operand in maker.operands])
+        return None if fold is None else fold(numbers)
 
-    def _selected(self, select: Operation) -> _Number:
-        condition, *both = (self.number(operand) for operand in select.operands)
+    def _is_greatest(self, value: Value, block: Value, along: int) -> bool:
+        """Whether a value is no less than the greatest element of a block along a dimension.
+
+        It is infinite, like those behind the end, only if all of these are: sums of powers of
+        differences have NaN with and without what is behind the end then.
+        """
+        maker = self._makers.get(value)
+        if maker is None:
+            return False
+        if maker.name == "tt.reduce":
+            is_along = maker.integer("axis") == along + len(block.shape)
+            return is_along and [*maker.operands] == [block] and _names(maker) <= _GREATEST
+        if maker.name == "tt.expand_dims" and _before(maker, along) is not None:
+            return False
+        if maker.name in _SPREAD or maker.name in _GREATEST:
+            return any(self._is_greatest(each, block, along) for each in maker.operands)
+        return False
+
+    def _selected(self, numbers: Sequence[_Number]) -> _Number:
+        condition, *both = numbers
         if condition is not None:
             return both[0] if condition else both[1]
         return both[0] if both[0] == both[1] else None
 
-    def _loaded(self, load: Operation) -> _Number:
+    def _loaded(self, load: Operation, along: int) -> _Number:
         sizes = load.integers("operandSegmentSizes")
-        if len(sizes) < 3 or not sizes[1] or self.number(load.operands[1]) != 0:
+        if len(sizes) < 3 or not sizes[1] or self.number(load.operands[1], along) != 0:
             return None
         # Without `other`, lanes that a mask leaves out are filled with 0.
-        return self.number(load.operands[2]) if sizes[2] else 0
+        return self.number(load.operands[2], along) if sizes[2] else 0
 
+
+def _names(reduction: Operation) -> set[str]:
+    """The operations that combine; one that is unknown has none."""
+    return {*operation_of_each(reduction)} or {""}
+
+
+_GREATEST = frozenset(["arith.maxnumf", "arith.maximumf"])
+_SPREAD = _MOVED | {"tt.splat"}
 
 _Fold = Callable[[Sequence[_Number]], _Number]
 
