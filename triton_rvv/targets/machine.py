@@ -67,6 +67,8 @@ class Machine:
         strided_element_cycles: of a load by strides, for each element (rvv-bench: vlse32, m1).
         row_sum_cycles: to add up the lanes of one register and move the sum to a scalar: vredsum,
             its start and vmv.x.s (rvv-bench, m1).
+        lookup_cycles: to take all lanes of a register from another one (rvv-bench: vrgather.vv,
+            m1); in a group, each register takes as long for each of its registers.
         shifts_slowly: whether shifts, bitwise operations and moves of registers take twice as long
             as products and sums (rvv-bench: vsll, vand and vmv1r take 2 cycles for m1, vmul, vmulhu
             and vadd one).
@@ -104,6 +106,7 @@ class Machine:
     segment_register_bytes: int = 32
     strided_element_cycles: float = 1.0
     row_sum_cycles: float = 4.0
+    lookup_cycles: float = 4.0
     shifts_slowly: bool = True
     issues_in_order: bool = True
     prefetch: Prefetch = "near"
@@ -149,6 +152,14 @@ class Machine:
         """Runs that are loaded before they are used, for tiles of 1, 2, 4 or 8 runs."""
         return self.loads_ahead[runs.bit_length() - 1]
 
+    def looks_up(self, registers: float, lanes: int) -> bool:
+        """Whether to look lanes up in a group of registers takes no longer than to gather them.
+
+        Groups of more than four would leave too few registers for anything else.
+        """
+        cycles = registers**2 * self.lookup_cycles
+        return registers <= 4 and cycles <= lanes * self.strided_element_cycles
+
     def segment_cycles(self, streams: int) -> float | None:
         """Cycles of a segment load for each register of a stream; None where not measured."""
         return dict(zip((3, 4), self.segment_load_cycles, strict=True)).get(streams)
@@ -167,8 +178,14 @@ MACHINES: Mapping[str, Machine] = {
     "x60": X60,
     # A load of a shorter vector takes fewer cycles: up to 5.3% (correlation).
     "c908": Machine(rows_ahead=2, loads_ahead=(1, 2, 2, 4)),
-    "c920": _WITH_64_KIB,
-    "x100": replace(_WITH_64_KIB, strided_element_cycles=0.63, row_sum_cycles=8.0),
-    "ascalon": replace(_WITH_64_KIB, strided_element_cycles=0.42, row_sum_cycles=2.0),
-    "a100": Machine(strided_element_cycles=1.25, row_sum_cycles=10.0, shifts_slowly=False),
+    "c920": replace(_WITH_64_KIB, lookup_cycles=0.5),
+    "x100": replace(
+        _WITH_64_KIB, strided_element_cycles=0.63, row_sum_cycles=8.0, lookup_cycles=2.0
+    ),
+    "ascalon": replace(
+        _WITH_64_KIB, strided_element_cycles=0.42, row_sum_cycles=2.0, lookup_cycles=0.5
+    ),
+    "a100": Machine(
+        strided_element_cycles=1.25, row_sum_cycles=10.0, lookup_cycles=64.0, shifts_slowly=False
+    ),
 }

@@ -93,15 +93,19 @@ def group_call(
     return builder.call(type_, extract, [result, start])
 
 
-def first_readable(builder: Builder, element: str, address: Val, count: int) -> Val:
-    """A register with the elements from an address on, up to `count` or where memory ends.
+def first_readable(builder: Builder, element: str, address: Val, count: int, condition: Val) -> Val:
+    """Registers with the elements from an address on, up to `count` or where memory ends.
 
-    The first one has to be there. What is behind the last one may be anything.
+    None is read unless the condition is true; the first one has to be there then. What is behind
+    the last one may be anything.
     """
-    lanes = builder.abilities.rvv_bits // element_bits(element)
-    each = _UNIT_BITS // element_bits(element)
+    bits = element_bits(element)
+    registers = max(1, (1 << (count - 1).bit_length()) * bits // builder.abilities.rvv_bits)
+    lanes = registers * builder.abilities.rvv_bits // bits
+    each = registers * _UNIT_BITS // bits
     whole, name = f"<vscale x {each} x {element}>", f"nxv{each}{type_suffix(Val(element, ''))}"
-    operands = [Val(whole, "poison"), address, integer(count)]
+    length = builder.select(condition, integer(count), integer(0))
+    operands = [Val(whole, "poison"), address, length]
     read = builder.call(f"{{ {whole}, i64 }}", f"llvm.riscv.vleff.{name}.i64", operands)
     register, type_ = builder.emit(whole, f"extractvalue {read}, 0"), vector_type(element, lanes)
     extract = f"llvm.vector.extract.{type_suffix(Val(type_, ''))}.{name}"

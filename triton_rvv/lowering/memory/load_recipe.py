@@ -64,7 +64,7 @@ class Load(Tensor):
         hints: what is asked for beside each run.
         rows: the loads with which it shares rows, where code may rely on that.
         every_other: the lanes that its mask lets through at most, where these are neighbours.
-        table: what it gathers from, where one register holds that.
+        table: what it gathers from, where registers hold that.
     """
 
     own_stays_in_place = True
@@ -76,9 +76,11 @@ class Load(Tensor):
         mask: Mask | None,
         other: Tensor | None,
         source: Value,
+        table: SmallTable | None = None,
     ) -> None:
         optional = [tensor for tensor in (mask, other) if tensor is not None]
-        super().__init__(type_, [pointers, *optional], cost=1)
+        places = pointers if table is None else table.places
+        super().__init__(type_, [places, *optional], cost=1)
         self.source = source
         self.pointers = pointers
         self.mask = mask
@@ -90,7 +92,7 @@ class Load(Tensor):
         self.hints = RowHints()
         self.rows: SharedRows | None = None
         self.every_other: EveryOther | None = None
-        self.table: SmallTable | None = None
+        self.table = table
 
     @property
     def lies_by_column(self) -> bool:
@@ -213,7 +215,8 @@ class Load(Tensor):
         return self.rows is not None and self.materialised is None
 
     def own_fit_guards(self) -> list[Val]:
-        return [] if self.every_other is None else [self.every_other.fits]
+        kept = [each for each in (self.every_other, self.table) if each is not None]
+        return [each.fits for each in kept]
 
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         condition = condition_at(builder, self.mask, point)
@@ -307,8 +310,10 @@ class Load(Tensor):
     ) -> Val | None:
         """A run that is loaded from pieces of memory, where it can be."""
         fill = functools.partial(self._fill, builder, point)
-        if self.table is not None and (run := self.table.run(builder, pointers, point, fill())):
-            return run
+        if self.table is not None:
+            run = self.table.run(builder, condition, point, fill)
+            if run is not None:
+                return run
         if (run := limited_run(builder, pointers, self.mask, point, fill)) is not None:
             return run
         if condition.truth is not True:

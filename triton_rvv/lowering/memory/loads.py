@@ -64,9 +64,9 @@ def _load(context: Context, operation: Operation) -> None:
     addresses = moving(context, as_addresses(pointers), access)
     source = operation.operands[0]
     addresses, condition = with_lists(context, addresses, as_mask(mask))
-    load = Load(result.block, addresses, condition, other_tensor, source)
-    count = context.kernel.small_tables.get(operation)
-    load.table = small_table(context.builder, addresses, count)
+    found = context.kernel.small_tables.get(operation)
+    table = None if found is None else small_table(context, found, addresses, condition)
+    load = Load(result.block, addresses, condition, other_tensor, source, table)
     halved = context.kernel.every_other.get(operation)
     if halved is not None and load.fills_with_zeros:
         load.every_other = every_other_of(context, context.tensor(halved))

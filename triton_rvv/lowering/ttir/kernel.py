@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation, Value
@@ -15,7 +16,22 @@ from triton_rvv.lowering.ttir.demanded_elements import DemandedElements
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
 from triton_rvv.targets.target import Target
 
-__all__ = ["Kernel"]
+__all__ = ["FoundTable", "Kernel"]
+
+
+@dataclass(frozen=True)
+class FoundTable:
+    """Elements that a load gathers from.
+
+    Args:
+        count: how many there are at most.
+        places: their numbers, from 0.
+        argument: what the first one's address is reckoned from.
+    """
+
+    count: int
+    places: Value
+    argument: Value
 
 
 class Kernel:
@@ -30,7 +46,7 @@ class Kernel:
         later_rows: for some loads in loops, the addresses of a later turn; see `find_chosen_rows`.
         every_other: for some loads, the block of which they are loaded from the halves of even
             numbers; see `find_every_other`.
-        small_tables: for some loads, how many places they gather from; see `find_small_tables`.
+        small_tables: for some loads, the places they gather from; see `find_small_tables`.
     """
 
     def __init__(
@@ -48,7 +64,7 @@ class Kernel:
         self.accesses: dict[Operation, Access] = {}
         self.later_rows: dict[Operation, Value] = {}
         self.every_other: dict[Operation, Value] = {}
-        self.small_tables: dict[Operation, int] = {}
+        self.small_tables: dict[Operation, FoundTable] = {}
 
     @functools.cached_property
     def functions(self) -> Mapping[str, Operation]:
