@@ -84,7 +84,8 @@ def report(name: str, builds: Sequence[Build], note: str = "") -> None:
         f"{stage} {passed_s / sum(total_s.values()):.0%}" for stage, passed_s in total_s.items()
     )
     print(
-        f"{name}: mean {statistics.mean(times_ms):.0f} ms, median {statistics.median(times_ms):.0f}, "
+        f"{name}: mean {statistics.mean(times_ms):.0f} ms, "
+        f"median {statistics.median(times_ms):.0f}, "
         f"95th percentile {p95_ms:.0f}, of {len(builds)} ({parts}){note}",
         flush=True,
     )

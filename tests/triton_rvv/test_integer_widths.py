@@ -15,9 +15,8 @@ from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.frontend.ttir_verifier import verify
 from triton_rvv.lowering.ttir.block_ranges import ranges_of_blocks
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
+from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons, narrow_thresholds
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
-from triton_rvv.lowering.ttir.narrow_thresholds import narrow_thresholds
 from triton_rvv.targets.target import RVVTarget
 
 _ARGUMENTS = {

@@ -9,7 +9,7 @@ import triton.language as tl
 from pairs import in_turn
 from qemu_kernels import Expected
 
-from triton_rvv.lowering.ttir.algebra import are_equal
+from triton_rvv.lowering.ttir.commutative import are_equal
 
 
 @triton.jit

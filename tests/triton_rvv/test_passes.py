@@ -11,12 +11,12 @@ from ir_text import function
 from triton_rvv.frontend.ttir import Operation, Value, parse_module
 from triton_rvv.frontend.ttir_printer import print_ir
 from triton_rvv.lowering.ttir import joint_reductions
-from triton_rvv.lowering.ttir.combined import uniform_results
+from triton_rvv.lowering.ttir.column_limits import IS_RESHAPED
+from triton_rvv.lowering.ttir.combining import uniform_results
 from triton_rvv.lowering.ttir.interleaved_stores import MAY_WAIT, STORE_GROUP
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.passes import PARSED, PASSES, Fired, run_passes
 from triton_rvv.lowering.ttir.schedule import SCHEDULE
-from triton_rvv.lowering.ttir.shaped_blocks import IS_RESHAPED
 from triton_rvv.targets.target import RVVTarget
 
 ROW = "tensor<512xf32>"

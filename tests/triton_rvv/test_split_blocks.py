@@ -14,9 +14,9 @@ from qemu_kernels import Expected
 from triton_rvv.frontend.ttir import Operation, parse_module
 from triton_rvv.frontend.ttir_verifier import verify
 from triton_rvv.frontend.types import TensorType
+from triton_rvv.lowering.ttir.accumulators import add_late
 from triton_rvv.lowering.ttir.infer_access import infer_access
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.late_sums import add_late
 from triton_rvv.lowering.ttir.shared_rows import share_rows
 from triton_rvv.lowering.ttir.split_blocks import split_blocks
 from triton_rvv.make_ttir import make_ttir

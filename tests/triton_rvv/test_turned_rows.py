@@ -12,7 +12,7 @@ from qemu_kernels import Expected, KernelRunner
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
+from triton_rvv.lowering.ttir.turned_products import turn_short_rows
 from triton_rvv.targets.target import RVVTarget
 
 

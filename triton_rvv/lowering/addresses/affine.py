@@ -23,7 +23,7 @@ from triton_rvv.lowering.addresses.components import (
     reaches,
 )
 from triton_rvv.lowering.addresses.offsets import sum_of_offsets
-from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.buffer import memory_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import places_of_lanes

@@ -11,8 +11,7 @@ from triton_rvv.errors import CompileError
 from triton_rvv.frontend.source_lines import SourceLines
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.buffer import Buffer, memory_type
 from triton_rvv.lowering.blocks.tensors import Array, Tensor
 from triton_rvv.lowering.llvm.abilities import abilities_of
 from triton_rvv.lowering.llvm.builder import Builder

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.as_affine import as_affine
-from triton_rvv.lowering.addresses.bent import bent
-from triton_rvv.lowering.addresses.clamped import clamped
+from triton_rvv.lowering.addresses.clamped import bent, clamped
 from triton_rvv.lowering.addresses.components import Component
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Splat

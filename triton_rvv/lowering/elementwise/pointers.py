@@ -9,8 +9,8 @@ from triton_rvv.frontend.types import PointerType, TensorType, element_type
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.as_affine import as_affine
 from triton_rvv.lowering.addresses.offsets import sum_of_offsets
+from triton_rvv.lowering.blocks.buffer import memory_type
 from triton_rvv.lowering.blocks.context import Context, Handler
-from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith

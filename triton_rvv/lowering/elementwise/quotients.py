@@ -10,8 +10,7 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import Component, Granular, Segmented
-from triton_rvv.lowering.addresses.div_mod import DivMod, division_of
-from triton_rvv.lowering.addresses.div_mod_pow2 import periods_of
+from triton_rvv.lowering.addresses.div_mod import DivMod, division_of, periods_of
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
@@ -20,8 +19,8 @@ from triton_rvv.lowering.elementwise.index import or_elementwise, uniform_only
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import materialise
+from triton_rvv.lowering.ttir.column_limits import IS_RESHAPED
 from triton_rvv.lowering.ttir.every_other import EVERY_OTHER
-from triton_rvv.lowering.ttir.shaped_blocks import IS_RESHAPED
 
 __all__ = ["HANDLERS", "low_bits"]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.as_affine import as_affine
+from triton_rvv.lowering.blocks.buffer import memory_type
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder

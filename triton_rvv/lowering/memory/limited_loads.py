@@ -8,7 +8,7 @@ from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.clamped import limits_of
 from triton_rvv.lowering.addresses.lane_range import LaneRange
 from triton_rvv.lowering.addresses.masks import Mask
-from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.buffer import memory_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule

@@ -16,7 +16,7 @@ from triton_rvv.lowering.addresses.memory_overlap import (
     keeps_apart,
     lanes_are_apart,
 )
-from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
+from triton_rvv.lowering.blocks.buffer import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.recipes import Splat, guards_of_all
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, VectorIndex

@@ -9,8 +9,8 @@ from triton_rvv.frontend.types import PointerType, ScalarType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.as_affine import as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
+from triton_rvv.lowering.blocks.buffer import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.context import Context, Handler
-from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.components import Component
-from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.buffer import memory_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule

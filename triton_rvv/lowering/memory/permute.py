@@ -15,9 +15,8 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.masks import Mask
-from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.buffer import Buffer, loaded, memory_type
 from triton_rvv.lowering.blocks.context import Context, Handler
-from triton_rvv.lowering.blocks.memory_format import loaded, memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex

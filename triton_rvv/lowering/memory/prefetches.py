@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.types import PointerType, ScalarType
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.buffer import memory_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import READ, Builder

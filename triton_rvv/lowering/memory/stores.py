@@ -14,8 +14,8 @@ from triton_rvv.lowering.addresses.as_affine import as_addresses
 from triton_rvv.lowering.addresses.clamped import is_limited
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.addresses.memory_overlap import UNKNOWN, are_apart, lanes_are_apart
+from triton_rvv.lowering.blocks.buffer import stored
 from triton_rvv.lowering.blocks.context import Context, Handler, Pairs, WaitingStore
-from triton_rvv.lowering.blocks.memory_format import stored
 from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
 from triton_rvv.lowering.blocks.vector_index import Extents, VectorIndex
 from triton_rvv.lowering.llvm.builder import WRITE, Builder

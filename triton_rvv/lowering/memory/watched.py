@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType, element_type
 from triton_rvv.lowering.addresses.as_affine import as_addresses
+from triton_rvv.lowering.blocks.buffer import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.context import Context, Handler
-from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer

@@ -15,8 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.buffer import Buffer, memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat, guards_of_all
 from triton_rvv.lowering.blocks.sharing import replaced
 from triton_rvv.lowering.blocks.tensors import Tensor

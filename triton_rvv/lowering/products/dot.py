@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
-from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.buffer import Buffer, memory_type
 from triton_rvv.lowering.blocks.context import Context, Handler
-from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import Elementwise
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.llvm.values import Val, integer

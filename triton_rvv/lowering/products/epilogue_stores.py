@@ -18,9 +18,8 @@ from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.as_affine import as_addresses
 from triton_rvv.lowering.addresses.masks import Mask
-from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.buffer import Buffer, memory_type
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.recipes import guards_of_all
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex

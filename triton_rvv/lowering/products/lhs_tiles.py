@@ -6,8 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from triton_rvv.frontend.types import PointerType, ScalarType
-from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.buffer import Buffer, memory_type
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.memory.prefetches import ends_of_run

@@ -21,7 +21,7 @@ from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.permute import swapped
 from triton_rvv.lowering.products.dot_extents import DotExtents
 from triton_rvv.lowering.products.matrix_column_panels import Area, ColumnPanels, ColumnSource
-from triton_rvv.lowering.products.matrix_rows import OperandRows
+from triton_rvv.lowering.products.matrix_panels import OperandRows
 from triton_rvv.lowering.products.pack import pack_part
 from triton_rvv.targets.matrix_unit import MatrixUnit
 

@@ -34,7 +34,12 @@ from triton_rvv.lowering.products.matrix_column_panels import (
     column_panels,
 )
 from triton_rvv.lowering.products.matrix_columns import with_columns
-from triton_rvv.lowering.products.matrix_goals import TilePlace, tile_goal
+from triton_rvv.lowering.products.matrix_goals import (
+    ScaledTotal,
+    TilePlace,
+    scaled_total,
+    tile_goal,
+)
 from triton_rvv.lowering.products.matrix_panels import (
     MatrixOperand,
     RowStrips,
@@ -45,7 +50,6 @@ from triton_rvv.lowering.products.matrix_panels import (
     strip_guards,
 )
 from triton_rvv.lowering.products.pack import demanded_count
-from triton_rvv.lowering.products.scaled_totals import ScaledTotal, scaled_total
 from triton_rvv.lowering.products.sums import Sums, sums_of
 from triton_rvv.targets.matrix_unit import MOST_STEPS_WITHOUT_LOOP, MatrixUnit, TileShape
 from triton_rvv.targets.target import Target

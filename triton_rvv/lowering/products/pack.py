@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.lowering.addresses.masks import Mask
-from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.buffer import Buffer, memory_type
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.memory_format import memory_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.blocks.views import line_along

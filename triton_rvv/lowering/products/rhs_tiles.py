@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
-from triton_rvv.lowering.blocks.buffer import Buffer
-from triton_rvv.lowering.blocks.memory_format import memory_type
+from triton_rvv.lowering.blocks.buffer import Buffer, memory_type
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.blocks.vector_index import PLAIN_VERSION, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder

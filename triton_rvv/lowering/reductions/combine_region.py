@@ -16,7 +16,7 @@ from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.elementwise.debug import leave_unless
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
-from triton_rvv.lowering.ttir.combined import operation_of_each, uniform_results
+from triton_rvv.lowering.ttir.combining import operation_of_each, uniform_results
 from triton_rvv.lowering.ttir.commutative import COMMUTES
 from triton_rvv.lowering.ttir.row_ends import BEHIND_END
 

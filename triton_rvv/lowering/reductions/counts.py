@@ -18,7 +18,7 @@ from triton_rvv.lowering.llvm.variable import Variable
 from triton_rvv.lowering.loops import index_loops, loop_versioning
 from triton_rvv.lowering.loops.vector_shape import runs_together, spanning_width, vector_width
 from triton_rvv.lowering.reductions.reduction import Reduction
-from triton_rvv.lowering.ttir.combined import operation_of_each, widened_truths
+from triton_rvv.lowering.ttir.combining import operation_of_each, widened_truths
 
 __all__ = ["count_along_rows", "counted"]
 

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import TensorType
-from triton_rvv.lowering.blocks.buffer import Buffer
+from triton_rvv.lowering.blocks.buffer import Buffer, loaded, memory_type, stored
 from triton_rvv.lowering.blocks.context import Context, Handler
-from triton_rvv.lowering.blocks.memory_format import loaded, memory_type, stored
 from triton_rvv.lowering.blocks.tensors import EXPENSIVE, Tensor
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, element_type
-from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.combining import operation_of_each
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 

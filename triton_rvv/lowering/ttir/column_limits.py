@@ -1,8 +1,8 @@
-"""Finds limits that are put to the columns of addresses, such as `tl.maximum(at - 1, 0)`.
+"""Finds limits, quotients and remainders that addresses are made of.
 
-Mirrors, such as `tl.abs(at)`, and choices, such as `tl.where(at < n, at, at - n)`, have some too.
-Between them, columns follow one another in memory. Limits of rows are left alone: a row's is one
-number.
+Limits are put to columns, such as `tl.maximum(at - 1, 0)`; mirrors, such as `tl.abs(at)`, and
+choices, such as `tl.where(at < n, at, at - n)`, have some too. Between them, columns follow one
+another in memory. Limits of rows are left alone: a row's is one number.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.operation_kinds import ADDRESSES, ELEMENTWISE
 
-__all__ = ["IS_COLUMN", "mark_column_limits"]
+__all__ = ["IS_COLUMN", "IS_RESHAPED", "mark_column_limits", "mark_reshaped"]
 
 # The attribute of a limit whose last dimension is that of addresses.
 IS_COLUMN = "triton_rvv.is_column"
@@ -44,3 +45,28 @@ def _keeps_columns(operation: Operation) -> bool:
         type_ = operation.result.block
         return operation.integer("axis") < len(type_.shape) - 1
     return operation.name in _KEEP_LINES
+
+
+# The attribute of a quotient or remainder that becomes part of a block of another shape, which asks
+# for it again for every row, or that a loop carries.
+IS_RESHAPED = "triton_rvv.is_reshaped"
+_MARKED = ("arith.divsi", "arith.remsi")
+# Their results are no longer made of the addresses that they take.
+_MEMORY = ("tt.load", "tt.store", "tt.atomic_")
+
+
+def mark_reshaped(kernel: Kernel) -> int:
+    """Finds quotients and remainders that become part of a larger block."""
+    if not any(operation.name in _MARKED for operation in kernel.operations):
+        return 0
+    shaped, fired = set[Value](), 0
+    for operation in reversed(kernel.operations):
+        if operation.name.startswith(_MEMORY):
+            continue
+        is_shaped = not shaped.isdisjoint(operation.results)
+        if is_shaped and operation.name in _MARKED:
+            operation.attributes[IS_RESHAPED] = None
+            fired += 1
+        if is_shaped or not operation.name.startswith((*ELEMENTWISE, *ADDRESSES)):
+            shaped.update(operation.operands)
+    return fired

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.lowering.ttir.block_ranges import Range
-from triton_rvv.lowering.ttir.carried import Carried, carried_by
 from triton_rvv.lowering.ttir.known_integers import integer_bits
+from triton_rvv.lowering.ttir.rewriter import Carried, carried_by
 
 __all__ = ["FROM_LOWER_BITS", "MOVES", "WIDENED", "bits_read", "demanded_bits"]
 

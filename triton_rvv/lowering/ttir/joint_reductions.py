@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
-from triton_rvv.lowering.ttir.combined import operation_of_each
+from triton_rvv.lowering.ttir.combining import operation_of_each
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.operation_kinds import WITHOUT_MEMORY
 from triton_rvv.lowering.ttir.rewriter import Rewriter, blocks_inside

@@ -19,12 +19,11 @@ from dataclasses import dataclass, field
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, ranges_of_blocks
-from triton_rvv.lowering.ttir.carried import Carried, carried_by
 from triton_rvv.lowering.ttir.demanded_bits import WIDENED, bits_read, demanded_bits
 from triton_rvv.lowering.ttir.index_values import block_bits, index_values
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import KnownIntegers
-from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, block_of
+from triton_rvv.lowering.ttir.rewriter import Carried, Rewriter, Written, block_of, carried_by
 
 __all__ = ["narrow_carried"]
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from triton_rvv.frontend.ttir import Operation
-from triton_rvv.lowering.ttir.accumulators import narrow_accumulators
+from triton_rvv.lowering.ttir.accumulators import add_late, narrow_accumulators
 from triton_rvv.lowering.ttir.bits_as_sums import add_bits
 from triton_rvv.lowering.ttir.bounded_powers import mark_bounded_powers
 from triton_rvv.lowering.ttir.carried_offsets import carry_bases
 from triton_rvv.lowering.ttir.chosen_numbers import choose_results
 from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
-from triton_rvv.lowering.ttir.column_limits import mark_column_limits
+from triton_rvv.lowering.ttir.column_limits import mark_column_limits, mark_reshaped
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.epilogues import start_in_product, store_in_last_turn
 from triton_rvv.lowering.ttir.every_other import find_every_other
@@ -26,21 +26,17 @@ from triton_rvv.lowering.ttir.infer_access import infer_access, show_accesses
 from triton_rvv.lowering.ttir.interleaved_stores import group_stores, sink_stores
 from triton_rvv.lowering.ttir.joint_reductions import join_reductions
 from triton_rvv.lowering.ttir.kernel import Kernel
-from triton_rvv.lowering.ttir.late_sums import add_late
 from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.narrow_carried import narrow_carried
-from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons
+from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons, narrow_thresholds
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
-from triton_rvv.lowering.ttir.narrow_thresholds import narrow_thresholds
 from triton_rvv.lowering.ttir.row_ends import mark_row_ends
 from triton_rvv.lowering.ttir.schedule import choose_schedule
-from triton_rvv.lowering.ttir.shaped_blocks import mark_reshaped
 from triton_rvv.lowering.ttir.shared_rows import share_rows
 from triton_rvv.lowering.ttir.small_tables import find_small_tables
 from triton_rvv.lowering.ttir.split_blocks import split_blocks
-from triton_rvv.lowering.ttir.turned_products import turn_products
-from triton_rvv.lowering.ttir.turned_rows import turn_short_rows
+from triton_rvv.lowering.ttir.turned_products import turn_products, turn_short_rows
 from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops, unroll_passed_on
 
 __all__ = ["PARSED", "PASSES", "WRITTEN", "Fired", "Pass", "Watch", "run_passes"]

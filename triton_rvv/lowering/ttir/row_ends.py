@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.llvm.predicates import predicate_of
-from triton_rvv.lowering.ttir.combined import operation_of_each
-from triton_rvv.lowering.ttir.combining import COMBINING
+from triton_rvv.lowering.ttir.combining import COMBINING, operation_of_each
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.operation_kinds import ADDRESSES, ELEMENTWISE

@@ -21,14 +21,20 @@ from triton_rvv.frontend.attributes import DenseAttribute
 from triton_rvv.frontend.ttir import Block, Operation, Region, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
+from triton_rvv.lowering.ttir.accumulators import bits_for_sums, late_sums_of
 from triton_rvv.lowering.ttir.block_ranges import ranges_of_blocks
-from triton_rvv.lowering.ttir.carried import Carried, carried_by
 from triton_rvv.lowering.ttir.demanded_bits import bits_read, demanded_bits
 from triton_rvv.lowering.ttir.dimensions import Dimension, dimensions_of
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
-from triton_rvv.lowering.ttir.late_sums import bits_for_sums, late_sums_of
-from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, block_of, blocks_inside
+from triton_rvv.lowering.ttir.rewriter import (
+    Carried,
+    Rewriter,
+    Written,
+    block_of,
+    blocks_inside,
+    carried_by,
+)
 from triton_rvv.targets.target import Target
 
 __all__ = ["split_blocks"]
