@@ -52,7 +52,7 @@ def _places(kernel: Kernel, load: Operation) -> tuple[Value, Value] | None:
     base = pointers.operands[0]
     while (maker := kernel.makers.get(base)) is not None and _is_same_for_all(maker):
         base = maker.operands[0]
-    is_argument = base in kernel.function.regions[0].block.arguments
+    is_argument = base in kernel.function.regions[0].blocks[0].arguments
     return (pointers.operands[1], base) if is_argument else None
 
 
