@@ -16,8 +16,8 @@ class ProgramBudget:
     Args:
         trials: of all tasks together, earlier runs included; None for no limit.
         time_s: seconds after which nothing is begun: no examination, no trial and no round of a
-            comparison; builds that are under way then are ended, but for a command's first.
-            None for no limit.
+            comparison; builds that are under way then are ended, a command's first some
+            seconds later. None for no limit.
         start_s: when the command began, as `time.monotonic` gives it.
     """
 

@@ -237,7 +237,7 @@ def _not_reached(standing: TaskStanding) -> str:
         return "nothing varies in it, and the run ended before it was measured"
     if standing.waits:
         return "the run ended before it was examined: run the command again, or give it more time"
-    return "the run ended before its first trial: run the command again"
+    return "the run ended before its first trial: run the command again, or give it more time"
 
 
 def _times(standing: TaskStanding) -> str:

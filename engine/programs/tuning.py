@@ -261,8 +261,8 @@ class _ProgramRun:
     def _in_time(self, part: float) -> SearchOptions:
         """The search within what is left of a part of the time.
 
-        What comes first may begin, and comes to its end: else a budget that is shorter than to
-        open the board and to build would do the same again each time.
+        What comes first may begin, and gets some seconds more: else a budget that is slightly
+        shorter than to open the board and to build would do the same again each time.
         """
         left_s = self._budget.left_s(part)
         ending: EndingBuilds = "all" if self._measured else "all but the first"

@@ -10,6 +10,8 @@ from engine.run.events import EndReason
 
 __all__ = ["Budget", "EndingBuilds"]
 
+_MORE_FOR_FIRST_S = 10.0
+
 EndingBuilds = Literal["none", "all but the first", "all"]
 
 
@@ -23,7 +25,8 @@ class Budget:
         begun_s: when they begin, as `time.monotonic` gives it; None for when the run does, whose
             study and boards are open by then.
         ending_builds: which builds of this run end then, too, and are not measured; others do not
-            begin. Where the first comes to its end, a short run has a result.
+            begin. Where the first is spared, it gets 10 s more, so that a short run that is nearly
+            there has a result.
         until_converged: start no new trials once the surrogate predicts no further improvement.
         rounds: in which the leaders are measured in turns at the end, if times vary.
     """
@@ -37,18 +40,20 @@ class Budget:
 
     @property
     def spares_first(self) -> bool:
-        """Whether the first build of a run comes to its end."""
+        """Whether the first build of a run gets more time."""
         return self.ending_builds == "all but the first"
 
-    def build_end_s(self, start_s: float) -> float | None:
-        """When builds of a run end, but for the first; None if they come to their end.
+    def build_end_s(self, start_s: float, *, is_first: bool = False) -> float | None:
+        """When builds of a run end; None if they come to their end.
 
         Args:
             start_s: of the time, as `time.monotonic` gives it.
+            is_first: whether it is the first build of the run.
         """
         if self.timeout_s is None or self.ending_builds == "none":
             return None
-        return start_s + self.timeout_s
+        more_s = _MORE_FOR_FIRST_S if is_first and self.spares_first else 0.0
+        return start_s + self.timeout_s + more_s
 
     def end_of(self, space_size: int) -> EndReason:
         """Why the run ends at the number of trials; `space_size` counts valid configurations."""

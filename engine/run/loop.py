@@ -105,6 +105,7 @@ class TuningLoop:
         self._second_tries = SecondTries()
         self._measured = 0
         self._build_end_s: float | None = None
+        self._first_build_end_s: float | None = None
         self._limit = TimeLimit()
         default = search.space.default
         self._evaluation = Evaluation(builders, boards, default, self._limit, self._race)
@@ -163,6 +164,7 @@ class TuningLoop:
 
     def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
         self._build_end_s = self._budget.build_end_s(start_s)
+        self._first_build_end_s = self._budget.build_end_s(start_s, is_first=True)
         self._fill(lanes, start_s, late=int(self._budget.spares_first))
         if self._pending:
             which = "next" if self._search.tried else "first"
@@ -209,7 +211,7 @@ class TuningLoop:
 
     def _next_build_end_s(self) -> float | None:
         is_first = not self._pending and not self._measured
-        return None if is_first and self._budget.spares_first else self._build_end_s
+        return self._first_build_end_s if is_first else self._build_end_s
 
     def _is_full(self) -> bool:
         return self._search.tried >= self._budget.trials

@@ -24,6 +24,7 @@ from kernels.captured.examined import (
     keep_examined,
     read_examined,
 )
+from kernels.captured.kept_memory import kept_memory
 from kernels.captured.probe import probed
 from kernels.captured.recorded import RecordedTask, load_task
 from kernels.captured.unexamined import unexamined
@@ -44,13 +45,8 @@ EXAMINATION_LIMIT_S = 180.0  # for one task, of processor time
 _PATIENCE = 5
 WIDE = "--widen"
 # Torch's threads that wait for work would use processor time, which counts: on 16 cores five times
-# what the work took. And each new array would be memory that the system gives and clears, which
-# took as long as half of the work on arrays of 32 MiB; up to 1 GiB is kept for the next ones.
-_ENVIRONMENT = {
-    "OMP_WAIT_POLICY": "passive",
-    "MALLOC_MMAP_MAX_": "0",
-    "MALLOC_TRIM_THRESHOLD_": str(1 << 30),
-}
+# what the work took.
+_ENVIRONMENT = {"OMP_WAIT_POLICY": "passive"}
 # Signals of users and systems that end a command, and all processes of its group with it.
 _STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -284,14 +280,15 @@ def examine_here(capture: Path, key: str, *, widens: bool, tries_end_s: float = 
         task = load_task(capture, key)
         digest = digest_of(task)
         listed = task.listed_values or None
-        found = probed(
-            task.deployed,
-            task.memory(0),
-            listed=listed,
-            derived=task.derived,
-            widens=widens,
-            end_s=tries_end_s,
-        )
+        with kept_memory():
+            found = probed(
+                task.deployed,
+                task.memory(0),
+                listed=listed,
+                derived=task.derived,
+                widens=widens,
+                end_s=tries_end_s,
+            )
         is_cut_off = any(freedom.obstacle == "untried" for freedom in found.freedoms)
         examined = Examined(
             digest, found, is_wide=widens, within_s=within_s if is_cut_off else None

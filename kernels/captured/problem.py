@@ -14,6 +14,7 @@ from foundation.errors import UserError
 from kernels.captured.changed_memory import changed_memory
 from kernels.captured.deployed import Deployed
 from kernels.captured.examination import current_examined
+from kernels.captured.kept_memory import kept_memory
 from kernels.captured.memory import Memory
 from kernels.captured.names import split_task_name
 from kernels.captured.outputs import CheckedOutputs, Output, checked_outputs
@@ -215,8 +216,9 @@ class _CapturedKernel:
     def _checked_outputs(self) -> CheckedOutputs:
         key = (current_data_set(), torch.get_default_device())
         if key not in self._checked:
-            memory = self._memory(current_data_set())
-            self._checked[key] = checked_outputs(self._deployed, memory)
+            with kept_memory():
+                memory = self._memory(current_data_set())
+                self._checked[key] = checked_outputs(self._deployed, memory)
         return self._checked[key]
 
 

@@ -368,6 +368,15 @@ def test_a_time_that_is_over_at_once_has_room_for_the_first(
     assert (ended.reason, ended.measured) == ("timeout", measured)
 
 
+def test_the_first_build_does_not_go_on_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("engine.run.budget._MORE_FOR_FIRST_S", 0.3)
+    run = Run(
+        table(*HANGING), timeout_s=0.2, ending_builds="all but the first", deterministic=False
+    )
+    ended = run.loop.run()
+    assert (ended.reason, ended.measured) == ("timeout", 0)
+
+
 def test_a_build_under_way_ends_with_the_time() -> None:
     pool = BuilderPool(FakeBuilder, jobs=1)
     try:
