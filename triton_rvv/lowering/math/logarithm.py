@@ -7,9 +7,17 @@ import math
 from triton_rvv.lowering.llvm.float_lower_bounds import floor_of
 from triton_rvv.lowering.llvm.register_groups import fits_group, scaled_and_added, upper_product
 from triton_rvv.lowering.math.estimates import are_estimated, rough_reciprocal_root
-from triton_rvv.lowering.math.lanes import Lanes, call, fma, in_double, polynomial, where
+from triton_rvv.lowering.math.exponential import power_of_two
+from triton_rvv.lowering.math.lanes import Lanes, call, copysign, fma, polynomial, where
 
-__all__ = ["log", "log1p", "log2", "log2_of_double", "log10", "log_of_double"]
+__all__ = [
+    "log",
+    "log1p",
+    "log2",
+    "log2_of_double",
+    "log10",
+    "log_of_double",
+]
 
 _SMALLEST_NORMAL = 2.0**-126
 _SMALLEST_NORMAL_BITS, _ONE_BITS = 0x00800000, 0x3F800000
@@ -43,9 +51,11 @@ _LOG2 = (
     -7.2134733200e-1,
 )
 _LN2 = 0.6931471805599453
-# log2(e) as a sum of two floats.
+# log2(e) as a sum of two floats, and log10(e) and log10(2).
 _LOG2_E_HIGH = 1.44269502162933349609375
 _LOG2_E_LOW = 1.925963033500011079e-8
+_LOG10_E_HIGH, _LOG10_E_LOW = 0.4342944920063018798828125, -1.0103049952192756e-08
+_LOG10_2_HIGH, _LOG10_2_LOW = 0.3010300099849700927734375, -1.4320988897547789e-08
 
 
 def log(x: Lanes) -> Lanes:
@@ -61,6 +71,30 @@ def log2(x: Lanes) -> Lanes:
     exponent, f = _split(x)
     tail = fma(f * polynomial(f, _LOG2, keeps_x=True), f, f * _LOG2_E_LOW)
     return _with_limits(x, exponent + fma(f, _LOG2_E_HIGH, tail))
+
+
+def log10(x: Lanes) -> Lanes:
+    """log10(x) for float32. Largest error: 1.023 ulp."""
+    exponent, f = _split(x)
+    bent = fma(polynomial(f, _LOG, keeps_x=True) * f, f, f * -0.5) * f
+    low = fma(f, _LOG10_E_LOW, bent * _LOG10_E_HIGH)
+    low = fma(f, _LOG10_E_HIGH, fma(exponent, _LOG10_2_LOW, low))
+    return _with_limits(x, fma(exponent, _LOG10_2_HIGH, low))
+
+
+def log1p(x: Lanes) -> Lanes:
+    """ln(1 + x) for float32. Largest error: 0.921 ulp.
+
+    What 1 + x rounds off is not lost: with its power of two 2^n, f = x 2^-n + (2^-n - 1).
+    """
+    above = x + 1.0
+    exponent, _ = _split(above)
+    # A quarter of x, so that no power of two is subnormal.
+    power = power_of_two(2.0 - exponent)
+    f = fma(x * 0.25, power, fma(power, 0.25, -1.0))
+    tail = polynomial(f, _LOG, keeps_x=True) * f
+    result = fma(exponent, _LN2, fma(fma(tail, f, f * -0.5), f, f))
+    return copysign(_with_limits(above, result), x)
 
 
 def _split(x: Lanes) -> tuple[Lanes, Lanes]:
@@ -159,21 +193,6 @@ def _reciprocal(x: Lanes) -> Lanes:
     """
     guess = (1.0 / x.to("float")).to("double")
     return fma(fma(-guess, x, 1.0), guess, guess)
-
-
-@in_double
-def log10(x: Lanes) -> Lanes:
-    """log10(x) for float32. Largest error found: 0.501 ulp."""
-    return limits_of_double(x, log_of_double(x) * 0.4342944819032518)
-
-
-@in_double
-def log1p(x: Lanes) -> Lanes:
-    """ln(1 + x) for float32. Largest error found: 0.501 ulp."""
-    # Near zero the sum would round; Taylor's series is good to 2^-38 there.
-    series = polynomial(x, (-0.25, 1 / 3, -0.5, 1.0)) * x
-    y = x + 1.0
-    return where((x * x) < 2.0**-20, series, limits_of_double(y, log_of_double(y)))
 
 
 def limits_of_double(x: Lanes, result: Lanes) -> Lanes:
