@@ -73,6 +73,8 @@ _NAMES = (
     "seventeenth_held_out2",
     "eighteenth_held_out",
     "eighteenth_held_out2",
+    "nineteenth_held_out",
+    "nineteenth_held_out2",
 )
 DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
