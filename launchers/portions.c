@@ -29,9 +29,17 @@ void portions_run(struct portions *portions) {
     while ((first = take_portion(portions)) < portions->programs) {
         uint64_t left = portions->programs - first;
         uint64_t end = first + (left < portions->size ? left : portions->size);
-        for (uint64_t i = first; i < end; i++)
-            portions->kernel(portions->args, (uint32_t)(i % num_x), (uint32_t)(i / num_x % num_y),
-                             (uint32_t)(i / num_x / num_y), num_x, num_y, num_z);
+        uint32_t x = (uint32_t)(first % num_x), y = (uint32_t)(first / num_x % num_y);
+        uint32_t z = (uint32_t)(first / num_x / num_y);
+        for (uint64_t i = first; i < end; i++) { /* a division takes dozens of cycles */
+            portions->kernel(portions->args, x, y, z, num_x, num_y, num_z);
+            if (++x < num_x)
+                continue;
+            x = 0;
+            if (++y < num_y)
+                continue;
+            y = 0, z++;
+        }
     }
 }
 

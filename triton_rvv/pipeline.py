@@ -83,6 +83,7 @@ def compile_kernel(
     watches_accesses: bool = False,
     parsed: Operation | None = None,
     leads: Mapping[str, int] | None = None,
+    asks_threads: bool = False,
 ) -> CompiledKernel:
     """Compile a kernel for one configuration.
 
@@ -119,6 +120,9 @@ def compile_kernel(
         leads: of pointers, how many bytes behind the address that the launcher passes lies the one
             that the kernel gets.
 
+        asks_threads: whether the kernel asks the program around it whether one thread runs all
+            programs, as one for the launcher does.
+
     Raises:
         CompileError: where the kernel cannot be compiled.
     """
@@ -144,7 +148,7 @@ def compile_kernel(
             unwatched=unwatched_arguments(reached) if disjoint_arguments else (),
         )
     with _timed(stages_s, "LLVM"):
-        llir = _for_program(lowered.llir, entry, for_launcher)
+        llir = _for_program(lowered.llir, entry, for_launcher, asks_threads)
         code = generate_unoptimised(llir, target) if watches_accesses else generate(llir, target)
     return CompiledKernel(
         function.__name__,
@@ -159,10 +163,11 @@ def compile_kernel(
     )
 
 
-def _for_program(llir: str, entry: str, for_launcher: bool) -> str:
+def _for_program(llir: str, entry: str, for_launcher: bool, asks_threads: bool) -> str:
     """A module, adapted to its program; the arguments are those of `compile_kernel`."""
     llir = embedded(llir, entry) if entry else llir
-    return with_threads_told(with_counted_clock(llir)) if for_launcher else llir
+    llir = with_counted_clock(llir) if for_launcher else llir
+    return with_threads_told(llir) if for_launcher or asks_threads else llir
 
 
 @dataclass(frozen=True)

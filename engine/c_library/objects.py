@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 from engine.c_library.variant import Function, Variant
 from foundation.c_expressions import Expression
 from foundation.errors import UserError
+from foundation.triton_options import PREFETCH
 from triton_rvv.codegen.zig import run_zig_ar, run_zig_cc
 from triton_rvv.errors import CompileError
 from triton_rvv.pipeline import compile_kernel
+from triton_rvv.targets.machine import Prefetch
+from triton_rvv.targets.target import with_prefetch
 
 __all__ = ["archive", "compile_c", "compile_variants", "parameters", "symbolic_sizes"]
 
@@ -64,26 +68,20 @@ def compile_variants(function: Function) -> tuple[Function, dict[str, bytes]]:
 
 
 def _compile(function: Function, variant: Variant) -> bytes:
-    """The code of a variant, which is right for any size: only what every call has is a constant.
-
-    Code for the sizes of the study alone took as many cycles (docs/guides/c_library.md): of a size,
-    the compiler knows only whether it is 1 or a multiple of 16.
-    """
-    fixed = {
-        name: value
-        for name, value in function.call.integers(symbolic_sizes(function)).items()
-        if isinstance(value, int)
-    }
+    """The code of a variant: for its shape alone, as it was measured, or right for any size, where
+    only what every call has is a constant."""
     try:
         compiled = compile_kernel(
             function.kernel.function,
             parameters(function),
             function.kernel.constants(variant),
-            variant.target,
-            known=fixed,
+            with_prefetch(variant.target, cast(Prefetch | None, variant.config.get(PREFETCH))),
+            known=_known(function, variant),
             # The function refuses arrays that overlap.
             disjoint_arguments=not any(array.also for array in function.call.arrays),
             entry=variant.entry,
+            asks_threads=True,
+            grid=_known_grid(function, variant),
         )
     except CompileError as error:
         raise UserError(
@@ -91,6 +89,21 @@ def _compile(function: Function, variant: Variant) -> bytes:
             "tune the kernel again, or leave the study out"
         ) from error
     return compiled.object
+
+
+def _known(function: Function, variant: Variant) -> dict[str, int]:
+    """The kernel's integers that are the same in every call that takes the variant."""
+    call, sizes = function.call, symbolic_sizes(function)
+    if not variant.exact:
+        return {n: value for n, value in call.integers(sizes).items() if isinstance(value, int)}
+    apart = {array.stride: array.shape(variant.shape)[-1] for array in call.strided}
+    return {name: int(n) for name, n in {**apart, **call.integers(variant.shape)}.items()}
+
+
+def _known_grid(function: Function, variant: Variant) -> Sequence[int] | None:
+    if not variant.exact:
+        return None
+    return [n for n in function.kernel.grid(variant, variant.shape) if isinstance(n, int)]
 
 
 def compile_c(sources: Mapping[str, str], folder: Path) -> dict[str, bytes]:

@@ -12,6 +12,7 @@ from foundation.c_expressions import Expression, Operand, c_text, compared
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from foundation.shapes import Shape
+from foundation.triton_options import PREFETCH
 from kernels.own.accesses import Accesses, accesses_of
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.kernel_path import split_path
@@ -101,7 +102,8 @@ class OwnKernel:
     def constants(self, variant: Variant) -> dict[str, ParameterValue | None]:
         """What the file gives at the variant's sizes, and the configuration."""
         found = self._launch(variant.config, variant.shape).constants
-        return {name: _value(value, variant.shape) for name, value in found.items()}
+        own = {name: value for name, value in found.items() if name != PREFETCH}  # of the compiler
+        return {name: _value(value, variant.shape) for name, value in own.items()}
 
     def grid(self, variant: Variant, sizes: Sizes) -> Sequence[Operand]:
         """The file's grid as formulas."""

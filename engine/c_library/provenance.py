@@ -23,8 +23,8 @@ def _variants(function: Function) -> Iterator[str]:
 
 def _origin(function: Function, variant: Variant) -> str:
     winner, place = variant.winner, shape_text(variant.shape)
-    if not function.kernel.is_tuned(variant):
-        return f"not measured, for {place}, from the winner at {shape_text(winner.shape)}"
+    if not variant.exact:
+        return f"not measured, near {place}, from the winner at {shape_text(winner.shape)}"
     estimated = " (estimated)" if winner.estimated else ""
     return f"tuned at {place}: {winner.time_s * 1e3:.4g} ms{estimated} on {winner.device}"
 

@@ -11,6 +11,7 @@
 /* A grid that several threads run, and whether one of them found too little memory. */
 struct job {
     struct portions portions;
+    int threads;
     int is_out_of_memory;
 };
 
@@ -28,6 +29,9 @@ TUNED_HIDDEN void *triton_rvv_scratch(uint64_t size_bytes) {
         __atomic_store_n(&scratch.job->is_out_of_memory, 1, __ATOMIC_RELAXED);
     return scratch.memory;
 }
+
+/* As launchers/cores.h has it: kernels that add to memory need no atomic instructions then. */
+TUNED_HIDDEN uint32_t triton_rvv_one_thread(void) { return scratch.job->threads == 1; }
 
 static void run_programs(void *argument) {
     struct job *job = argument;
@@ -127,12 +131,15 @@ static double distance(const int64_t *sizes, const int64_t *shape, size_t count)
 /* Of the variants that are right for the sizes, the one that was tuned nearest, where the number of
  * cores counts as a size; the first of several. */
 static const struct tuned_variant *choose(const struct tuned_function *function,
-                                          const int64_t *sizes, int64_t threads) {
+                                          const struct tuned_call *call, int64_t threads) {
+    const int64_t *sizes = call->sizes;
     const struct tuned_variant *best = NULL;
     double best_distance = 0;
     for (size_t i = 0; i < function->variant_count; i++) {
         const struct tuned_variant *variant = &function->variants[i];
         if (variant->vlen_bits != tuned_machine_vlen)
+            continue;
+        if (variant->for_rows_together && call->rows_apart)
             continue;
         if (variant->is_right != NULL && !variant->is_right(sizes))
             continue;
@@ -154,7 +161,7 @@ static int run_grid(const struct tuned_variant *variant, const uint64_t *args,
         return TUNED_OK;
     if ((uint64_t)threads > programs)
         threads = (int)programs;
-    struct job job = {portions_of(variant->kernel, args, grid, (uint32_t)threads), 0};
+    struct job job = {portions_of(variant->kernel, args, grid, (uint32_t)threads), threads, 0};
     if (threads > 1 && getenv("TUNED_IN_TURN") != NULL)
         run_in_turn(&job);
     else
@@ -191,7 +198,7 @@ int tuned_run(const struct tuned_function *function, const struct tuned_call *ca
     if (status != TUNED_OK)
         return status;
     int threads = thread_count(call->threads);
-    const struct tuned_variant *variant = choose(function, call->sizes, threads);
+    const struct tuned_variant *variant = choose(function, call, threads);
     if (variant == NULL)
         return TUNED_NO_CODE;
     int64_t sizes[3];

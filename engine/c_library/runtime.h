@@ -24,6 +24,7 @@ struct tuned_variant {
     uint32_t vlen_bits;
     int64_t shape[TUNED_MOST_SIZES]; /* where it was tuned */
     int64_t cores;                    /* and on how many */
+    int for_rows_together;            /* whether its code is wrong where a caller sets rows apart */
 };
 
 /* Memory of zeros for the time of a call, whose address is the argument in this slot. */
@@ -57,6 +58,7 @@ struct tuned_call {
     size_t array_count;
     uint64_t *args;
     int threads;
+    int rows_apart; /* whether a stride is more than the columns */
 };
 
 /* An extension beyond rv64gcv that the library's code uses: an instruction of it that changes

@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from engine.c_library.objects import parameters, symbolic_sizes
 from engine.c_library.provenance import provenance
 from engine.c_library.variant import Function, Variant
-from foundation.c_expressions import Expression, c_text
+from foundation.c_expressions import Expression, c_text, compared
 from kernels.plain_calls.call import Array, Sizes
 from kernels.values import size_bytes
 
@@ -90,6 +90,7 @@ def _function_source(function: Function) -> str:
                 "conditions": _conditions(function, variant),
                 "shape": [variant.shape[name] for name in names],
                 "cores": variant.winner.cores,
+                "exact": int(variant.exact),
             }
             for number, variant in enumerate(function.variants)
         ],
@@ -108,7 +109,10 @@ def _grid(function: Function, variant: Variant) -> list[str]:
 
 def _conditions(function: Function, variant: Variant) -> list[str]:
     """In C what has to hold of the sizes; those that hold for any are left out."""
-    conditions = function.kernel.conditions(variant, _sizes_of_call(function))
+    sizes = _sizes_of_call(function)
+    if variant.exact:
+        return [c_text(compared(sizes[name], "==", size)) for name, size in variant.shape.items()]
+    conditions = function.kernel.conditions(variant, sizes)
     return [c_text(condition) for condition in conditions if condition != 1]
 
 
@@ -139,6 +143,7 @@ def _checked_array(function: Function, array: Array) -> dict[str, Any]:
         "shape": ["1"] * (_MOST_SIZES - len(shape)) + shape,
         "stride": _stride(function, array, shape),
         "written": int(array.access != "in"),
+        "strided": bool(array.stride),
     }
 
 

@@ -27,7 +27,10 @@ class Variant:
         winner: what it comes from. Its configuration, target and shape may differ.
         covers: the largest size that its block covers; 0 if none has to be covered.
         above: the largest such size of the next smaller block; -1 for the smallest.
-        entry: the symbol of its code; variants that differ in their shape share one.
+        entry: the symbol of its code; variants that differ in their shape share one, unless it is
+            made for the shape alone.
+        exact: whether its code is what was measured, for its shape alone, with rows that follow one
+            another.
     """
 
     target: RVVTarget
@@ -37,6 +40,7 @@ class Variant:
     covers: int = 0
     above: int = 0
     entry: str = ""
+    exact: bool = False
 
 
 class LibraryKernel(Protocol):

@@ -11,6 +11,7 @@ from engine.c_library.own_kernel import OwnKernel
 from engine.c_library.shipped_kernel import ShippedKernel
 from engine.c_library.variant import Function, LibraryKernel, Variant
 from foundation.errors import UserError
+from foundation.triton_options import PREFETCH
 from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["library_functions"]
@@ -43,6 +44,8 @@ def library_functions(
                 "export their studies to two libraries"
             )
         variants = code.variants([v for target in targets for v in _tuned(own, target)])
+        # Of two that are as near, the first is taken.
+        variants = [*_exact(code, variants), *variants]
         functions[name] = Function(name, dtype, code, _named(name, code, variants))
     return list(functions.values())
 
@@ -56,13 +59,24 @@ def _own(file: str, dtype: str, winners: Sequence[LibraryWinner]) -> OwnKernel:
 
 def _named(function: str, code: LibraryKernel, variants: Sequence[Variant]) -> tuple[Variant, ...]:
     """The variants with their entries."""
-    entries: dict[object, str] = {}
+    entries: dict[str, str] = {}
     named = []
     for variant in variants:
-        key = repr(sorted(code.constants(variant).items(), key=str)), variant.target
+        constants = repr(sorted(code.constants(variant).items(), key=str))
+        at = sorted(variant.shape.items()) if variant.exact else None
+        key = constants, variant.config.get(PREFETCH), variant.target, at
         entry = f"{function}_vlen{variant.target.vlen_bits}_{len(entries)}"
-        named.append(replace(variant, entry=entries.setdefault(key, entry)))
+        named.append(replace(variant, entry=entries.setdefault(repr(key), entry)))
     return tuple(named)
+
+
+def _exact(code: LibraryKernel, variants: Sequence[Variant]) -> list[Variant]:
+    """What was measured, beside the code of the same configurations for any sizes."""
+    return [
+        replace(variant, exact=True)
+        for variant in variants
+        if code.is_tuned(variant) and variant.shape == variant.winner.shape
+    ]
 
 
 def _targets(winners: Sequence[LibraryWinner]) -> list[RVVTarget]:

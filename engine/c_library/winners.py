@@ -13,6 +13,7 @@ from engine.workers.devices import load_board
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.shapes import Shape, as_shape
+from foundation.triton_options import PREFETCH
 from kernels.plain_calls import plain_call
 from kernels.registry import kernel_names, load_kernel
 from kernels.spec import KernelSpec
@@ -79,7 +80,7 @@ def _check_sense(study: StoredTrials, spec: KernelSpec, config: Config) -> None:
     """Anybody who may write to a storage may have made its studies."""
     sizes = set(spec.default_shape if spec.file else plain_call(spec.name).sizes)
     fixed = () if callable(spec.constants) else spec.constants  # a plain call relies on these
-    is_config = set(config) <= set(spec.kernel.arg_names) - set(fixed)
+    is_config = set(config) - {PREFETCH} <= set(spec.kernel.arg_names) - set(fixed)
     is_shape = bool(_shapes(study)) and all(set(shape) == sizes for shape in _shapes(study))
     if not (is_config and is_shape and study.attribute("dtype") in spec.dtypes):
         raise UserError(

@@ -266,7 +266,7 @@ def test_the_same_studies_give_the_same_bytes(tmp_path, capsys):
     assert len(files[0]) == 4
     assert [file.read_bytes() for file in files[0]] == [file.read_bytes() for file in files[1]]
     assert "Vector lengths: 256 bits." in (tmp_path / "one/c/include/tuned.h").read_text()
-    steps = ["compiling tuned_vector_add_fp32, variants: 2", "compiling the library around them"]
+    steps = ["compiling tuned_vector_add_fp32, variants: 4", "compiling the library around them"]
     printed = capsys.readouterr()
     assert printed.err.splitlines() == [f"stage={step}" for step in ("writing c", *steps)] * 2
     link = printed.out.splitlines()[1].removeprefix("to link: ")

@@ -62,6 +62,14 @@ def test_a_call_takes_what_was_tuned_on_the_nearest_number_of_cores(program, thr
     assert called(program, "cores", 64, 64, threads) == ["0", str(ran)]
 
 
+@pytest.mark.parametrize(
+    ("function", "rows", "ran"),
+    [("measured", 64, LARGE), ("measured", 65, ONE), ("apart", 64, ONE)],
+)
+def test_what_was_measured_runs_at_its_sizes_with_rows_together(program, function, rows, ran):
+    assert called(program, function, rows, 64, 1) == ["0", str(ran)]
+
+
 def called(program: Path, *arguments: object) -> list[str]:
     command = [str(program), *map(str, arguments)]
     return subprocess.run(
