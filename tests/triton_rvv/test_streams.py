@@ -88,6 +88,24 @@ def test_all_streams_of_a_row(run: KernelRunner, stride: int, n: int, dtype: typ
 
 
 @triton.jit
+def narrowed_kernel(x_ptr, y_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    total = tl.zeros((N,), tl.float32)
+    for place in tl.static_range(4):
+        total = total * 2 + tl.load(x_ptr + at * 4 + place)
+    tl.store(y_ptr + at, total.to(tl.float16))
+
+
+def test_runs_longer_than_a_segment_load(run: KernelRunner) -> None:
+    x = np.random.default_rng(5).integers(0, 10, (128, 4)).astype(np.float32)
+    run(narrowed_kernel, x_ptr=x, y_ptr=Expected((x @ [8, 4, 2, 1]).astype(np.float16)), N=128)
+    types = {"x_ptr": "*fp32", "y_ptr": "*fp16"}
+    compiled = compile_kernel(narrowed_kernel, types, {"N": 128}, RVVTarget())
+    assert "vlseg4e32.v" in compiled.assembly
+    assert "vrgather" not in compiled.assembly
+
+
+@triton.jit
 def reversed_kernel(x_ptr, y_ptr, n, N: tl.constexpr):
     at = tl.program_id(0) * N + tl.arange(0, N)
     tl.store(y_ptr + at, tl.load(x_ptr + n - 1 - at, mask=at < n), mask=at < n)

@@ -16,11 +16,16 @@ from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, element_bits, integer, vector_type
+from triton_rvv.lowering.llvm.vectors import concatenated
 from triton_rvv.lowering.llvm.vp_memory import load_first
 from triton_rvv.lowering.ttir.access import Streams
 from triton_rvv.targets.machine import Machine
 
-__all__ = ["SegmentLoad", "segment_run"]
+__all__ = ["SegmentLoad", "segment_lanes", "segment_run"]
+
+# What RVV's segment loads and stores may take (the LMUL times the fields). LLVM makes shuffles of
+# what takes more.
+_SEGMENT_REGISTERS = 8
 
 
 @dataclass(frozen=True)
@@ -66,16 +71,22 @@ def segment_run(
         return None
     if not builder.abilities.has_vector_lengths and (lanes is not None or behind_last):
         return None
+    piece = width
+    if builder.abilities.rvv_bits and not by_shifts and width.bit_count() == 1:
+        of_register = builder.abilities.rvv_bits // (8 * size_bytes)
+        piece = min(width, segment_lanes(streams.stride, of_register))
     key = (load, point.index, point.start, width)
-    if key not in point.memo:
+    if (key, 0) not in point.memo:
         row = pointers.row_base(builder, point)
         first = builder.mul(point.start, integer(streams.stride))
         start = builder.add(first, integer(low - place))
         address = builder.element_pointer(element, row, start)
-        type_ = vector_type(element, streams.stride * width)
+        type_ = vector_type(element, streams.stride * piece)
         ask(address, replace(point, start=first, width=streams.stride * width))
         if lanes is None and not behind_last:
-            point.memo[key] = builder.load(type_, address, size_bytes)
+            for at in range(0, width, piece):
+                part = builder.element_pointer(element, address, integer(streams.stride * at))
+                point.memo[key, at] = builder.load(type_, part, size_bytes)
         else:
             wanted = integer(width)
             if lanes is not None:
@@ -83,8 +94,17 @@ def segment_run(
             count = builder.mul(wanted, integer(streams.stride))
             count = builder.add(count, integer(-behind_last))
             zeros = Val(type_, "zeroinitializer")
-            point.memo[key] = load_first(builder, address, count, zeros, size_bytes, point.clears)
-    return _lanes(builder, point.memo[key], streams.stride, place - low, by_shifts)
+            row = load_first(builder, address, count, zeros, size_bytes, point.clears)
+            point.memo[key, 0] = row
+    rows = [point.memo[key, at] for at in range(0, width, piece)]
+    parts = [_lanes(builder, row, streams.stride, place - low, by_shifts) for row in rows]
+    return concatenated(builder, parts)
+
+
+def segment_lanes(count: int, of_register: int) -> int:
+    """The most lanes of each of `count` runs that a segment load or store takes, a power of 2."""
+    registers = _SEGMENT_REGISTERS // count
+    return (1 << registers.bit_length() - 1) * of_register
 
 
 def _pays(machine: Machine, streams: Streams, size_bytes: int) -> bool:

@@ -13,12 +13,10 @@ from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.llvm.vectors import in_turn as lanes_in_turn
 from triton_rvv.lowering.llvm.vp_memory import masked_store
 from triton_rvv.lowering.loops import loop_versioning
+from triton_rvv.lowering.memory.segment_loads import segment_lanes
 from triton_rvv.lowering.memory.store_order import StorePart
 
 __all__ = ["are_in_turn", "rows_are_apart", "store_in_turn"]
-
-# What RVV's segment loads and stores may take (the LMUL times the fields).
-_SEGMENT_REGISTERS = 8
 
 
 def are_in_turn(parts: Sequence[StorePart]) -> bool:
@@ -55,7 +53,7 @@ def store_in_turn(
     """Store an element of each of some runs, then the next one of each, to neighbours."""
     builder, count, size_bytes = context.builder, len(values), pointers.pointee.size_bytes
     start = pointers.on(point.version).at(builder, replace(point, width=1))
-    piece = min(point.width, _segment_lanes(context, count, 8 * size_bytes))
+    piece = min(point.width, segment_lanes(count, context.target.lanes(8 * size_bytes)))
     for at in range(0, point.width, piece):
         together = lanes_in_turn(builder, [builder.lanes(value, at, piece) for value in values])
         address = builder.element_pointer(together.element, start, integer(count * at))
@@ -66,9 +64,3 @@ def store_in_turn(
         lanes = [lane for lane in range(piece) for _ in range(count)]
         wanted = builder.shuffle(builder.lanes(condition, at, piece), lanes)
         masked_store(builder, together, address, wanted, size_bytes)
-
-
-def _segment_lanes(context: Context, count: int, bits: int) -> int:
-    """The most lanes of each of `count` runs that one segment store takes, a power of two."""
-    registers = _SEGMENT_REGISTERS // count
-    return (1 << registers.bit_length() - 1) * context.target.lanes(bits)
