@@ -119,8 +119,10 @@ with multiprocessing.get_context("fork").Pool(1) as pool: pool.map(show_warm, [1
         "[256] [256] False",
         "[256] {} [256] [64]",
     ]
-    assert "1 launch\n" in said
-    assert "31 launches\n" in said  # with those of a process that its pool ends by a signal
+    assert "1 launch: BLOCK=256\n" in said
+    assert (
+        "31 launches: BLOCK=256\n" in said
+    )  # with those of a process that its pool ends by a signal
     assert "tuned 4 doublings away" in said
     assert "since a size of its tensors differs by more than 8 times" in said
     assert "as the program has it, since it was tuned with other" in said

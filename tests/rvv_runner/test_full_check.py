@@ -197,7 +197,7 @@ def test_a_name_that_is_taken_is_refused_before_anything_is_measured(boards, cap
 def few_turns(monkeypatch) -> None:
     """Leaves out the probes of one core of any board, and shortens the others."""
     monkeypatch.setattr("rvv_runner.calibration.family_page.PROBES", ())
-    monkeypatch.setattr("rvv_runner.calibration.family_page._ITERATIONS", 500)
+    monkeypatch.setattr("rvv_runner.calibration.family_page._ITERATIONS", 1000)
 
 
 def test_a_page_tells_what_cores_share_and_how_fast_their_matrix_units_are(tmp_path, few_turns):
