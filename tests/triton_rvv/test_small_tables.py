@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
-from qemu_kernels import Expected
+from qemu_kernels import Expected, KernelRunner
 
 from triton_rvv import RVVTarget, compile_kernel
 
@@ -91,4 +91,28 @@ def test_each_lane_gets_its_element(run, dtype, vlen_bits):
     run(
         changing_kernel, grid=(1,), x_ptr=x, t_ptr=table, y_ptr=Expected(turns), n=100, BLOCK=128,
         vlen_bits=vlen_bits,
+    )  # fmt: skip
+
+
+@triton.jit
+def looked_up_around_a_store_kernel(x_ptr, a_ptr, b_ptr, c_ptr, stride, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at * stride)
+    places = x_ptr + (x & 3)
+    first = tl.load(places)
+    second = tl.load(places + 1)
+    tl.store(x_ptr + at, x)
+    third = tl.load(places + 2)
+    tl.store(a_ptr + at, first)
+    tl.store(b_ptr + at, second)
+    tl.store(c_ptr + at, third)
+
+
+def test_places_that_a_store_changes_between_lookups(run: KernelRunner) -> None:
+    x = np.random.default_rng(9).integers(0, 9, 32).astype(np.int32)
+    places, after = x[::2] & 3, np.concatenate((x[::2], x[16:]))
+    run(
+        looked_up_around_a_store_kernel,
+        x_ptr=Expected(after, start=x), a_ptr=Expected(x[places]), b_ptr=Expected(x[places + 1]),
+        c_ptr=Expected(after[places + 2]), stride=2, BLOCK=16, vlen_bits=128,
     )  # fmt: skip

@@ -103,4 +103,7 @@ def small_table(
     element, bits = memory_type(pointers.pointee), 8 * pointers.pointee.size_bytes
     elements = first_readable(builder, element, pointers.base, found.count, fits)
     places, machine = context.tensor(found.places), context.target.machine
+    # The table asks for the places from now on, and no longer the addresses, which others may use.
+    places.uses = max(places.uses, 1) + 1
+    pointers.finish()
     return SmallTable(elements, places, found.count, bits, fits, machine)
