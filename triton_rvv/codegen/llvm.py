@@ -16,6 +16,7 @@ from triton_rvv.codegen.assembler import assemble_object
 from triton_rvv.codegen.far_prefetches import without_far_prefetches
 from triton_rvv.codegen.llvm_passes import run_passes
 from triton_rvv.codegen.loop_estimate import LoopEstimate, estimated_cycles
+from triton_rvv.codegen.mask_blends import with_mask_blends
 from triton_rvv.codegen.masked_operations import with_masked_operations
 from triton_rvv.codegen.matrix_tile import tile_functions
 from triton_rvv.codegen.operands_in_place import with_operands_in_place
@@ -106,7 +107,7 @@ def _optimised(llir: str, target: Target, machine: Any) -> str:
     text = without_far_prefetches(str(module))
     if target.backend != "rvv":
         return with_single_lane_stores(text)
-    text = with_masked_operations(with_permuted_stores(text))
+    text = with_masked_operations(with_permuted_stores(with_mask_blends(text)))
     text = with_wide_bf16(with_operands_in_place(text))
     if target.machine.shifts_slowly:
         return with_shift_products(text, target.vector_bits)
