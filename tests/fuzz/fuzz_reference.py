@@ -48,7 +48,8 @@ def multiply(a, b):
         lost = np.where(whole & (np.abs(product) < 2.0**53), 0.0, spacing(a.kind, product))
     else:
         lost = np.abs(product - result.data)
-    fused = np.where(np.isfinite(lost), lost, 0.0)
+    overflows = np.isfinite(a.data) & np.isfinite(b.data) & ~np.isfinite(result.data)
+    fused = np.where(overflows, UNKNOWN, np.where(np.isfinite(lost), lost, 0.0))
     return Block(a.kind, result.data, result.slack + fused)
 
 

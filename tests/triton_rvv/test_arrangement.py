@@ -220,3 +220,19 @@ def test_swizzle(run):
         group, inside = divmod(place, 8)
         at[place] = (group * 2 + inside % 2) * 4 + inside // 2
     run(swizzle_kernel, out_ptr=Expected(at), N=4)
+
+
+@triton.jit
+def turned_addresses_kernel(x_ptr, rows_ptr, weights_ptr, out_ptr):
+    lanes = tl.arange(0, 4)
+    rows = tl.load(rows_ptr + lanes)
+    x = tl.load(tl.trans(x_ptr + rows[None, :] * 4 + lanes[:, None]))
+    places = lanes[:, None] * 4 + lanes[None, :]
+    tl.store(out_ptr + places, tl.dot(x, tl.load(weights_ptr + places), out_dtype=tl.int32))
+
+
+def test_a_product_takes_rows_whose_addresses_are_transposed(run):
+    rng, rows = np.random.default_rng(3), np.array([3, 0, 2, 5], np.int32)
+    x, weights = (rng.integers(-9, 9, shape).astype(np.int8) for shape in ((6, 4), (4, 4)))
+    out = Expected(x[rows].astype(np.int32) @ weights)
+    run(turned_addresses_kernel, x_ptr=x, rows_ptr=rows, weights_ptr=weights, out_ptr=out)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from triton_rvv.lowering.addresses.affine import Affine
+from collections.abc import Sequence
+
+from triton_rvv.lowering.addresses.affine import Affine, View
 from triton_rvv.lowering.addresses.components import NO_COMPONENT
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
@@ -22,6 +24,9 @@ class ChosenAddresses(Affine):
 
     def moving(self, advance: Val) -> Affine:
         return self  # they have no base that a line further on could be reckoned from
+
+    def rearranged(self, shape: tuple[int, ...], axes: Sequence[int | None], view: View) -> Affine:
+        return ChosenAddresses(view(self.operands[0]))
 
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         return self.operands[0].at(builder, point)
