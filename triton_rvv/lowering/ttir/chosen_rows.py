@@ -13,7 +13,7 @@ lies anywhere is harmless, but loading another number from there is not.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType
@@ -75,7 +75,7 @@ def _made_in_turn(
             return ()
         if value not in inside or makers[value] in found:
             continue
-        if not _is_of_address(makers[value]):
+        if not _is_of_address(makers[value], inside | {*block.arguments}):
             return ()
         found.add(makers[value])
         waiting += makers[value].operands
@@ -91,12 +91,17 @@ def _loads_one_after_another(made: Sequence[Operation], makers: Mapping[Value, O
     return max(most.values(), default=0)
 
 
-def _is_of_address(operation: Operation) -> bool:
-    is_load = operation.name == "tt.load"
-    if is_load and (len(operation.operands) > 1 or operation.attributes.get("isVolatile")):
-        return False
-    is_block = any(isinstance(each.type, TensorType) for each in operation.results)
-    return operation.name.startswith(_ADDRESSES) and not (is_load and is_block)
+def _is_of_address(operation: Operation, changing: Collection[Value]) -> bool:
+    """Whether an operation makes addresses, or loads one number, by a mask that does not change.
+
+    A mask of every turn's own would take longer than the prefetch saves.
+    """
+    if operation.name != "tt.load":
+        return operation.name.startswith(_ADDRESSES)
+    type_ = operation.result.type
+    is_number = not isinstance(type_, TensorType) or type_.elements == 1
+    is_masked_anew = any(each in changing for each in operation.operands[1:])
+    return is_number and not is_masked_anew and not operation.attributes.get("isVolatile")
 
 
 def _later(
