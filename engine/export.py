@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from engine.arguments.options import add_storage_argument, completes_studies
+from engine.arguments.studies import add_study_device_argument, studies_of
 from engine.results.exports import format_module, format_names
 from foundation.command_line import (
     EXIT_FOUND,
@@ -49,15 +50,8 @@ def main(argv: Sequence[str] | None) -> int:
     # Optuna and pandas take seconds to import: --help does not wait for them.
     from engine.results.progress import progress_on
     from engine.run.events import StageStarted
-    from engine.study.storage import read_studies, study_named
 
-    if arguments.studies:
-        named = (study_named(arguments.storage, name) for name in arguments.studies)
-        chosen = [*{one.study_name: one for one in named}.values()]  # two parts may name one
-    else:
-        chosen = read_studies(arguments.storage)
-        if not chosen:
-            say(f"{arguments.storage} holds no study: tune one first", file=sys.stderr)
+    chosen = _chosen(arguments)
     module = format_module(arguments.format)
     lines: list[str] = []  # of what is written, also before something fails
     try:
@@ -78,6 +72,20 @@ def main(argv: Sequence[str] | None) -> int:
         for line in lines:
             say(line)
     return EXIT_FOUND if lines else EXIT_NOTHING_VALID
+
+
+def _chosen(arguments: argparse.Namespace) -> list[StoredTrials]:
+    """The studies to write; a sentence on stderr where the storage has none."""
+    from engine.study.storage import read_studies, study_named
+
+    if arguments.studies:
+        named = (study_named(arguments.storage, name) for name in arguments.studies)
+        chosen = [*{one.study_name: one for one in named}.values()]  # two parts may name one
+    else:
+        chosen = read_studies(arguments.storage)
+        if not chosen:
+            say(f"{arguments.storage} holds no study: tune one first", file=sys.stderr)
+    return studies_of(chosen, arguments.device) if arguments.device else chosen
 
 
 def _apart(
@@ -156,13 +164,15 @@ def _parse(argv: Sequence[str] | None) -> argparse.Namespace:
         help=f"{', '.join(format_names())} (default: %(default)s)",
     )
     completes(format_argument, format_names)
+    add_study_device_argument(parser)
     add_storage_argument(parser)
     add(
         "--out",
         metavar="DIR",
         type=Path,
         default=Path("studies/exports"),
-        help="the folder for the studies' folders, or the format's (default: %(default)s)",
+        help="the folder in which each study, or a format of several studies, gets a folder of its "
+        "own, such as DIR/c (default: %(default)s)",
     )
     return parser.parse(argv)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -11,7 +12,15 @@ from rvv_runner.measurement import Artifact, Measurement
 from triton_rvv.targets.machine import Prefetch
 from triton_rvv.targets.target import Backend, RVVTarget, Target, with_prefetch
 
-__all__ = ["Board", "BoardError", "BoardInfo"]
+__all__ = ["UNDER", "Board", "BoardError", "BoardInfo", "wrapper_in"]
+
+# In a board's kind, before the program that runs the executables in its place, such as an emulator.
+UNDER = "-under-"
+
+
+def wrapper_in(kind: str) -> str:
+    """The program that runs executables in place of a board of that kind; "" for none."""
+    return re.sub(r"(-cold)?(@\d+cores)?$", "", kind.partition(UNDER)[2])
 
 
 class BoardError(CommandError):

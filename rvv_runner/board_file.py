@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from foundation.user_folders import config_folder
-from rvv_runner.board import BoardInfo
+from rvv_runner.board import UNDER, BoardInfo
 from rvv_runner.board_entries import BOARDS, board_entries, board_file_names, core_kinds
 from triton_rvv.targets.machine import Prefetch
 
 __all__ = [
-    "UNDER",
     "BoardFile",
     "Emulation",
     "SshSettings",
@@ -21,9 +20,6 @@ __all__ = [
     "read_board_file",
     "user_board_folder",
 ]
-
-# In a board's kind, before the program that runs the executables in its place, such as an emulator.
-UNDER = "-under-"
 
 
 @dataclass(frozen=True)

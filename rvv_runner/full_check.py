@@ -10,8 +10,8 @@ from pathlib import Path
 from foundation.errors import UserError
 from foundation.programs import python_command
 from foundation.scratch import scratch_folder
-from rvv_runner.board import BoardError
-from rvv_runner.board_file import UNDER, BoardFile
+from rvv_runner.board import BoardError, wrapper_in
+from rvv_runner.board_file import BoardFile
 from rvv_runner.calibrate import plain_name
 from rvv_runner.calibration.family_page import Page, measure_page, models_on_page
 from rvv_runner.calibration.nearest_model import core_text, findings, models_left, surprises
@@ -53,8 +53,7 @@ def full_check(device: str, core: str | None, out: Path | None, say: Callable[[s
     board = load_board(device)
     if board.info.backend != "rvv":
         raise UserError(f"{device} is no RISC-V board: name one over SSH, or an emulated core")
-    _, _, wrapper = board.info.kind.partition(UNDER)
-    if wrapper:
+    if wrapper := wrapper_in(board.info.kind):
         say(f"note    times: of {wrapper}, which runs the programs there, and not of a core")
     started_s = time.monotonic()
     try:

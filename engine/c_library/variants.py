@@ -12,6 +12,7 @@ from engine.c_library.shipped_kernel import ShippedKernel
 from engine.c_library.variant import Function, LibraryKernel, Variant
 from foundation.errors import UserError
 from foundation.triton_options import PREFETCH
+from rvv_runner.usage import without_cores
 from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["library_functions"]
@@ -88,7 +89,8 @@ def _targets(winners: Sequence[LibraryWinner]) -> list[RVVTarget]:
             raise UserError(
                 f"a library has one core's code for vectors of {vlen_bits} bits, and the studies "
                 f"{other.study} ({other.target}) and {winner.study} ({winner.target}) are of two: "
-                "export them to two libraries"
+                f"export them to two libraries, one with --device {without_cores(other.device)} "
+                f"and one with --device {without_cores(winner.device)}, each with its own --out"
             )
     return [targets[vlen_bits].target for vlen_bits in sorted(targets)]
 

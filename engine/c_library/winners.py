@@ -17,8 +17,7 @@ from foundation.triton_options import PREFETCH
 from kernels.plain_calls import plain_call
 from kernels.registry import kernel_names, load_kernel
 from kernels.spec import KernelSpec
-from rvv_runner.board import BoardError
-from rvv_runner.board_file import UNDER
+from rvv_runner.board import BoardError, wrapper_in
 from rvv_runner.devices import board_names, known_board, known_boards
 from rvv_runner.usage import without_cores
 from triton_rvv.targets.target import RVVTarget, Target
@@ -33,7 +32,8 @@ def winners_of(study: StoredTrials) -> list[LibraryWinner]:
 
     Raises:
         UserError: for a study of a shipped kernel without a plain call, of another device than a
-            RISC-V board, or of a kernel whose source has changed.
+            RISC-V board or one whose programs something else runs, or of a kernel whose source has
+            changed.
     """
     trials = [trial for trial in study.changes() if trial.has_outcome]
     best = stored_summary(study, trials).winner
@@ -106,8 +106,13 @@ def _target(study: str, device: str) -> RVVTarget:
     """What code for a device is made for.
 
     Raises:
-        UserError: if it is no RISC-V board, or its board file is gone.
+        UserError: if it is no RISC-V board, its board file is gone, or its times are no core's.
     """
+    if wrapper := wrapper_in(device):
+        raise UserError(
+            f"the study {study} has the times of {wrapper}, which ran the programs on {device}, "
+            "not of a core: leave the study out"
+        )
     target = _known_target(device)
     if not isinstance(target, RVVTarget):
         raise UserError(
@@ -119,11 +124,10 @@ def _target(study: str, device: str) -> RVVTarget:
 
 def _known_target(device: str) -> Target | None:
     device = without_cores(device)
-    kind = device.partition(UNDER)[0]
     for name in known_boards():
         # A wrong file of a board that no study here is of is no reason to write no library.
         with contextlib.suppress(BoardError):
             board = known_board(name)
-            if board.kind == kind:
+            if board.kind == device:
                 return board.info(board.name).target
     return load_board(device).info.target if device in board_names() else None

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from engine.run.counters import counters_of
 from engine.study.stored_trial import StoredTrial
-from rvv_runner.board import BoardInfo
-from rvv_runner.board_file import UNDER
+from rvv_runner.board import BoardInfo, wrapper_in
 from rvv_runner.emulated.error_band import error_band
 from rvv_runner.error_band import ErrorBand
 
@@ -48,7 +46,7 @@ def tied(trial: StoredTrial, fastest: StoredTrial) -> bool:
 
 def note_on_wrapper(info: BoardInfo) -> tuple[str, ...]:
     """A sentence for a board whose programs something else runs, such as an emulator."""
-    name = re.sub(r"(-cold)?(@\d+cores)?$", "", info.kind.partition(UNDER)[2])
+    name = wrapper_in(info.kind)
     if not name:
         return ()
     return (f"times are those of {name}, which runs the programs on {info.name}, not of a core",)

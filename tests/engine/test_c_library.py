@@ -307,8 +307,19 @@ def test_different_cores_of_one_vector_length_are_refused(tmp_path, monkeypatch)
     (folder / "mine.toml").write_text(facts)
     for info in (x60, known_board("mine").info("mine")):
         write_study(storage, "vector_add", {"N": 64}, info, BLOCK_SIZE=64)
-    with pytest.raises(UserError, match="are of two: export them to two libraries"):
+    with pytest.raises(UserError, match="--device mine and one with --device emulated:x60, each"):
         export(storage, tmp_path)
+
+
+def test_times_of_an_emulator_in_place_of_a_board_are_left_out(tmp_path, capsys):
+    storage, x60 = str(tmp_path / "study.journal"), load_board("emulated:x60").info
+    for usage in ("", "@4cores"):
+        kind = f"x60-under-qemu-riscv64{usage}"
+        practice = dataclasses.replace(x60, name="practice", kind=kind, estimated=False)
+        write_study(storage, "vector_add", {"N": 64}, practice, BLOCK_SIZE=64)
+    assert export(storage, tmp_path) == 1
+    said = capsys.readouterr().err
+    assert said.count("has the times of qemu-riscv64, which ran the programs on x60-under-") == 2
 
 
 def test_a_kernel_that_changed_since_is_refused(tmp_path, monkeypatch):

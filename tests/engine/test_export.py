@@ -20,6 +20,7 @@ from engine.search import Search
 from engine.study.identity import StudyIdentity
 from engine.study.storage import open_study
 from foundation.errors import UserError
+from rvv_runner.board import BoardError
 from search_spaces.space import Parameter, SearchSpace
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -77,6 +78,29 @@ def test_a_study_that_is_not_there(storage, tmp_path):
     with pytest.raises(UserError, match="holds no study"):
         main(["x", "--storage", str(tmp_path / "none.journal")])
     assert main(["--storage", str(tmp_path / "none.journal"), "--out", str(tmp_path)]) == 1
+
+
+def test_only_studies_of_a_device(tmp_path):
+    storage = str(tmp_path / "study.journal")
+    devices = ("emulated:x60", "emulated:x60@4cores", "emulated:c908", "NVIDIA X")
+    for device in devices:
+        identity = dataclasses.replace(IDENTITY, device=device)
+        search = Search(SPACE, "random", trials=open_study(storage, identity, SPACE))
+        search.tell(search.ask(), 1e-3)
+
+    def written(device):
+        out = tmp_path / device.replace(" ", "")
+        assert main(["--storage", storage, "--out", str(out), "--device", device]) == 0
+        return sorted(folder.name[10:].partition("-tpe-")[0] for folder in out.iterdir())
+
+    assert written("emulated") == ["emulated-x60", "emulated-x60@4cores"]
+    assert written("emulated:x60@4cores") == ["emulated-x60@4cores"]
+    assert written("emulated:x60@1cores") == ["emulated-x60"]
+    assert written("NVIDIA X") == ["NVIDIA X"]  # as studies have it, which has no board here
+    with pytest.raises(UserError, match=r"no study is of emulated:a100: .*c908, emulated:x60"):
+        written("emulated:a100")
+    with pytest.raises(BoardError, match="no emulated core named emulated:x61"):
+        written("emulated:x61")
 
 
 def exported(storage, tmp_path, name, file):
