@@ -12,7 +12,8 @@ import triton.language as tl
 from pairs import in_turn
 from qemu_kernels import Expected, KernelRunner
 
-from triton_rvv import RVVTarget, compile_kernel
+from triton_rvv import RVVTarget, compile_kernel, pipeline
+from triton_rvv.codegen.llvm import MachineCode
 
 Image = npt.NDArray[Any]
 
@@ -115,6 +116,56 @@ def test_tiles(run: KernelRunner, height: int, width: int, dtype: type, distance
         grid=(-(-width // 64), -(-height // 4)),
         x_ptr=x, y_ptr=Expected(y), H=height, W=width, D=distance, BLOCK_H=4, BLOCK_W=64,
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("width", "rows"), [(150, 1), (300, 2), (700, 1)])
+def test_long_rows(run: KernelRunner, width: int, rows: int) -> None:
+    x: Image = np.random.default_rng(width).integers(-9, 9, (5, width)).astype(np.float32)
+    y = np.sum([_shifted(x, *by) for by in [(0, 0), (-1, 0), (1, 0), (0, -1), (0, 1)]], 0)
+    run(
+        tile_kernel,
+        grid=(-(-width // 256), -(-5 // rows)),
+        known=("H", "W"),
+        x_ptr=x, y_ptr=Expected(y), H=5, W=width, D=1, BLOCK_H=rows, BLOCK_W=256,
+    )  # fmt: skip
+
+
+@triton.jit
+def ends_kernel(x_ptr, z_ptr, y_ptr, n, m, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < n, other=0)
+    z = tl.load(z_ptr + at, mask=at < m, other=0)
+    tl.store(y_ptr + at, x + z, mask=at < n)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "types", "constants", "is_split"),
+    [
+        (tile_kernel, ("x_ptr", "y_ptr"), {"D": 1, "BLOCK_H": 2, "BLOCK_W": 256}, True),
+        # Of few runs, most are at an edge.
+        (tile_kernel, ("x_ptr", "y_ptr"), {"D": 1, "BLOCK_H": 2, "BLOCK_W": 64}, False),
+        # What only ends is left out by other means.
+        (ends_kernel, ("x_ptr", "z_ptr", "y_ptr"), {"BLOCK": 1024}, False),
+    ],
+)
+def test_long_rows_are_split_where_masks_begin(
+    kernel: Any,
+    types: tuple[str, ...],
+    constants: dict[str, int],
+    is_split: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pipeline, "generate", lambda llir, target: MachineCode(llir, b""))
+    integers = [name for name in kernel.arg_names if name not in types and name not in constants]
+    compiled = compile_kernel(
+        kernel,
+        dict.fromkeys(types, "*fp32") | dict.fromkeys(integers, "i32"),
+        constants,
+        RVVTarget.named("x60", 256),
+        disjoint_arguments=True,
+    )
+    counts = {each.name: each.count for each in compiled.passes}
+    assert (counts["split-at-edges"] > 0) == is_split
 
 
 @triton.jit

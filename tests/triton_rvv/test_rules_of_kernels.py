@@ -29,6 +29,12 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     ),
     (f"{_COMMON}moves.py:depthwise_conv", {}, "x60", "follow-quotients split-at-edges"),
     (
+        "benchmarks/compiler/hand/twelfth_held_out.py:wave_equation_2d",
+        {"BLOCK_H": 1, "BLOCK_W": 256},
+        "x60",
+        "split-at-edges",
+    ),
+    (
         f"{_COMMON}moves.py:pixel_shuffle",
         {},
         "x60",

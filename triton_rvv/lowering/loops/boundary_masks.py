@@ -67,12 +67,45 @@ class BoundaryMasks:
             )
         )
 
+    def begin_on(self, version: LoopVersion) -> bool:
+        """Whether leading columns may need masks, not only the last ones."""
+        return self._columns(version).first is not None and self.apply_on(version)
+
+    def visit_row(
+        self, version: LoopVersion, row: tuple[Val, ...], end: Val, runs: int, visit: _Visit
+    ) -> None:
+        """Visit a row by so many runs side by side; those that begin before `end`."""
+        builder, width = self._builder, self._width
+        size, within = integer(runs * width), self._columns(version)
+        holds = self._rows_hold(version, row, integer(0))
+        first = builder.select(holds, within.first or integer(0), end)
+        masked = replace(version, plain_columns=None)
+        inside = replace(masked, rows_inside=True, columns_inside=True)
+        with builder.loop(integer(0), end, size) as start:
+            is_inside = builder.compare("sge", start, first)
+            if within.end is not None:
+                ends = builder.compare("sle", builder.add(start, size), within.end)
+                is_inside = builder.conjunction(is_inside, ends)
+
+            def run_on(where: LoopVersion) -> None:
+                starts = [builder.add(start, integer(run * width)) for run in range(runs)]
+                visit([VectorIndex(row, each, width, where) for each in starts])
+
+            builder.branches(is_inside, lambda: run_on(inside), lambda: run_on(masked))
+
+    def _columns(self, version: LoopVersion) -> LaneRange:
+        """The columns in which all comparisons of columns hold."""
+        within = LaneRange()
+        for term in self._unknown(version):
+            if (bounds := term.bounds(self._builder, version)) is not None:
+                within = within.within(self._builder, bounds)
+        return within
+
     def visit(self, version: LoopVersion, first: Val, count: Val, visit: _Visit) -> None:
         """Visit the runs of a part of a line, the last one with as many lanes as are left."""
         builder, width = self._builder, self._width
-        end, holds = builder.add(first, count), self._rows_hold(version, first)
-        at_boundary = replace(version, rows_inside=True)
-        inside = replace(at_boundary, columns_inside=True)
+        end, holds = builder.add(first, count), self._rows_hold(version, (), first)
+        inside = replace(version, rows_inside=True, columns_inside=True)
         left, right = self._inside(version, first, end)
         left, right = (builder.select(holds, place, first) for place in (left, right))
         size, _ = builder.split(builder.binary("sub", right, left), width * self._together)
@@ -87,13 +120,7 @@ class BoundaryMasks:
             builder.loop(begin, stop, integer(width)) as start,
         ):
             lanes = builder.binary("sub", stop, start)
-
-            def run_on(where: LoopVersion) -> None:
-                visit([VectorIndex((), start, width, where, lanes=lanes)])
-
-            builder.branches(
-                holds, lambda: run_on(at_boundary), lambda: run_on(version), likely=True
-            )
+            visit([VectorIndex((), start, width, version, lanes=lanes)])
 
     @contextmanager
     def _before_and_behind(
@@ -107,10 +134,7 @@ class BoundaryMasks:
 
     def _inside(self, version: LoopVersion, first: Val, end: Val) -> tuple[Val, Val]:
         """Where the runs begin and end in which all columns are inside, in steps from `first`."""
-        builder, within = self._builder, LaneRange()
-        for term in self._unknown(version):
-            if (bounds := term.bounds(builder, version)) is not None:
-                within = within.within(builder, bounds)
+        builder, within = self._builder, self._columns(version)
         low, high = within.first or first, within.end or end
         ahead = builder.binary("sub", builder.smax(low, first), first)
         steps, _ = builder.split(builder.add(ahead, integer(self._width - 1)), self._width)
@@ -119,7 +143,7 @@ class BoundaryMasks:
         size = builder.smax(left, integer(0))
         return begin, builder.add(begin, builder.split(size, self._width)[0])
 
-    def _rows_hold(self, version: LoopVersion, first: Val) -> Val:
+    def _rows_hold(self, version: LoopVersion, row: tuple[Val, ...], first: Val) -> Val:
         """Whether what masks say of all columns alike holds."""
         builder, holds = self._builder, TRUE
         if not version.unmasked:
@@ -128,7 +152,7 @@ class BoundaryMasks:
         for term in self._unknown(version):
             if term.is_uniform_on(builder, version):
                 holds = builder.conjunction(
-                    holds, term.at(builder, VectorIndex((), first, 1, version))
+                    holds, term.at(builder, VectorIndex(row, first, 1, version))
                 )
         return holds
 

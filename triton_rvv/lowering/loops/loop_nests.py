@@ -21,6 +21,7 @@ from triton_rvv.lowering.blocks.vector_index import (
     VectorIndex,
 )
 from triton_rvv.lowering.llvm.rules import nothing, rule
+from triton_rvv.lowering.llvm.values import integer
 from triton_rvv.lowering.loops.boundary_masks import BoundaryMasks
 from triton_rvv.lowering.loops.early_loads import early_loads
 from triton_rvv.lowering.loops.index_loops import each_element, neighbours, positions, steps
@@ -43,6 +44,9 @@ from triton_rvv.lowering.loops.vector_shape import (
 __all__ = ["Squares", "for_each_run", "squares_of", "walk_exactly"]
 
 T = TypeVar("T")
+
+# Rows of fewer runs are walked with masks, since their edges are most of them.
+_RUNS_BETWEEN_EDGES = 8
 
 
 def for_each_run(
@@ -92,7 +96,7 @@ class _Walk(Generic[T]):
         self._is_unrolled = tensors[0].type.elements <= UNROLLED_RUNS * width
         is_grouped = self._is_by_row and not self._is_unrolled
         rows, runs = group_of_runs(context, tensors, shape, width) if is_grouped else (1, 0)
-        step = runs * width
+        self._rows_together, self._runs_together, step = rows, runs, runs * width
         self._early: VisitEarly | None = None
         if 0 < step < shape[-1] and not context.runs_once:
             early = early_loads(context, tensors, width, rows * runs)
@@ -101,12 +105,15 @@ class _Walk(Generic[T]):
         self._squares = squares_of(context, tensors)
         self._step = 0 if self._squares else step
         together = runs_together(context, tensors)
-        boundary_masks = BoundaryMasks(builder, tensors, width, together)
-        self._segments = LinearSegments(context, tensors, width, together, boundary_masks)
+        self._boundary_masks = BoundaryMasks(builder, tensors, width, together)
+        self._segments = LinearSegments(context, tensors, width, together, self._boundary_masks)
+        self._extents: Extents = [None] * len(shape)
 
     def write(self, is_plain: bool, within: Extents | None) -> None:
         """The walk over all of the block, or of what is in its leading part."""
         by_part = bool(self._segments.found)
+        if within is not None:
+            self._extents = within
 
         def anywhere() -> None:
             guarded(
@@ -140,6 +147,8 @@ class _Walk(Generic[T]):
         elif self._segments.found and not version.linear:
             everything = [None] * len(self._tensors[0].shape)
             self._segments.visit(version, everything, self._visit)
+        elif self._has_edges(version):
+            self._between_edges(version)
         else:
             early = {} if self._early is None else {"early": self._early}
             self._visit_each(
@@ -147,6 +156,24 @@ class _Walk(Generic[T]):
                     self._context, self._tensors, self._width, version, self._is_unrolled, **early
                 )
             )
+
+    def _has_edges(self, version: LoopVersion) -> bool:
+        """Whether masks leave out what is at the edges of long rows.
+
+        Rows that are computed side by side share more than their masks cost.
+        """
+        is_long = self._tensors[0].shape[-1] >= _RUNS_BETWEEN_EDGES * self._width
+        is_alone = self._rows_together == 1 and not self._is_unrolled
+        if not self._may_end_early or not is_alone or not is_long or version.unmasked:
+            return False
+        return self._boundary_masks.are_any and self._boundary_masks.begin_on(version)
+
+    def _between_edges(self, version: LoopVersion) -> None:
+        """The block row by row, without masks between the edges of a row."""
+        pairs = zip(self._tensors[0].shape, self._extents, strict=True)
+        *rows, end = [integer(size) if count is None else count for size, count in pairs]
+        for row in positions(self._context, rows, unrolled=False):
+            self._boundary_masks.visit_row(version, row, end, self._runs_together, self._visit)
 
     def _leading(self, version: LoopVersion, extents: Extents) -> None:
         """The leading part of the block."""
