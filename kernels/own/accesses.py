@@ -5,12 +5,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
-from kernels.own.launch import Launch
 from kernels.own.narrow_types import computes_in_bf16, rounded_to
 from kernels.values import TORCH_TYPES
 from triton_rvv.errors import CompileError
@@ -19,6 +18,9 @@ from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import ReachedArguments, reached_arguments
 from triton_rvv.targets.target_names import named_target
+
+if TYPE_CHECKING:
+    from kernels.own.launch import Launch
 
 __all__ = ["Accesses", "accesses_of", "interpreter_lacks", "unused_arguments"]
 
@@ -33,8 +35,10 @@ class Accesses:
         constant: those that no store reaches.
         only_stored: those that some store reaches, and neither a load nor an atomic operation: what
             is there after a run is for whoever launched the kernel.
-        counted: those of integers that some store reaches, and a load or an atomic operation:
-            counters, locks and flags of its own, mostly.
+        updated: those that some store reaches, and a load or an atomic operation; all that the
+            launch has where accesses cannot be followed.
+        counted: those of integers among them, where they can be: counters, locks and flags of its
+            own, mostly.
         shifted_by: those that hold how far it shifts other integers.
         makes_pointers: whether it takes numbers for addresses, which lead nowhere in a process
             other than the one that made them.
@@ -44,10 +48,16 @@ class Accesses:
 
     constant: frozenset[str] = frozenset()
     only_stored: frozenset[str] = frozenset()
+    updated: frozenset[str] = frozenset()
     counted: frozenset[str] = frozenset()
     shifted_by: frozenset[str] = frozenset()
     makes_pointers: bool = False
     rounded_to: torch.dtype | None = None
+
+    @property
+    def written(self) -> frozenset[str]:
+        """Those that some store reaches, or may reach."""
+        return self.only_stored | self.updated
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,8 @@ def accesses_of(launch: Launch) -> Accesses:
         return Accesses()
     found, makes_pointers, narrow = followed.found, followed.makes_pointers, followed.rounded_to
     if found is None:
-        return Accesses(makes_pointers=makes_pointers, rounded_to=narrow)
+        every = frozenset(n for n, value in values.items() if isinstance(value, torch.Tensor))
+        return Accesses(updated=every, makes_pointers=makes_pointers, rounded_to=narrow)
     passed = [
         part
         for name in launch.file.function.arg_names
@@ -88,10 +99,10 @@ def accesses_of(launch: Launch) -> Accesses:
     tensors = {name for name in passed if isinstance(values.get(name), torch.Tensor)}
     loaded, stored = ({passed[n] for n in places} for places in (found.loaded, found.stored))
     constant, only_stored = frozenset(tensors - stored), frozenset(tensors & (stored - loaded))
-    both = tensors & stored & loaded
-    counted = frozenset(n for n in both if not values[n].is_floating_point())
+    updated = frozenset(tensors & stored & loaded)
+    counted = frozenset(n for n in updated if not values[n].is_floating_point())
     shifted_by = frozenset(tensors & {passed[number] for number in found.shifted_by})
-    return Accesses(constant, only_stored, counted, shifted_by, makes_pointers, narrow)
+    return Accesses(constant, only_stored, updated, counted, shifted_by, makes_pointers, narrow)
 
 
 def _followed(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from typing import Any
 
 import torch
@@ -11,15 +12,12 @@ import torch
 from foundation.errors import UserError
 from foundation.strides import memory_of
 from kernels.own.accesses import accesses_of, unused_arguments
-from kernels.own.expected import (
-    ExpectedOutput,
-    from_kernel,
-    tensors_of,
-    unnamed_outputs,
-)
+from kernels.own.expected import ExpectedOutput, tensors_of
 from kernels.own.held_already import hold_already
 from kernels.own.kernel_file import KernelFile
+from kernels.own.kernel_outputs import from_kernel, starts_of
 from kernels.own.launch import Launch
+from kernels.own.left_out import left_out
 from kernels.own.repeatable import refuse_unrepeatable
 from kernels.own.slow_reference import answer
 from kernels.own.tolerance import accepted_constant, accepts_half
@@ -60,8 +58,8 @@ def check_notes(
             *_on_rounding(values, expected()),
             *_on_held(values, expected()),
         )
-    outputs, unnamed = tensors_of(said), unnamed_outputs(launch, said)
-    if not outputs and not unnamed:
+    outputs, compared = tensors_of(said), expected()
+    if not compared:
         raise UserError(
             f"{launch.file.path}: reference gives None for {', '.join(said)} and nothing else, so "
             "nothing would be checked: give what one output should be"
@@ -70,9 +68,10 @@ def check_notes(
         *_on_second_inputs(launch, values),
         *_on_shared_memory(launch, values),
         *_on_unused(launch, values),
-        *_on_unnamed(unnamed),
-        *_on_held(values, expected()),
-        *_on_tolerance(values, outputs, expected()),
+        *_on_unnamed(compared.keys() - said.keys()),
+        *_on_unchecked(left_out(launch, said, starts_of(launch, values)).changed - compared.keys()),
+        *_on_held(values, compared),
+        *_on_tolerance(values, outputs, compared),
     )
 
 
@@ -108,12 +107,21 @@ def _on_second_inputs(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
 
 
 def _on_unused(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
-    """Integers that make no difference: others than these never have another value here."""
+    """Numbers that make no difference: integers never have another value here, and other floats
+    may be too near to tell."""
     unused = unused_arguments(launch)
     if names := [name for name in values if name in unused and isinstance(values[name], int)]:
         yield (
             f"the default configuration makes no use of {', '.join(names)}: if its outputs should "
             "follow from it, as from a stride, they are right for what arguments passes alone"
+        )
+    reference = launch.file.optional("reference")
+    taken = inspect.signature(reference).parameters if reference else {}
+    floats = [name for name in launch.changes if isinstance(values[name], float)]
+    if names := [name for name in floats if name in unused and name in taken]:
+        yield (
+            f"the default configuration makes no use of {', '.join(names)}, which reference takes: "
+            "the check's inputs do not tell the difference, and others may"
         )
 
 
@@ -136,13 +144,23 @@ def _overlap(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.device == other.device and start < stop and begin < end
 
 
-def _on_unnamed(names: frozenset[str]) -> Iterator[str]:
+def _on_unnamed(names: Set[str]) -> Iterator[str]:
     if names:
         they, them = ("they are", "them") if len(names) > 1 else ("it is", "it")
         yield (
             f"reference does not name {', '.join(sorted(names))}, which the kernel writes: {they} "
             f"compared with what the default configuration writes; give None for {them} in "
             f"reference to leave {them} unchecked"
+        )
+
+
+def _on_unchecked(names: Set[str]) -> Iterator[str]:
+    """What may be an output, or memory of which each configuration takes what it needs."""
+    if names:
+        listed, it_is = ", ".join(sorted(names)), "they are" if len(names) > 1 else "it is"
+        yield (
+            f"reference does not name {listed}, which the kernel changes: {it_is} not checked; "
+            "give in reference what outputs should be, and None for scratch memory"
         )
 
 

@@ -8,28 +8,23 @@ from typing import Any
 
 import torch
 
-from foundation.errors import UserError
-from kernels.own.accesses import accesses_of, interpreter_lacks
 from kernels.own.changeable import Launched
 from kernels.own.exact_reference import largest, nearer
-from kernels.own.interpreted import interpreted
+from kernels.own.kernel_outputs import Run, from_kernel, rounding, starts_of
 from kernels.own.launch import Launch
-from kernels.own.reference_runs import NARROW, RunFailed, Way, runs, ways_of, widened
+from kernels.own.left_out import LeftOut, left_out
 from kernels.own.slow_reference import answer, exact_answer, on_few_threads
-from kernels.own.tolerance import DRAWS, disturbed, is_near, share_of, slack
-from kernels.values import TORCH_TYPES, current_data_set
+from kernels.own.tolerance import DRAWS, disturbed, share_of, slack
+from kernels.values import TORCH_TYPES
 
 __all__ = [
     "ExpectedOutput",
     "expected_output",
     "expected_outputs",
-    "from_kernel",
     "from_reference",
     "tensors_of",
-    "unnamed_outputs",
 ]
 
-_Run = dict[str, torch.Tensor]
 _Said = Mapping[str, torch.Tensor | None]
 _KNOWN = frozenset(TORCH_TYPES.values())
 
@@ -51,8 +46,8 @@ class ExpectedOutput:
 
 
 def expected_outputs(launch: Launch, *, with_unnamed: bool = True) -> dict[str, ExpectedOutput]:
-    """The outputs that the file's `reference` names, and those that it does not mention and the
-    kernel writes and never reads; without one, those that the kernel changes.
+    """The outputs that the file's `reference` names, and of those that it does not mention what
+    `left_out` finds; without one, those that the kernel changes.
 
     Args:
         launch: with the default configuration.
@@ -66,12 +61,11 @@ def expected_outputs(launch: Launch, *, with_unnamed: bool = True) -> dict[str, 
     with on_few_threads(launch):
         said, expected = from_reference(launch, values)
     if said is None:
-        way, found = from_kernel(launch, _starts(launch, values))
-        return _expected(found, values, rounded_to=_rounding(launch, values, way, found))
-    unnamed = unnamed_outputs(launch, said) if with_unnamed else frozenset()
-    if unnamed:
-        found, rounded_to = _left_by_kernel(launch, _starts(launch, values), unnamed)
-        expected |= _expected(found, values, rounded_to=rounded_to)
+        way, found = from_kernel(launch, starts_of(launch, values))
+        return _expected(found, values, rounded_to=rounding(launch, values, way, found))
+    unnamed = left_out(launch, said, starts_of(launch, values)) if with_unnamed else LeftOut()
+    if unnamed.found:
+        expected |= _expected(unnamed.found, values, rounded_to=unnamed.rounded_to)
     return expected
 
 
@@ -99,15 +93,8 @@ def from_reference(
     return said, _expected([outputs, *draws], values, exact)
 
 
-def _starts(launch: Launch, values: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the kernel runs on: the values, with uninitialised memory filled in another way, and
-    disturbed."""
-    draws = [disturbed(values, draw) for draw in range(DRAWS)]
-    return [values, launch.values(fill=1 - current_data_set()), *draws]
-
-
 def _expected(
-    found: list[_Run],
+    found: list[Run],
     values: Mapping[str, Any],
     exact: Mapping[str, torch.Tensor] | None = None,
     rounded_to: Mapping[str, torch.dtype] | None = None,
@@ -140,15 +127,10 @@ def _expected(
     return expected
 
 
-def tensors_of(outputs: Mapping[str, torch.Tensor | None] | None) -> _Run:
+def tensors_of(outputs: Mapping[str, torch.Tensor | None] | None) -> Run:
     """What a reference gives, without the outputs that are not to be checked."""
     assert outputs is not None
     return {name: tensor for name, tensor in outputs.items() if tensor is not None}
-
-
-def unnamed_outputs(launch: Launch, said: Mapping[str, object]) -> frozenset[str]:
-    """The outputs that a reference does not mention: the kernel writes and never reads them."""
-    return accesses_of(launch).only_stored - said.keys()
 
 
 def expected_output(
@@ -194,152 +176,3 @@ def _coarser(given: torch.dtype, dtype: torch.dtype) -> torch.dtype:
     if not (given.is_floating_point and dtype.is_floating_point and given in _KNOWN):
         return dtype
     return max(dtype, given, key=lambda kind: torch.finfo(kind).eps)
-
-
-def _left_by_kernel(
-    launch: Launch, starts: list[dict[str, Any]], names: frozenset[str]
-) -> tuple[list[_Run], dict[str, torch.dtype]]:
-    """What the kernel, compiled, leaves in some of its tensors, and what those are rounded to.
-
-    Args:
-        launch: with the default configuration.
-        starts: as for `from_kernel`.
-        names: of the tensors. Those that hold what happened to be there are left out, and all if
-            the kernel cannot be run here.
-    """
-    values = starts[0]
-    for way in ways_of(values)[1:]:
-        # An integer that is computed from rounded numbers cannot be had from others.
-        is_exact = way.widens and len(ways_of(values)) > 2
-        if is_exact and not all(values[name].is_floating_point() for name in names):
-            continue
-        try:
-            after = runs(launch, starts, way)
-        except RunFailed:
-            continue
-        begun = [widened(start) if way.widens else start for start in starts[:2]]
-        kept = [name for name in sorted(names) if _is_settled(name, begun, after)]
-        found = [{name: run[name] for name in kept} for run in (after[0], *after[2:])]
-        return found, _rounding(launch, values, way, found) if kept else {}
-    return [{} for _ in (starts[0], *starts[2:])], {}
-
-
-def _is_settled(name: str, begun: list[dict[str, Any]], after: list[_Run]) -> bool:
-    """Whether runs that begin with other contents of uninitialised memory leave the same."""
-    (start, one), (refilled, other) = (
-        (values[name], run[name]) for values, run in zip(begun, after, strict=False)
-    )
-    untouched = _same(start, one) & _same(refilled, other)
-    return bool((untouched | _same(one, other)).all()) and not bool(untouched.all())
-
-
-def from_kernel(launch: Launch, starts: list[dict[str, Any]]) -> tuple[Way, list[_Run]]:
-    """The tensors that the kernel changes, after runs on each of several values.
-
-    Args:
-        launch: with the default configuration.
-        starts: the values; the second are those that fill uninitialised memory in another way, and
-            their run is not among the results.
-
-    Returns:
-        The first way in which the kernel runs, and what each run leaves.
-    """
-    failures = []
-    for way in ways_of(starts[0]):
-        if way.interprets and interpreter_lacks(launch, widened(starts[0])):
-            continue
-        try:
-            if way.interprets:
-                first, after = interpreted(launch, starts, way, replace(way, interprets=False))
-            else:
-                first, *_ = after = runs(launch, starts, way)
-        except RunFailed as failure:
-            failures.append(str(failure))
-            continue
-        begun = [widened(values) if way.widens else values for values in starts]
-        changed = _changed(launch, begun, after)
-        # An integer that is computed from rounded numbers cannot be had from others.
-        is_exact = way.widens and len(ways_of(starts[0])) > 2
-        if not is_exact or all(first[name].is_floating_point() for name in changed):
-            kept = (first, *after[2:])
-            return way, [{name: run[name] for name in changed} for run in kept]
-        failures.append("it has integer outputs of narrow inputs")
-    if accesses_of(launch).makes_pointers:
-        raise UserError(
-            f"{launch.file.path}: {launch.file.function.__name__} takes numbers for addresses, "
-            "which lead nowhere in the process that measures it: pass the tensors themselves"
-        )
-    raise UserError(
-        f"{launch.file.path}: without a function reference, outputs are compared with those of the "
-        f"default configuration, which cannot be run ({'; '.join(dict.fromkeys(failures))}): write "
-        "a function reference, or give --shape smaller sizes"
-    )
-
-
-def _rounding(
-    launch: Launch, values: dict[str, Any], way: Way, found: list[_Run]
-) -> dict[str, torch.dtype]:
-    """The outputs that the deployed kernel rounds to a coarser type: that of its inputs, or one to
-    which it converts.
-
-    A kernel may compute in bf16 and write fp32; then no configuration is closer to what the same
-    kernel computes in fp32. Where a run that rounds gave the outputs, it may be any of them.
-
-    Args:
-        launch: with the default configuration.
-        values: of its arguments.
-        way: how the outputs were computed.
-        found: the outputs, and those of disturbed values.
-    """
-    if not way.widens:
-        return {}
-    outputs, *others = found
-    tensors = (value for value in values.values() if isinstance(value, torch.Tensor))
-    kinds = [tensor.dtype for tensor in tensors if tensor.is_floating_point()]
-    kinds.append(accesses_of(launch).rounded_to or torch.float64)
-    coarsest = max(kinds, key=lambda kind: torch.finfo(kind).eps)
-    finer = {
-        name: values[name].dtype
-        for name in outputs
-        if values[name].is_floating_point() and values[name].dtype != coarsest
-    }
-    if coarsest not in NARROW or not finer:
-        return {}
-    if way == ways_of(values)[-1]:
-        return dict.fromkeys(finer, coarsest)
-    try:
-        (deployed,) = runs(launch, [values], ways_of(values)[-1])
-    except RunFailed:
-        return {}
-    share = share_of(values)
-    return {
-        name: coarsest
-        for name, dtype in finer.items()
-        if not is_near(deployed[name], outputs[name], [o[name] for o in others], share, dtype)
-    }
-
-
-def _changed(launch: Launch, begun: list[dict[str, Any]], after: list[_Run]) -> list[str]:
-    """The names of what the first run changed."""
-    path, values = launch.file.path, begun[0]
-    changed = [name for name in after[0] if not bool(_same(values[name], after[0][name]).all())]
-    if not changed:
-        raise UserError(f"{path}: the kernel changes none of its arguments")
-    for name in changed if len(after) > 1 else []:
-        runs_of = [(start[name], run[name]) for start, run in zip(begun[:2], after, strict=False)]
-        (start, one), (refilled, other) = runs_of
-        untouched = _same(start, one) & _same(refilled, other)
-        if not bool((untouched | _same(one, other)).all()):
-            raise UserError(
-                f"{path}: {name} depends on memory that {launch.file.maker().__name__} leaves "
-                "uninitialised: use torch.zeros, or what the kernel expects there, in place of "
-                "torch.empty"
-            )
-    return changed
-
-
-def _same(one: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
-    """For each element whether the two have the same bits; NaN is equal to itself."""
-    rows = [tensor.contiguous().flatten() for tensor in (one, other)]
-    flat = [row.view(torch.uint8).view(row.numel(), -1) for row in rows]
-    return (flat[0] == flat[1]).all(dim=1)

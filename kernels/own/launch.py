@@ -14,6 +14,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
 from foundation.strides import copied
+from kernels.own.accesses import accesses_of
 from kernels.own.caught_launch import caught_launch, refused_launch
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.entries import entry_of, first_entry
@@ -189,8 +190,9 @@ class Launch:
         return not takes_one and not callable(self._grid())
 
     def reference(self, values: Mapping[str, Any]) -> dict[str, torch.Tensor | None] | None:
-        """Expected contents of the outputs as the file's reference gives them, in any type, and
-        None of those that are not checked; None if there is no reference.
+        """Expected contents of the outputs as the file's reference gives them, in any type, or as
+        it leaves its copies of what the kernel writes, too, and None of those that are not checked;
+        None if there is no reference.
 
         The random seed is that of the data set, so a reference that draws numbers of its own
         gives the same ones each time.
@@ -203,9 +205,15 @@ class Launch:
         if function is None:
             return None
         copies = {n: copied(v) if isinstance(v, torch.Tensor) else v for n, v in values.items()}
+        versions = {n: c._version for n, c in copies.items() if isinstance(c, torch.Tensor)}
         with refused_launch(self.file), seeded(current_data_set()):
             expected = call_by_name(self.file.path, function, {**self._known(), **copies})
-        return checked_outputs(self.file.path, self.file.maker().__name__, expected, values)
+        said = checked_outputs(self.file.path, self.file.maker().__name__, expected, values)
+        updated = {n: copies[n] for n, before in versions.items() if copies[n]._version != before}
+        if updated.keys() <= said.keys():
+            return said
+        written = accesses_of(self).written
+        return {**{n: copy for n, copy in updated.items() if n in written}, **said}
 
     def _known(self) -> dict[str, Any]:
         """The values that the file's functions may take, by name."""

@@ -117,7 +117,7 @@ class OwnArguments(OwnRuns):
         if want_types_alone():
             return {}
         if self._follows:
-            return expected_outputs(self._launch(problem, config))
+            return expected_outputs(self._launch(problem, config), with_unnamed=False)
         launch = self._launch(problem, self.default_config(problem))
         launch = replace(launch, changes=self._telling(problem).changes)
         key = _expected_key(launch)

@@ -27,13 +27,20 @@ def on_refused(refused: list[tuple[dict[str, Change], str]]) -> str:
     and lengths.
 
     Args:
-        refused: changes by tensor, and the first element that is wrong under them.
+        refused: changes by tensor, without those under which it is right, and the first element
+            that is wrong under them.
     """
     refused = [each for each in refused if not any(map(_is_unusual, each[0].values()))]
     if not refused:
         return ""
     changes, mismatch = min(refused, key=lambda each: len(each[0]))
     change = next(iter(changes.values()))
+    if change.zero_rows:
+        names, scale = ", ".join(changes), change.row_scale**2
+        return (
+            "the default configuration differs from reference with rows of zeros and rows "
+            f"{scale:g} times smaller in {names}, which the check leaves out: {mismatch}"
+        )
     return (
         f"the check keeps {', '.join(changes)} close to what arguments makes, since the default "
         f"configuration differs from reference on other inputs: {_in_words(change)}, {mismatch}"
@@ -58,9 +65,11 @@ def on_endless(endless: list[dict[str, Change]]) -> str:
 
 def _is_unusual(change: Change) -> bool:
     integers = change.extremes or change.negative or change.larger or change.place or change.marker
-    means_or_zeros = change.far or change.zero_rows or change.halfway
-    floats = means_or_zeros or change.infinite or change.masked_rows or change.nan
-    return bool(integers) or floats or change.backwards or change.uneven or change.gaps
+    floats = change.halfway or change.infinite or change.masked_rows or change.nan
+    # What is defined for positive numbers alone may not be for zeros.
+    means_or_zeros = not change.signs if change.zero_rows else change.far
+    others = change.backwards or change.uneven or change.gaps
+    return bool(integers) or floats or means_or_zeros or others
 
 
 def _in_words(change: Change) -> str:

@@ -184,7 +184,7 @@ class _Trials:
 
     Attributes:
         refused: changes under which `reference` gives finite numbers and the configuration gives
-            others, with the first element that differs.
+            others, without those under which it is right; and the first element that differs.
         endless: changes under which `reference` gives finite numbers and the configuration does not
             end.
     """
@@ -204,6 +204,7 @@ class _Trials:
         is_told = bool(tensors) and is_small and runs_on_processor(self._plain, self._values)
         self._tells_soon = is_told
         self._start_s = time.process_time()
+        self._accepted: list[dict[str, Change]] = []
         self.refused: list[tuple[dict[str, Change], str]] = []
         self.endless: list[dict[str, Change]] = []
 
@@ -220,12 +221,22 @@ class _Trials:
                 break
             outcome = self._journal.outcome(functools.partial(self._tried_with, changes))
             if outcome.is_right:
+                self._accepted.append(changes)
                 return changes
             if outcome.is_endless:
                 self.endless.append(changes)
-            if outcome.mismatch and self._inputs.issuperset(changes):
-                self.refused.append((changes, outcome.mismatch))
+            new = self._new_in(changes)
+            if outcome.mismatch and self._inputs.issuperset(new):
+                self.refused.append((new, outcome.mismatch))
         return {}
+
+    def _new_in(self, changes: dict[str, Change]) -> dict[str, Change]:
+        """The fewest of these changes without which the configuration was found right."""
+        news = (
+            {name: c for name, c in changes.items() if found.get(name) != c}
+            for found in ({}, *self._accepted)
+        )
+        return min(news, key=len)
 
     def _tried_with(self, changes: dict[str, Change]) -> Outcome:
         others = changed(self._values, changes)

@@ -110,6 +110,27 @@ def test_a_number_of_which_the_reference_has_a_copy_stays_as_it_is(tmp_path):
     assert problem.spec.check(problem) == ()
 
 
+@pytest.mark.parametrize(
+    ("kernel", "reference"), [("1e-6", "1e-5"), ("floor", "1e-5"), ("0", "floor")]
+)
+def test_a_default_with_another_guard_is_named(tmp_path, kernel, reference):
+    path = tmp_path / "guard.py"
+    text = USUAL_VALUES.read_text()
+    text = text.replace("(1e-12 if FAST else floor)", kernel).replace(
+        '"floor": 1e-5', '"floor": 1e-7'
+    )
+    path.write_text(text.replace("(square + floor)", f"(square + {reference})"))
+    problem = make_problem(load_kernel(f"{path}:floor_kernel"), {})
+    notes = problem.spec.check(problem)
+    expected = (
+        "the default configuration differs from reference with rows of zeros and rows 4096 times "
+        "smaller in x_ptr, which the check leaves out: y_ptr["
+    )
+    assert notes[-1].startswith(expected)
+    is_unused = "makes no use of floor" in notes[0]
+    assert is_unused == (kernel != "floor")
+
+
 def test_inputs_that_follow_the_configuration_are_named(tmp_path):
     path = tmp_path / "follows.py"
     path.write_text(FILE.read_text().replace("def arguments(M", "def arguments(config=None, M"))

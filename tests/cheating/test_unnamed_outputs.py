@@ -17,6 +17,7 @@ from kernels.registry import load_kernel, make_problem
 pytestmark = pytest.mark.timeout(240)
 
 FILE = Path(__file__).parent / "written_with_more_outputs.py"
+UPDATES = FILE.parent / "written_with_updates.py"
 LIMIT_S = 20.0
 WAYS = [
     (0, "correct", ""),
@@ -29,17 +30,33 @@ NOTE = (
     "reference does not name count_ptr, lse_ptr, which the kernel writes: they are compared with "
     "what the default configuration writes; give None for them in reference to leave them unchecked"
 )
+UPDATE_NOTES = (
+    "reference does not name res_ptr, which the kernel writes: it is compared with what the "
+    "default configuration writes; give None for it in reference to leave it unchecked",
+    "reference does not name sum_ptr, which the kernel changes: it is not checked; give in "
+    "reference what outputs should be, and None for scratch memory",
+)
 
 
 @pytest.fixture(scope="module")
-def measured(board, folder):
-    """Builds configurations of the file, which share their arguments, and measures them."""
-    problem = make_problem(load_kernel(str(FILE)), {})
+def measured_of(board, folder):
+    """Builds configurations of a file, which share their arguments, and measures them."""
     store = ArtifactStore(folder / "builds")
-    builder = KernelBuilder(
-        BuildRequest(problem.spec.load_name, problem.shape, problem.dtype, board.info.target, store)
-    )
-    return lambda way: board.measure(builder.build(Config({"WAY": way, "BLOCK": 128})), 3, LIMIT_S)
+
+    def of(path):
+        problem = make_problem(load_kernel(str(path)), {})
+        name, target = problem.spec.load_name, board.info.target
+        builder = KernelBuilder(BuildRequest(name, problem.shape, problem.dtype, target, store))
+        return lambda way: board.measure(
+            builder.build(Config({"WAY": way, "BLOCK": 128})), 3, LIMIT_S
+        )
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def measured(measured_of):
+    return measured_of(FILE)
 
 
 @pytest.mark.parametrize(("way", "status", "reason"), WAYS)
@@ -58,9 +75,33 @@ def test_on_other_boards(measured, way, status, reason):
     assert reason in measurement.reason
 
 
-def test_the_user_is_told():
-    spec = load_kernel(str(FILE))
-    assert spec.check(make_problem(spec, {})) == (NOTE,)
+@pytest.mark.parametrize("board", ["host"], indirect=True)
+def test_what_is_updated_in_place_is_compared_and_scratch_memory_is_not(measured_of):
+    measured = measured_of(UPDATES)
+    assert [measured(way).status for way in range(3)] == ["correct", "wrong", "correct"]
+    assert measured(1).reason.startswith("res_ptr[0] is ")
+
+
+@pytest.mark.parametrize("board", ["host"], indirect=True)
+def test_what_the_reference_updates_in_its_copy_is_expected(measured_of, tmp_path):
+    text = UPDATES.read_text().replace("total = x_ptr + res_ptr", "total = res_ptr.add_(x_ptr)")
+    (right := tmp_path / "right.py").write_text(text)
+    assert measured_of(right)(0).status == "correct"
+    spec = load_kernel(str(right))
+    assert spec.check(make_problem(spec, {})) == UPDATE_NOTES[1:]
+    # Of what the kernel only reads, the reference may make what it likes.
+    other = tmp_path / "other.py"
+    scratch = text.replace('    return {"y_ptr"', '    x_ptr += 1\n    return {"y_ptr"')
+    other.write_text(scratch.replace("range(3)]", "(1, 0)]"))
+    measured = measured_of(other)
+    assert measured(0).status == "correct"
+    assert measured(1).reason.startswith("res_ptr[0] is ")
+
+
+@pytest.mark.parametrize(("path", "notes"), [(FILE, (NOTE,)), (UPDATES, UPDATE_NOTES)])
+def test_the_user_is_told(path, notes):
+    spec = load_kernel(str(path))
+    assert spec.check(make_problem(spec, {})) == notes
 
 
 def test_a_reference_may_leave_outputs_unchecked(tmp_path):
