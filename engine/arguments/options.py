@@ -94,9 +94,9 @@ def add_search_arguments(parser: ArgumentParser) -> None:
         nargs="?",
         const="mean",
         choices=("mean", "worst", "off"),
-        help="what to minimise on an emulated board: the mean loss over all models of the board, "
-        "the worst loss, or (off) the time under the default model alone (default: mean, or what "
-        "the study minimised before)",
+        help="what to minimise on an emulated board: the weighted mean loss over all models of the "
+        "board, in which the worst counts three times, the worst loss, or (off) the time under the "
+        "default model alone (default: mean, or what the study minimised before)",
     )
 
 

@@ -71,10 +71,10 @@ class LineProgress:
     """One line per finished trial or event of a board: key=value fields separated by tabs.
 
     A board's fields: board, event ("out", "back" or "note"), reason. A trial's: trial, status,
-    time_s, estimated, speedup, leader_time_s, config, reason, in this order; unknown ones are left
-    out. The leader is what would win now: over several models of a core, it is not the fastest
-    under the default one. Lines on no trial always go to stderr: stage; or study, tried and
-    warm_started_from.
+    time_s, estimated, speedup, leader_time_s, leader_by, config, reason, in this order; unknown
+    ones are left out. The leader is what would win now: over several models of a core, it is by a
+    loss, which `leader_by` names, and perhaps not the fastest under the default one. Lines on no
+    trial always go to stderr: stage; or study, tried and warm_started_from.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -114,6 +114,7 @@ def _fields(event: TrialFinished) -> list[str]:
             fields.append(f"speedup={standing.default_time_s / measurement.time_s:.3f}")
     if standing.best is not None:
         fields.append(f"leader_time_s={standing.best[1]:.9f}")
+        fields += [] if standing.order == "time" else [f"leader_by={standing.order}"]
     fields.append(f"config={event.config}")
     if measurement.reason:
         fields.append("reason=" + " ".join(measurement.reason.split()))

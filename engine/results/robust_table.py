@@ -14,10 +14,14 @@ from foundation.config import Config
 __all__ = ["ROBUST_ORDER", "robust_lines", "robust_record", "robust_sentence", "robust_table"]
 
 # By what the configurations above the table are ordered.
-ROBUST_ORDER = {"mean": ", by mean loss over all models", "worst": ", by worst loss", "off": ""}
+ROBUST_ORDER = {
+    "mean": ", by weighted mean loss over all models",
+    "worst": ", by worst loss",
+    "off": "",
+}
 
 _AIMS = {
-    "mean": "the lowest mean loss, the worst counted three times",
+    "mean": "the lowest weighted mean loss, in which the worst counts three times",
     "worst": "the lowest worst loss over all models",
     "off": "the lowest time under the default model",
 }
@@ -38,9 +42,12 @@ def robust_table(found: Robustness, config_text: Callable[[Config], str]) -> Tab
             loss_text(model.loses),
             loss_text(model.default_choice_loses),
         )
-    losses = [found.mean, found.worst.loses]
-    of_default = [found.default_choice_mean, max(m.default_choice_loses for m in found.under)]
-    for name, *both in zip(("mean", "worst"), losses, of_default, strict=True):
+    of_default = max(model.default_choice_loses for model in found.under)
+    for name, *both in (
+        ("mean", found.mean, found.default_choice_mean),
+        ("worst", found.worst.loses, of_default),
+        ("weighted mean", found.weighted_mean, found.default_choice_weighted_mean),
+    ):
         table.add_row(name, "", *map(loss_text, both))
     return table
 
@@ -61,7 +68,8 @@ def robust_lines(found: Robustness) -> list[str]:
     return [
         *lines,
         f"robust={found.robust}\tsafe={yes_no(found.is_safe)}\tmean_loss={found.mean:.4f}\t"
-        f"worst_loss={found.worst.loses:.4f}\tverdict={found.verdict}",
+        f"worst_loss={found.worst.loses:.4f}\tweighted_mean_loss={found.weighted_mean:.4f}\t"
+        f"verdict={found.verdict}",
     ]
 
 
@@ -74,6 +82,8 @@ def robust_record(found: Robustness) -> dict[str, object]:
         "mean_loss": found.mean,
         "worst_loss": found.worst.loses,
         "default_choice_mean_loss": found.default_choice_mean,
+        "weighted_mean_loss": found.weighted_mean,
+        "default_choice_weighted_mean_loss": found.default_choice_weighted_mean,
         "models": [
             {
                 "name": model.name,

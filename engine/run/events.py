@@ -35,12 +35,14 @@ class Standing:
         trials: how many to try in all: the budget, or the whole of a smaller space.
         best: configuration and kernel time in seconds of the best; None before the first.
         default_time_s: kernel time of the default configuration; None if it is not known.
+        order: by what the best is the best, as of `engine.study.robust.order_of`.
     """
 
     tried: int
     trials: int
     best: tuple[Config, float] | None
     default_time_s: float | None
+    order: str = "time"
 
     @property
     def speedup(self) -> float | None:

@@ -338,7 +338,7 @@ class TuningLoop:
     def _standing(self) -> Standing:
         search = self._search
         trials = min(self._budget.trials, search.size)
-        return Standing(search.tried, trials, search.best(), search.default_time_s)
+        return Standing(search.tried, trials, search.best(), search.default_time_s, search.order)
 
     def _emit(self, event: Event) -> None:
         for listener in self._listeners:

@@ -45,8 +45,9 @@ class Robustness:
     Args:
         robust: what the study minimises.
         under: each model, the default first.
-        mean: the winner's mean regret, as `ModelRegrets.mean`.
-        default_choice_mean: the same of the trial that the default model would choose.
+        mean, weighted_mean: the winner's mean regrets, as of `ModelRegrets`.
+        default_choice_mean, default_choice_weighted_mean: the same of the trial that the default
+            model would choose.
         winner: the study's.
     """
 
@@ -54,6 +55,8 @@ class Robustness:
     under: tuple[UnderModel, ...]
     mean: float
     default_choice_mean: float
+    weighted_mean: float
+    default_choice_weighted_mean: float
     winner: StoredTrial
 
     @property
@@ -121,6 +124,8 @@ def robustness_of(
         ),
         regrets.mean(winner),
         regrets.mean(default_choice),
+        regrets.weighted_mean(winner),
+        regrets.weighted_mean(default_choice),
         winner,
     )
 

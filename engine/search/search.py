@@ -16,7 +16,7 @@ from engine.search.proposals import Proposals
 from engine.search.samplers.bayesian import BayesianSearch
 from engine.search.samplers.registry import sampler_named
 from engine.study.objectives import Robust
-from engine.study.robust import model_regrets, rank_of, score_s
+from engine.study.robust import model_regrets, order_of, rank_of, score_s
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from foundation.config import Config
@@ -209,6 +209,11 @@ class Search:
             )
         )
         return (timed[0].config, cast(float, timed[0].time_s)) if timed else None
+
+    @property
+    def order(self) -> str:
+        """By what `best` is the best; see `order_of`."""
+        return order_of(model_regrets(self.trials()), self._robust)
 
     @property
     def comparison(self) -> Comparison | None:

@@ -13,7 +13,7 @@ __all__ = ["CODE_BYTES", "TIME_S", "Robust", "Values", "front"]
 TIME_S = "time_s"
 CODE_BYTES = "code_bytes"
 
-# Of times under several models: their mean regret (`ModelRegrets.cautious_mean`), the worst one,
+# Of times under several models: their mean regret (`ModelRegrets.weighted_mean`), the worst one,
 # or the default model's time.
 Robust = Literal["mean", "worst", "off"]
 

@@ -19,6 +19,7 @@ __all__ = [
     "WORST_COUNTS",
     "ModelRegrets",
     "model_regrets",
+    "order_of",
     "rank_of",
     "robust_of",
     "score_s",
@@ -58,7 +59,7 @@ class ModelRegrets:
         logs = [math.log1p(regret) for regret in self.of(trial).values()]
         return math.expm1(math.fsum(logs) / len(logs))
 
-    def cautious_mean(self, trial: StoredTrial) -> float:
+    def weighted_mean(self, trial: StoredTrial) -> float:
         """The same with the worst regret counted `WORST_COUNTS` times."""
         logs = [math.log1p(regret) for regret in self.of(trial).values()]
         more = WORST_COUNTS - 1
@@ -84,7 +85,13 @@ def rank_of(regrets: ModelRegrets | None, robust: Robust, trial: StoredTrial) ->
     """What the correct trials of a study are ordered by, the least first."""
     if regrets is None or robust == "off":
         return trial.time_s or math.inf
-    return regrets.cautious_mean(trial) if robust == "mean" else regrets.worst(trial)
+    return regrets.weighted_mean(trial) if robust == "mean" else regrets.worst(trial)
+
+
+def order_of(regrets: ModelRegrets | None, robust: Robust) -> str:
+    """What `rank_of` gives, in a word for the user."""
+    words = {"mean": "weighted_mean_loss", "worst": "worst_loss", "off": "time"}
+    return "time" if regrets is None else words[robust]
 
 
 def score_s(trial: StoredTrial, robust: Robust, reference: Mapping[str, float]) -> float | None:

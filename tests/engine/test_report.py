@@ -212,7 +212,9 @@ def test_a_winner_over_all_models_may_be_slower_under_the_default_one(storage, t
     assert "0.50x the default" in page
     assert "<p>The winner depends on the core: if " in page
     assert page.count('<pre class="config">') == 3  # to use, and the two to measure
-    assert "By mean loss over all models of the core; times are of the default model." in page
+    assert (
+        "By weighted mean loss over all models of the core; times are of the default model." in page
+    )
     assert "How the winner differs from the default" in page
 
 

@@ -147,13 +147,14 @@ def test_a_progress_line_has_a_field_for_all_that_is_known() -> None:
     right = Measurement("correct", (0.25,), estimated=True)
     wrong = Measurement("wrong", reason="argument c\tis\nnot right")
     progress(TrialFinished(DEFAULT, right, None, standing))
-    progress(TrialFinished(DEFAULT, wrong, None, standing))
+    by_loss = replace(standing, order="weighted_mean_loss")
+    progress(TrialFinished(DEFAULT, wrong, None, by_loss))
     progress(RunEnded("trials", 3, 3, 1.0))
     config = "config=BLOCK_SIZE_M=16,GROUP_SIZE_M=8"
     assert stream.getvalue().splitlines() == [
         "trial=3/50\tstatus=correct\ttime_s=0.250000000\testimated=yes\tspeedup=2.000\t"
         f"leader_time_s=0.250000000\t{config}",
-        "trial=3/50\tstatus=wrong\tleader_time_s=0.250000000\t"
+        "trial=3/50\tstatus=wrong\tleader_time_s=0.250000000\tleader_by=weighted_mean_loss\t"
         f"{config}\treason=argument c is not right",
     ]
 

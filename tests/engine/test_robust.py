@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,9 +10,10 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from engine import regret
-from engine.results.robust_table import robust_lines, robust_record
+from engine.results.robust_table import robust_lines, robust_record, robust_table
 from engine.run.summary import summarise
 from engine.search import Search
 from engine.search.model.candidates import Candidates
@@ -81,7 +83,7 @@ def test_between_equal_means_the_lower_worst_regret_wins():
     regrets = model_regrets(trials)
     assert regrets is not None
     assert regrets.mean(trials[0]) < regrets.mean(trials[1])
-    assert regrets.cautious_mean(trials[0]) == pytest.approx(1.029 ** (3 / 5) - 1)
+    assert regrets.weighted_mean(trials[0]) == pytest.approx(1.029 ** (3 / 5) - 1)
     assert summarise(trials, None).winner is trials[1]
     free = np.zeros(len(TIMES_S), dtype=bool)
     known = {each.number: each.models_s for each in trials}
@@ -183,6 +185,19 @@ def test_lines_and_json_say_the_same():
     assert [each["name"] for each in models] == list(NAMES)
 
 
+def test_what_the_table_is_ordered_by_is_a_row_of_it():
+    found = summarise(TRIALS, None).robustness
+    assert found is not None
+    console = Console(file=io.StringIO(), width=120)
+    console.print(robust_table(found, str))
+    printed = " ".join(cast("io.StringIO", console.file).getvalue().split())
+    # Over 0.98 under the second model and 0.9 under the third; the worst counts three times.
+    weighted = (1.02 * (1 / 0.98) * (0.92 / 0.9) ** 3) ** (1 / 5) - 1
+    assert f"weighted mean {weighted:.1%} " in printed
+    assert "the lowest weighted mean loss, in which the worst counts three times" in printed
+    assert f"\tweighted_mean_loss={weighted:.4f}\t" in robust_lines(found)[-1]
+
+
 def test_a_search_learns_scores_and_names_the_robust_winner():
     def best(robust):
         trials = StoredTrials.in_memory()
@@ -193,10 +208,10 @@ def test_a_search_learns_scores_and_names_the_robust_winner():
             search.tell(config, times_s["default"], attributes={"models_s": times_s})
         found = search.best()
         assert found is not None
-        return found
+        return search.order, *found
 
-    assert best("mean") == (Config({"BLOCK_SIZE": 16}), 1.02)
-    assert best("off") == (Config({"BLOCK_SIZE": 8}), 1.0)
+    assert best("mean") == ("weighted_mean_loss", Config({"BLOCK_SIZE": 16}), 1.02)
+    assert best("off") == ("time", Config({"BLOCK_SIZE": 8}), 1.0)
 
 
 def _store(storage, robust=None):

@@ -16,7 +16,7 @@ def by_mean_regret(state: SearchState) -> SearchState:
     """The state with scores in place of times, where the mean regret is minimised.
 
     The score is the geometric mean of the least times so far under each model, times 1 + the mean
-    regret over them in which the worst counts `WORST_COUNTS` times (`ModelRegrets.cautious_mean`).
+    regret over them in which the worst counts `WORST_COUNTS` times (`ModelRegrets.weighted_mean`).
     When a trial is the fastest under a model, the scores of all others change.
     """
     if state.robust != "mean" or len(names := state.models) < 2:
