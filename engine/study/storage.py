@@ -9,6 +9,7 @@ import os
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -118,9 +119,22 @@ def study_named(storage: str, name: str | None) -> StoredTrials:
     if len(with_part) == 1:
         return studies[with_part[0]]
     if with_part:
-        those = listed(sorted(with_part), " or ")
+        those = listed([_told_apart(studies[study]) for study in sorted(with_part)], " or ")
         raise UserError(f"{name} is a part of {len(with_part)} names: give more of {those}")
     raise UserError(f"there is no study {name}: {nearest(name, studies)}")
+
+
+def _told_apart(stored: StoredTrials) -> str:
+    """A study's name, and what tells it from those that differ from it in their digest alone."""
+    trials = list(stored.changes())
+    ends_s = [end_s for trial in trials for *_, end_s in trial.spans]
+    correct = sum(trial.status == "correct" for trial in trials)
+    known = [
+        *([Path(str(file)).name] if (file := stored.attribute(KERNEL_FILE)) else []),
+        *([f"{datetime.fromtimestamp(max(ends_s)):%Y-%m-%d %H:%M}"] if ends_s else []),
+        f"{correct} of {len(trials)} correct",
+    ]
+    return f"{stored.study_name} ({', '.join(known)})"
 
 
 @collecting_later()

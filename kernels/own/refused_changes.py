@@ -67,9 +67,9 @@ def _is_unusual(change: Change) -> bool:
     integers = change.extremes or change.negative or change.larger or change.place or change.marker
     floats = change.halfway or change.infinite or change.masked_rows or change.nan
     # What is defined for positive numbers alone may not be for zeros.
-    means_or_zeros = not change.signs if change.zero_rows else change.far
+    zeros = change.zero_rows and not change.signs
     others = change.backwards or change.uneven or change.gaps
-    return bool(integers) or floats or means_or_zeros or others
+    return bool(integers) or floats or zeros or others
 
 
 def _in_words(change: Change) -> str:
@@ -78,6 +78,8 @@ def _in_words(change: Change) -> str:
             return words
     if change.row_scale < 1:  # of a number
         return "with another number"
+    if change.far:
+        return "with a row far from zero"
     ties = "some equal, none zero, " if change.ties else ""
     signs = "of either sign and " if change.signs else ""
     return f"with elements {ties}{signs}up to {change.row_scale * change.heavy:g} times as large"

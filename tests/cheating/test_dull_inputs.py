@@ -14,6 +14,7 @@ from engine.workers.kernel_builder import BuildRequest, KernelBuilder
 from foundation.config import Config
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.integer_changes import with_integers
+from kernels.own.refused_changes import on_refused
 from kernels.registry import load_kernel, make_problem
 from kernels.values import data_set
 from rvv_runner import ElfArtifact
@@ -99,6 +100,22 @@ def test_a_default_that_is_wrong_on_other_inputs_is_named(tmp_path):
     assert note.startswith("the check keeps x_ptr close to what arguments makes")
     assert "y_ptr[" in note
     assert problem_of("root").spec.check(problem_of("root")) == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"far": True}, "with a row far from zero, y[0]"),
+        ({"far": True, "zero_rows": True}, "rows 4096 times smaller in x, "),
+        ({"zero_rows": True, "signs": False}, ""),
+        ({"far": True, "halfway": True}, ""),
+    ],
+)
+def test_rows_that_few_kernels_are_not_meant_for_are_told(more, words):
+    change = replace(Change(row_scale=64.0, heavy=8.0, signs=True), **more)
+    told = on_refused([({"x": change}, "y[0] is 1 and should be 2")])
+    assert words in told
+    assert bool(told) == bool(words)
 
 
 def test_a_number_of_which_the_reference_has_a_copy_stays_as_it_is(tmp_path):

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pandas
@@ -292,8 +293,16 @@ def test_mistakes_are_sentences(storage, tmp_path):
     with pytest.raises(UserError, match=f"STUDY is missing: choose {name}"):
         main(["--storage", storage])
     other = study_in(storage, "other board", best=8)
-    with pytest.raises(UserError, match=rf"part of 2 names: .*\s{name}( or|\n) +{other}$"):
+    counts = r"\(2001-09-09 \d\d:\d\d, 10 of 12 correct\)"
+    told = rf"part of 2 names: give more of\s+{name} {counts}\s+{other} {counts}$"
+    with pytest.raises(UserError, match=told):
         study_named(storage, "board")
+    # Studies of two files whose kernels have one name.
+    for digest in "ab":
+        of_file = StudyIdentity("k", {"N": 8}, "fp32", "d", "grid", {"compiler": digest})
+        open_study(storage, replace(of_file, kernel_file=f"/home/{digest}.py:k_kernel"), SPACE)
+    with pytest.raises(UserError, match=r"\(b.py:k_kernel, 0 of 0 correct\)\s.*\(a.py:k_kernel, "):
+        study_named(storage, "-d-grid-")
     assert study_named(storage, "other").study_name == other
     with pytest.raises(UserError, match=r"cannot be written .*give another with --out"):
         main([name, "--storage", storage, "--out", str(tmp_path)])
