@@ -257,7 +257,8 @@ def _comparison(pairs: Sequence[tuple[float, float]]) -> str:
     before, after = ([pair[place] for pair in pairs] for place in (0, 1))
     ratios = sorted(one / other for one, other in pairs)
     return (
-        f"without winners {_spread(before)}, with winners {_spread(after)}: speed-up "
+        "whole runs, which include start, compiling and, without winners, autotuning: without "
+        f"winners {_spread(before)}, with winners {_spread(after)}: speed-up "
         f"{statistics.median(ratios):.2f}x ({ratios[0]:.2f}x to {ratios[-1]:.2f}x in "
         f"{len(pairs)} pairs)"
     )

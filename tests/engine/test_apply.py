@@ -248,6 +248,7 @@ def test_compare_prints_the_speed_up(tmp_path):
     done = run_command("run", "--compare", "--with", capture, "--", sys.executable, path)
     assert done.stdout == "[256]\n"
     assert "5 of 5: without winners " in done.stderr
+    assert "start, compiling and, without winners, autotuning: without winners " in done.stderr
     assert "speed-up" in done.stderr
 
 
