@@ -102,10 +102,11 @@ def _torch(backend: GpuBackend) -> Any:
     version = torch.version.hip if backend == "hip" else torch.version.cuda
     if version is None:
         index = "cu130" if backend == "cuda" else "rocm7.0"
+        wanted, _, _ = torch.__version__.partition("+")  # the newest may lack what is extended
         raise BoardError(
             f"the device {backend} needs torch built for {build}, and this is torch "
-            f"{torch.__version__}: install it with `{python_command('pip')} install torch "
-            f"--force-reinstall --index-url https://download.pytorch.org/whl/{index}`"
+            f"{torch.__version__}: install it with `{python_command('pip')} install "
+            f"torch=={wanted} --force-reinstall --index-url https://download.pytorch.org/whl/{index}`"
         )
     if not torch.cuda.is_available():
         raise BoardError(

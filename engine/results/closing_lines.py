@@ -19,10 +19,11 @@ from engine.study.location import artifacts_dir, shown_storage
 from engine.study.stored_trial import StoredTrial
 from foundation.programs import program
 
-__all__ = ["closing_lines", "places"]
+__all__ = ["closing_lines", "other_studies", "places"]
 
 # Of a study's identity; the digest of a file of one's own covers its functions.
 _PARTS = {"kernel source": "kernel, reference or other function of its file"}
+_SHOWN_STUDIES = 3
 
 
 def places(result: TuningResult) -> dict[str, str]:
@@ -31,7 +32,6 @@ def places(result: TuningResult) -> dict[str, str]:
     found = {
         "study": result.study,
         **({} if past is None else {"warm_started_from": past}),
-        **_other_studies(result),
         "storage": shown_storage(result.storage),
         "builds": str(result.builds / result.problem.spec.name),
         "dashboard": _dashboard_command(result.storage),
@@ -52,15 +52,14 @@ def _dashboard_command(storage: str) -> str:
     )
 
 
-def _other_studies(result: TuningResult) -> dict[str, str]:
-    """Those of the same problem, which explain why the same command started a new one."""
-    if not result.other_studies:
-        return {}
-    studies = (
+def other_studies(result: TuningResult) -> list[str]:
+    """The last of the same problem, which explain why the same command started a new one."""
+    studies = [
         f"{name} (another {', '.join(_PARTS.get(part, part) for part in parts)})"
         for name, parts in result.other_studies.items()
-    )
-    return {"other_studies": "; ".join(studies)}
+    ]
+    older = len(studies) - _SHOWN_STUDIES
+    return [*studies[-_SHOWN_STUDIES:], *([f"{older} older"] if older > 0 else [])]
 
 
 def closing_lines(result: TuningResult) -> list[str]:
@@ -87,6 +86,7 @@ def closing_lines(result: TuningResult) -> list[str]:
     ]
     lines += [f"pruned_by_rule={rule}\tcount={count}" for rule, count in result.pruned.items()]
     lines += [f"note={note}" for note in result.notes]
+    lines += [f"other_study={study}" for study in other_studies(result)]
     lines += [f"{what}={place}" for what, place in places(result).items()]
     if summary.winner is not None:
         lines.append(f"measure_command={measure_command(result, summary.winner.config)}")

@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from engine.results.busy import busy_sentence
-from engine.results.closing_lines import closing_lines, places
+from engine.results.closing_lines import closing_lines, other_studies, places
 from engine.results.front import front_table
 from engine.results.joint_table import shapes_table
 from engine.results.leaders import comparison_sentences, leaders_table
@@ -53,7 +53,6 @@ _END = {
 _LABELS = {
     "winner": "executable of the winner, and its arguments",
     "warm_started_from": "warm-started from",
-    "other_studies": "studies of the same problem",
 }
 
 
@@ -135,6 +134,8 @@ def _print_lines(result: TuningResult, console: EscapingConsole) -> None:
         console.print(f"pruned by rule: {pruned}", soft_wrap=True, highlight=False)
     for note in result.notes:
         console.print(f"note: {escape(note)}", soft_wrap=True, highlight=False)
+    for study in other_studies(result):
+        console.print(f"another study of this: {escape(study)}", soft_wrap=True, highlight=False)
     for what, place in places(result).items():
         label = _LABELS.get(what, what)
         console.print(f"{label}: {escape(place)}", soft_wrap=True, highlight=False)

@@ -8,12 +8,15 @@ import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 import rvv_runner.emulated
 from engine.repeats.comparison import Comparison, Contender
 from engine.reports.verdict import verdict
+from engine.results.closing_lines import other_studies
 from engine.results.json import json_text, trial_record
 from engine.results.progress import (
     LOADING,
@@ -157,6 +160,16 @@ def test_a_progress_line_has_a_field_for_all_that_is_known() -> None:
         "trial=3/50\tstatus=wrong\tleader_time_s=0.250000000\tleader_by=weighted_mean_loss\t"
         f"{config}\treason=argument c is not right",
     ]
+
+
+def test_other_studies_have_a_line_each_and_the_oldest_only_a_number() -> None:
+    names = [f"k-N8-fp32-{number}" for number in range(5)]
+    made = dict.fromkeys(names, ("kernel source",))
+    result = cast("Any", SimpleNamespace(other_studies=made))
+    why = "(another kernel, reference or other function of its file)"
+    assert other_studies(result) == [*(f"{name} {why}" for name in names[2:]), "2 older"]
+    result.other_studies = {}
+    assert other_studies(result) == []
 
 
 class Terminal(io.StringIO):
