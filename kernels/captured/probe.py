@@ -33,7 +33,6 @@ from triton_rvv.runtime.host_bounds import ended_after
 
 __all__ = ["Probed", "probed"]
 
-_COVERS_ALL = "larger ones cover no more"
 _UNCOVERED = "smaller ones may not cover what other data need"
 _UNTRIED = "there was no time to try others: a longer --budget tries them"
 
@@ -255,14 +254,14 @@ class _Probe:
         if value == 1:
             return self._freedom_of_one(name)
         below = name not in self._covering and self._follow(name, value // 2)
-        smaller = _UNCOVERED if name in self._covering else f"other outputs with {value // 2}"
+        smaller = _UNCOVERED if name in self._covering else f"outputs differ with {value // 2}"
         lowest = max(1, value >> _DOUBLINGS) if below else value
         if below and self._may_follow(name, lowest) and not self._follow(name, lowest):
             lowest = value // 2
         most = self._most(name, value)
         above = value >= most or self._follow(name, 2 * value)
         if not below and not above:
-            joined = "; other outputs" if name in self._covering else " and"
+            joined = "; outputs differ" if name in self._covering else " and"
             why = f"{smaller}{joined} with {2 * value}"
             changes = name in self._blocks and self._grid.ways(self._rule, name)
             obstacle: Obstacle = "changes outputs" if changes else ""
@@ -272,7 +271,7 @@ class _Probe:
         count = int(math.log2(highest // lowest)) + 1
         values = tuple(lowest << place for place in range(count))
         if count == 1:
-            why = f"{smaller}, and {_COVERS_ALL}"
+            why = f"{smaller}, and {value} covers all"
             return Freedom(name, value, values, why, "covers its axis")
         what = "" if below else f"{smaller}; "
         return Freedom(name, value, values, what + self._grid_text(name))
@@ -281,9 +280,9 @@ class _Probe:
         """What a block of one element may be besides: more elements, if there are fewer blocks."""
         most = min(self._most(name, 1), 1 << _DOUBLINGS)
         if most == 1:
-            return Freedom(name, 1, (1,), _COVERS_ALL)
+            return Freedom(name, 1, (1,), "1 covers all")
         if not self._follow(name, 2):
-            return Freedom(name, 1, (1,), "other outputs with 2")
+            return Freedom(name, 1, (1,), "outputs differ with 2")
         if not self._rule.text(name):
             why = "is 1, and the grid does not follow it"
             return Freedom(name, 1, (1,), why, "fixed grid")

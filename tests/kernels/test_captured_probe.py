@@ -116,7 +116,7 @@ def test_a_grid_that_follows_a_number_of_blocks_for_each_program() -> None:
 def test_a_block_that_must_cover_a_row_does_not_shrink() -> None:
     block = freedom(probe(*softmax()), "BLOCK")
     assert block.values == (128,)
-    assert block.why == "other outputs with 64, and larger ones cover no more"
+    assert block.why == "outputs differ with 64, and 128 covers all"
 
 
 def test_a_block_within_a_row_varies_and_the_grid_stays() -> None:
@@ -130,7 +130,7 @@ def test_a_block_that_sizes_scratch_stays() -> None:
     deployed = launch(kernels.partial_sums_kernel, 4, {"BLOCK": 256}, n=1000)
     block = freedom(probe(deployed, memory_of(x=normal(1000), parts=torch.zeros(4))), "BLOCK")
     assert block.values == (256,)
-    assert block.why == "other outputs with 128 and with 512"
+    assert block.why == "outputs differ with 128 and with 512"
     task = cast(Task, SimpleNamespace(listed=(), launched_at=""))
     assert rewriting(task, [block]).startswith("let no output depend on BLOCK=256, as one number")
 
@@ -153,7 +153,7 @@ def test_a_grid_of_programs_that_share_the_work_stays() -> None:
     deployed = launch(kernels.shared_out_kernel, 8, values, rows=16, columns=24)
     found = probe(deployed, memory_of(x=normal(16, 24), out=torch.zeros(16, 24)))
     assert not found.rule.factors
-    assert freedom(found, "BLOCK").why == "other outputs with 16, and larger ones cover no more"
+    assert freedom(found, "BLOCK").why == "outputs differ with 16, and 32 covers all"
     assert freedom(found, "TURNS").why == "the grid stays"  # though 4 divides 8
     stages = freedom(found, "STAGES")
     assert [text.why for text in freedom_texts([stages])] == [

@@ -93,7 +93,7 @@ def test_a_size_of_the_data_stays_without_a_run() -> None:
 def test_a_stride_that_is_no_size_of_the_launch_is_probed() -> None:
     deployed = launch(kernels.column_sums_kernel, 4, {"STRIDE": 64, "ROWS": 4, "BLOCK": 16})
     found = probe(deployed, memory_of(x=normal(256), out=torch.zeros(65)))
-    assert freedom(found, "STRIDE").why.startswith("other outputs with ")
+    assert freedom(found, "STRIDE").why.startswith("outputs differ with ")
 
 
 def test_constants_that_stay_for_one_reason_are_told_together() -> None:
@@ -105,13 +105,13 @@ def test_constants_that_stay_for_one_reason_are_told_together() -> None:
         Freedom("K", 64, (64,), size),
         Freedom("BN", 16, (8, 16), "the grid stays"),
         Freedom("V", 32, (32,), size),
-        Freedom("ROW", 4, (4,), "other outputs with 2 and with 8"),
+        Freedom("ROW", 4, (4,), "outputs differ with 2 and with 8"),
     ]
     assert [f"{text.subject} {text.verb}: {text.why}" for text in freedom_texts(freedoms)] == [
         "H=2, K=64 and V=32 stay: each is a size of the data",
         "BM and BN vary: 8, 16; the grid stays",
         "MODE=1 stays: it is only compared, as modes and sizes are",
-        "ROW=4 stays: other outputs with 2 and with 8",
+        "ROW=4 stays: outputs differ with 2 and with 8",
     ]
 
 
