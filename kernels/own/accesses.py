@@ -5,11 +5,13 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from triton.tools.tensor_descriptor import TensorDescriptor
 
+from foundation.config import Config
+from kernels.own.kernel_file import KernelFile
 from kernels.own.narrow_types import computes_in_bf16, rounded_to
 from kernels.values import TORCH_TYPES
 from triton_rvv.errors import CompileError
@@ -19,12 +21,25 @@ from triton_rvv.make_ttir import make_ttir
 from triton_rvv.reached_arguments import ReachedArguments, reached_arguments
 from triton_rvv.targets.target_names import named_target
 
-if TYPE_CHECKING:
-    from kernels.own.launch import Launch
-
 __all__ = ["Accesses", "accesses_of", "interpreter_lacks", "unused_arguments"]
 
 _NAMES = {torch_type: name for name, torch_type in TORCH_TYPES.items()}
+
+
+class _Launch(Protocol):
+    """A kernel at one shape, element type and configuration: a `Launch`."""
+
+    @property
+    def file(self) -> KernelFile: ...
+
+    @property
+    def config(self) -> Config: ...
+
+    def values(self) -> dict[str, Any]: ...
+
+    def constants(self, values: Mapping[str, Any]) -> Mapping[str, Any]: ...
+
+    def descriptors(self) -> dict[str, TensorDescriptor]: ...
 
 
 @dataclass(frozen=True)
@@ -79,7 +94,7 @@ _TOLD_BY_REPR = (int, float, str, type(None))
 _FOLLOWED: weakref.WeakKeyDictionary[Any, dict[str, _Followed | None]] = weakref.WeakKeyDictionary()
 
 
-def accesses_of(launch: Launch) -> Accesses:
+def accesses_of(launch: _Launch) -> Accesses:
     """What the kernel does in this configuration; nothing is said of what cannot be followed."""
     values = launch.values()
     signature = _signature(launch, values)
@@ -106,7 +121,7 @@ def accesses_of(launch: Launch) -> Accesses:
 
 
 def _followed(
-    launch: Launch, values: Mapping[str, Any], signature: dict[str, str]
+    launch: _Launch, values: Mapping[str, Any], signature: dict[str, str]
 ) -> _Followed | None:
     """What the kernel's IR says; None where it cannot be compiled. A first check asks for it six
     times, and to make the IR takes longer than to read it."""
@@ -125,7 +140,7 @@ def _followed(
     return kept[key]
 
 
-def unused_arguments(launch: Launch) -> frozenset[str]:
+def unused_arguments(launch: _Launch) -> frozenset[str]:
     """Names of the arguments, constants aside, that the kernel does not use in this configuration;
     none where it cannot be compiled."""
     values = launch.values()
@@ -147,7 +162,7 @@ def unused_arguments(launch: Launch) -> frozenset[str]:
     return frozenset(names) - used
 
 
-def interpreter_lacks(launch: Launch, values: Mapping[str, Any]) -> bool:
+def interpreter_lacks(launch: _Launch, values: Mapping[str, Any]) -> bool:
     """Whether Triton's interpreter would give wrong numbers: it adds the bits of bf16.
 
     Args:
@@ -160,7 +175,7 @@ def interpreter_lacks(launch: Launch, values: Mapping[str, Any]) -> bool:
         return False
 
 
-def _signature(launch: Launch, values: Mapping[str, Any]) -> dict[str, str]:
+def _signature(launch: _Launch, values: Mapping[str, Any]) -> dict[str, str]:
     described = launch.descriptors()
     types = {
         name: _triton_type(value, described.get(name))
@@ -173,12 +188,12 @@ def _signature(launch: Launch, values: Mapping[str, Any]) -> dict[str, str]:
     return {n: "constexpr" if n in fixed else types[n] for n in function.arg_names}
 
 
-def _ttir(launch: Launch, values: Mapping[str, Any], signature: dict[str, str]) -> str:
+def _ttir(launch: _Launch, values: Mapping[str, Any], signature: dict[str, str]) -> str:
     known = _known(launch, values, signature)
     return make_ttir(launch.file.function, signature, known, frozenset(), named_target("host"))
 
 
-def _known(launch: Launch, values: Mapping[str, Any], signature: dict[str, str]) -> dict[str, Any]:
+def _known(launch: _Launch, values: Mapping[str, Any], signature: dict[str, str]) -> dict[str, Any]:
     """The values of what is compiled in."""
     constants = {**launch.constants(values), **launch.config}
     return {name: constants.get(name) for name, kind in signature.items() if kind == "constexpr"}
