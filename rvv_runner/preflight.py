@@ -26,12 +26,14 @@ from rvv_runner.ssh.errors import (
     NotAnswering,
     RemoteFileError,
 )
+from rvv_runner.ssh.extensions import emulator_line, missing_extensions
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, matching_kind
 from rvv_runner.ssh.identify import described_kinds
 from rvv_runner.ssh.job import JOB_SCRIPT, JobFailed, queue_at
 from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
 from triton_rvv.codegen.zig import has_libc
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["Finding", "Preflight"]
 
@@ -41,10 +43,6 @@ _SLOW_LOGIN_S = 0.5
 _FREE_BYTES = 64 << 20
 _PARANOID_LIMIT = 2  # above it, ordinary users may not count: kernel/sysctl documentation
 
-_EMULATOR = (
-    'wrapper = ["qemu-riscv64", "-cpu", '
-    '"rv64,v=true,vlen=256,vext_spec=v1.0,zba=true,zbb=true,zbs=true"]'
-)
 # What to do about a time that was discarded, by its cause.
 _MENDED_BY: dict[object, str] = {
     "busy": "end them, or write a larger `busy_cores` into its board file",
@@ -54,10 +52,6 @@ _MENDED_BY: dict[object, str] = {
 }
 
 _OTHER_VLEN = re.compile(r"vector registers have (\d+) bits")
-
-# Extensions that generated code uses besides the base and the vectors; see
-# triton_rvv/targets/target.py.
-_EXTENSIONS = ("zba", "zbb", "zbs")
 
 
 @dataclass(frozen=True)
@@ -112,6 +106,7 @@ class Preflight:
         self.board_file = board_file
         self.is_described = False
         self._accept_unknown = accept_unknown
+        self._emulator = ""  # the line of the board file for an emulator there, once it is known
         self._system = system
 
     def findings(self) -> Iterator[Finding]:
@@ -124,6 +119,7 @@ class Preflight:
             facts = self._facts(session)
             self.board_file = self._kind(facts)
             self.is_described = True
+            self._emulator = emulator_line(session, self.board_file)
             yield from self._processor(facts, self.board_file)
             yield self._disk(session)
             yield self._lock(session)
@@ -203,7 +199,7 @@ class Preflight:
             raise _Stop(
                 "architecture",
                 f"it is {facts.machine}, and the code is for riscv64: name another machine, or "
-                f"an emulator that it has, under [ssh] in its board file: {_EMULATOR}",
+                f"an emulator that it has, under [ssh] in its board file: {self._emulator}",
             )
         yield Finding("architecture", "ok", f"riscv64, {len(facts.processors)} processors")
         told = (facts.mvendorid, facts.marchid)
@@ -291,23 +287,43 @@ class Preflight:
         if measurement.time_s is None:
             yield Finding("vector add", "failed", _with_advice(measurement))
         else:
-            from rvv_runner.vector_add import ELEMENTS
+            yield Finding("vector add", "ok", _added(measurement))
+            if "+zvfh" in RVVTarget.named(board_file.cpu).extensions:
+                yield self._half_precision(self.board_file or board_file)
 
-            text = f"correct, {measurement.time_s * 1e6:.0f} us for {ELEMENTS} elements"
-            yield Finding("vector add", "ok", text)
+    def _half_precision(self, board_file: BoardFile) -> Finding:
+        """Whether the board, or the emulator in front, runs the same in 16-bit floats."""
+        measurement = self._try(board_file, "fp16")
+        if measurement.time_s is not None:
+            return Finding("half precision", "ok", _added(measurement))
+        text = _with_advice(measurement)
+        if measurement.status != "board" and self._settings.wrapper:
+            text = (
+                f"{measurement.status}: {measurement.reason}: let the emulator in its board file "
+                f"have what code for {board_file.kind} uses, as in {self._emulator}"
+            )
+        return Finding("half precision", "failed", text)
 
-    def _try(self, board_file: BoardFile) -> Measurement:
+    def _try(self, board_file: BoardFile, dtype: Literal["fp32", "fp16"] = "fp32") -> Measurement:
         board = SshBoard(self._name, board_file, patience_s=0, system=self._system)
         try:
             # Triton takes seconds to import, and only this step needs it.
             from rvv_runner.vector_add import try_vector_add
 
             board.open()
-            return try_vector_add(board)
+            return try_vector_add(board, dtype)
         except (BoardError, ValueError) as error:
             return Measurement(status="board", reason=str(error))
         finally:
             board.close()
+
+
+def _added(measurement: Measurement) -> str:
+    """That a vector addition was correct, and how long it took."""
+    from rvv_runner.vector_add import ELEMENTS
+
+    assert measurement.time_s is not None
+    return f"correct, {measurement.time_s * 1e6:.0f} us for {ELEMENTS} elements"
 
 
 def _with_advice(measurement: Measurement) -> str:
@@ -331,19 +347,3 @@ def _counted(counting: Counting, asked: int) -> Finding:
         return Finding("perf", "ok", text)
     refused = ", ".join(counting.refused)
     return Finding("perf", "note", f"{text}; its kernel or core does not count {refused}")
-
-
-def missing_extensions(isa: str) -> list[str]:
-    """Extensions that the code uses and an isa line of /proc/cpuinfo lacks; none without a line.
-
-    The line starts with the single-letter extensions; the others follow, separated by underscores.
-    "b" means zba, zbb and zbs.
-    """
-    if not isa:
-        return []
-    letters, *names = isa.lower().split("_")
-    letters = letters.removeprefix("rv64")
-    missing = [] if "v" in letters else ["v"]
-    if "b" not in letters:
-        missing += [name for name in _EXTENSIONS if name not in names]
-    return missing

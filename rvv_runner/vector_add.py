@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import triton
@@ -27,30 +29,33 @@ ELEMENTS = 65536
 _BLOCK_SIZE = 1024
 _LIMIT_S = 60.0
 _REPEATS = 3
+_NUMPY_TYPES: Mapping[str, type[np.floating[Any]]] = {"fp32": np.float32, "fp16": np.float16}
 
 
 @triton.jit
 def vector_add_kernel(x_ptr, y_ptr, output_ptr, BLOCK_SIZE: tl.constexpr):
-    """output[i] = x[i] + y[i] for each of the programs' BLOCK_SIZE elements."""
+    """output[i] = x[i] + y[i] + (y[0] + y[1]) for each of the programs' BLOCK_SIZE elements."""
     offsets = tl.program_id(axis=0) * BLOCK_SIZE + tl.arange(0, BLOCK_SIZE)
-    tl.store(output_ptr + offsets, tl.load(x_ptr + offsets) + tl.load(y_ptr + offsets))
+    # Not all emulators that lack 16-bit floats refuse vectors of them.
+    number = tl.load(y_ptr) + tl.load(y_ptr + 1)
+    tl.store(output_ptr + offsets, tl.load(x_ptr + offsets) + tl.load(y_ptr + offsets) + number)
 
 
-def try_vector_add(board: Board) -> Measurement:
-    """The measurement of the vector addition on `board`, which must be open.
+def try_vector_add(board: Board, dtype: Literal["fp32", "fp16"] = "fp32") -> Measurement:
+    """The measurement of the vector addition in a type on `board`, which must be open.
 
     The first build on a machine waits a minute for the linker to build its libc.
     """
     with scratch_folder("check-") as folder:
         try:
-            artifact = _build(folder, board.info.target)
+            artifact = _build(folder, board.info.target, dtype)
         except (CompileError, LinkError, ZigError) as error:
             return Measurement(status="compile", reason=str(error), board=board.info.name)
         return board.measure(artifact, _REPEATS, _LIMIT_S)
 
 
-def _build(folder: Path, target: Target) -> ElfArtifact:
-    arguments = _arguments()
+def _build(folder: Path, target: Target, dtype: str) -> ElfArtifact:
+    arguments = _arguments(dtype)
     signature = {argument.name: argument.type for argument in arguments}
     blocks = {"BLOCK_SIZE": _BLOCK_SIZE}
     kernel = compile_kernel(vector_add_kernel, signature, blocks, target, disjoint_arguments=True)
@@ -68,11 +73,12 @@ def _build(folder: Path, target: Target) -> ElfArtifact:
     )
 
 
-def _arguments() -> tuple[Argument, ...]:
-    x = np.arange(ELEMENTS, dtype=np.float32)
-    y = x[::-1] / 2
+def _arguments(dtype: str) -> tuple[Argument, ...]:
+    """Numbers whose sums are exact in both types."""
+    numbers = np.arange(ELEMENTS, dtype=np.float32) % 256
+    x, y = (part.astype(_NUMPY_TYPES[dtype]) for part in (numbers, numbers[::-1] / 2))
     return (
-        Argument("x_ptr", "*fp32", np.array(x)),
-        Argument("y_ptr", "*fp32", np.array(y)),
-        Argument("output_ptr", "*fp32", expected=x + y),
+        Argument("x_ptr", f"*{dtype}", x),
+        Argument("y_ptr", f"*{dtype}", y),
+        Argument("output_ptr", f"*{dtype}", expected=x + y + (y[0] + y[1])),
     )

@@ -15,7 +15,15 @@ from launchers.output import ExitStatus, LauncherReport, parse_launcher_output
 if TYPE_CHECKING:
     from rvv_runner.measurement import Status
 
-__all__ = ["OUTPUT_LIMIT_BYTES", "Ending", "Verdict", "judge", "longest_s", "was_starved"]
+__all__ = [
+    "OUTPUT_LIMIT_BYTES",
+    "Ending",
+    "Verdict",
+    "judge",
+    "longest_s",
+    "signal_name",
+    "was_starved",
+]
 
 # The share of its time limit for which a program that ran out of time must have had a processor.
 # With less, the machine was too busy, or stood still. The limit is ten times what the default
@@ -186,13 +194,14 @@ def _timed(launcher: LauncherReport, repeats: int) -> tuple[Status, str]:
 def _crashed(returncode: int, runner: str) -> tuple[Status, str]:
     if returncode >= 0:
         return "runtime", f"it ended with status {returncode}"
-    name = _signal_name(-returncode)
+    name = signal_name(-returncode)
     if -returncode in _OWN_SIGNALS:
         return "runtime", f"it was ended by {name}"
     return "board", f"{runner} was ended from outside, by {name}"
 
 
-def _signal_name(number: int) -> str:
+def signal_name(number: int) -> str:
+    """The name of a signal, such as "SIGILL"."""
     try:
         return signal.Signals(number).name
     except ValueError:  # most real-time signals have no name
@@ -204,5 +213,5 @@ def _last_line(run: Ending, runner: str) -> str:
     if lines:
         return lines[-1]
     if run.returncode < 0:
-        return f"{runner} was ended by {_signal_name(-run.returncode)} without a message"
+        return f"{runner} was ended by {signal_name(-run.returncode)} without a message"
     return f"{runner} ended with status {run.returncode} and no message"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from rvv_runner.emulated.error_band import error_band
 from rvv_runner.emulated.run import Emulator
 from rvv_runner.program import Program
 from rvv_runner.program_counts import TIME, ProgramCounts, Scope
+from rvv_runner.verdict import signal_name
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["count_program"]
 
@@ -49,7 +52,7 @@ def count_program(emulator: Emulator, info: BoardInfo, program: Program) -> Prog
         text = report.read_text(encoding="utf-8") if report.exists() else None
     status = ended if ended >= 0 else _SIGNAL_BASE - ended
     if text is None or ended < 0:  # some QEMUs report what was counted until the signal
-        return ProgramCounts(status, (), notes=(_no_report(status),))
+        return ProgramCounts(status, (), notes=(_no_report(status, info),))
     regions = parse_report(text)
     counted = _names(len(regions), whole=reports_whole(text))
     return ProgramCounts(
@@ -92,9 +95,15 @@ def _names(count: int, *, whole: bool) -> list[str]:
     return ["the marked region"] if count == 1 else [f"region {n + 1}" for n in range(count)]
 
 
-def _no_report(status: int) -> str:
-    ending = f"signal {status - _SIGNAL_BASE}" if status > _SIGNAL_BASE else f"status {status}"
-    return f"nothing was counted, since the program ended with {ending} before it could exit"
+def _no_report(status: int, info: BoardInfo) -> str:
+    number = status - _SIGNAL_BASE
+    ending = signal_name(number) if number > 0 else f"status {status}"
+    text = f"nothing was counted, since the program ended with {ending} before it could exit"
+    if number != signal.SIGILL:
+        return text
+    target = RVVTarget.named(info.cpu, info.vlen_bits)
+    march = "_".join(("rv64gcv", *(e[1:] for e in target.extensions if e.startswith("+"))))
+    return f"{text}: what {info.name} runs is compiled for {march} and no other extensions"
 
 
 def _notes(region: Region) -> list[str]:

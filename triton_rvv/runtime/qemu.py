@@ -20,9 +20,11 @@ __all__ = [
     "QemuError",
     "built_qemu",
     "cpu_option",
+    "cpu_option_of",
     "environment_options",
     "find_qemu",
     "qemu_version",
+    "version_in",
 ]
 
 BUILT_VERSION = "10.0.13"  # of Debian 13
@@ -70,9 +72,23 @@ def cpu_option(qemu: Path, target: RVVTarget) -> str:
     Raises:
         QemuError: if this QEMU is too old for the target.
     """
+    return cpu_option_of(qemu_version(qemu), target, str(qemu))
+
+
+def cpu_option_of(version: tuple[int, ...], target: RVVTarget, qemu: str) -> str:
+    """The same for a QEMU on any machine.
+
+    Args:
+        version: as `version_in` reads it; nothing for an old one.
+        target: what the code is made for.
+        qemu: what the message calls it.
+
+    Raises:
+        QemuError: if it is too old for the target.
+    """
     core = f"rv64,v=true,vlen={target.vlen_bits},elen=64,vext_spec=v1.0"
     extensions = [name for name in target.extensions if name != MATRIX_EXTENSION]
-    if qemu_version(qemu) >= _NAMES_EXTENSIONS:
+    if version >= _NAMES_EXTENSIONS:
         return ",".join([core, *map(_named, extensions)])
     lacking = [name[1:] for name in extensions if name not in DEFAULT_EXTENSIONS]
     if lacking:
@@ -98,12 +114,17 @@ def _named(extension: str) -> str:
 
 @functools.cache
 def qemu_version(qemu: Path) -> tuple[int, ...]:
-    """The version that a QEMU prints, such as (7, 2, 22); nothing where it prints none."""
+    """The version that a QEMU prints; nothing where it prints none."""
     try:
         said = subprocess.run(
             [str(qemu), "--version"], capture_output=True, text=True, timeout=_LIMIT_S, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ()
-    found = re.search(r"\bversion (\d+(?:\.\d+)*)", said.stdout)
+    return version_in(said.stdout)
+
+
+def version_in(said: str) -> tuple[int, ...]:
+    """The version in what `qemu-riscv64 --version` prints, such as (7, 2, 22); nothing if none."""
+    found = re.search(r"\bversion (\d+(?:\.\d+)*)", said)
     return tuple(map(int, found[1].split("."))) if found else ()

@@ -8,11 +8,13 @@ import numpy as np
 from ssh_server import SshServer
 
 from launchers import Argument
+from triton_rvv.runtime.qemu import cpu_option
+from triton_rvv.targets.target import RVVTarget
 
 __all__ = ["SCALE", "TIMEOUT_S", "WRAPPER", "doubled", "processes_with", "set_path"]
 
 TIMEOUT_S = 200.0
-WRAPPER = ("qemu-riscv64", "-cpu", "rv64,v=true,vlen=256,vext_spec=v1.0")
+WRAPPER = ("qemu-riscv64", "-cpu", cpu_option(Path("qemu-riscv64"), RVVTarget.named("x60")))
 
 COUNT = 1000
 SCALE = "float *v = (float *)args[0]; for (int i = 0; i < 1000; i++) v[i] *= 2;"

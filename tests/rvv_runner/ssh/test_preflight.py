@@ -18,7 +18,8 @@ from rvv_runner.conditions import DOUBTED, doubt
 from rvv_runner.devices import check_usage, load_board
 from rvv_runner.measurement import Measurement
 from rvv_runner.new_board_file import write_board_file
-from rvv_runner.preflight import Preflight, _with_advice, missing_extensions
+from rvv_runner.preflight import Preflight, _with_advice
+from rvv_runner.ssh.extensions import missing_extensions
 from rvv_runner.ssh.facts import matching_kind, parse_facts
 from rvv_runner.ssh.identify import described_kinds
 
@@ -51,8 +52,21 @@ def test_a_board_that_is_well_passes_every_step(my_board, capsys):
     steps = [line[8:].split(":")[0] for line in lines]
     assert steps[0] == "reachable, host key, login"
     assert steps[1:6] == ["shell", "architecture", "disk", "lock", "governor"]
-    assert steps[-1] == "vector add"
-    assert "correct" in lines[-1]
+    assert steps[-2:] == ["vector add", "half precision"]
+    assert all("correct" in line for line in lines[-2:])
+
+
+def test_an_emulator_without_half_precision_is_named(my_board, capsys):
+    (extension,) = [word for word in WRAPPER[-1].split(",") if word.lower().startswith("zfh=")]
+    without = WRAPPER[-1].replace(extension, extension.replace("true", "false"))
+    my_board.write_text(
+        my_board.read_text().replace(WRAPPER[-1], without.replace("zvfh=true,", ""))
+    )
+    assert main(["check", "my-board"]) == 1
+    *_, addition, half = capsys.readouterr().out.splitlines()
+    assert "vector add: correct" in addition
+    assert half.startswith("failed  half precision: runtime: it was ended by SIGILL: let the emul")
+    assert half.endswith(f"as in wrapper = {json.dumps(WRAPPER)}")
 
 
 def test_a_lock_that_cannot_be_opened_fails(my_board, settings, capsys):
@@ -66,7 +80,7 @@ def test_what_makes_no_difference_is_told_in_one_line(my_board, fake_perf, capsy
     monkeypatch.setattr("rvv_runner.preflight.has_libc", lambda _: False)
     my_board.write_text(my_board.read_text().replace("[events]", "[events]\none = 1\nnine = 9"))
     assert main(["check", "my-board"]) == 0
-    perf, linker, _ = capsys.readouterr().out.splitlines()[-3:]
+    perf, linker, *_ = capsys.readouterr().out.splitlines()[-4:]
     assert perf == "note    perf: events in 1 group; its kernel or core does not count nine"
     assert linker.startswith("note    linker: this machine builds its C library first")
 
@@ -136,7 +150,7 @@ def test_a_machine_that_is_no_riscv_board_needs_an_emulator_in_its_file(server, 
     assert written == f"written: {path}"
     emulator = failed.partition("under [ssh] in its board file: ")[2]
     path.write_text(f"{path.read_text()}{emulator}\n")
-    assert read_board_file("mine", path.parent).wrapper[0] == "qemu-riscv64"
+    assert read_board_file("mine", path.parent).wrapper == WRAPPER  # of an unknown core, as of x60
 
 
 @pytest.mark.parametrize(
