@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -86,9 +87,9 @@ class Comparison:
 
     @property
     def winner(self) -> Contender:
-        """The default, if no leader is significantly faster; else, of those that are neither
-        significantly slower than the fastest nor by more than a percent, the one that `preference`
-        puts first.
+        """The default, if no leader is significantly faster; else, of those that are and are
+        neither significantly slower than the fastest of them nor by more than a percent, the one
+        that `preference` puts first.
         """
         return self.contenders[0]
 
@@ -214,12 +215,20 @@ def compare(
 
 
 def _not_slower(left: Sequence[Config], times: Mapping[Config, Sequence[float]]) -> list[Config]:
-    best = min(left, key=lambda config: centre(times[config], CONFIDENCE).centre)
+    best = _fastest(left, times)
     return [
         config
         for config in left
         if config == best or _gap(times[config], times[best], _CONFIDENCE_TO_DROP).low <= 0
     ]
+
+
+def _fastest(configs: Sequence[Config], times: Mapping[Config, Sequence[float]]) -> Config:
+    """The one of the least time within rounds, of configurations with as many rounds each."""
+    means = [
+        statistics.fmean(of_round) for of_round in zip(*(times[c] for c in configs), strict=True)
+    ]
+    return min(configs, key=lambda config: _gap(times[config], means, CONFIDENCE).centre)
 
 
 def _gap(times: Sequence[float], best: Sequence[float], confidence: float) -> Interval:
@@ -235,17 +244,28 @@ def _judged(
     # A dropped one has fewer rounds, and is slower than one that remains.
     most = max(map(len, times.values()))
     whole = [config for config in times if len(times[config]) == most]
-    fastest = min(whole, key=lambda config: centre(times[config], CONFIDENCE).centre)
-    gaps = {config: _gap(times[config], times[fastest], CONFIDENCE) for config in whole}
-    tied = [config for config in whole if gaps[config].low <= 0]
-    close = [config for config in tied if math.expm1(gaps[config].centre) <= _NEGLIGIBLE]
-    winner = min(close, key=lambda config: preference(config, code_bytes.get(config)))
-    if default is not None and default in tied:
-        winner = default
+    faster = whole
+    if default in whole:
+        faster = [c for c in whole if _gap(times[default], times[c], CONFIDENCE).low > 0]
+    winner = _preferred(faster, times, code_bytes) if faster else default
+    assert winner is not None
     contenders = [_contender(config, times[config], times[winner]) for config in times]
     contenders.sort(key=lambda c: (c.config != winner, c.slower))
     noise = noise_of([math.exp(value) for value in series] for series in times.values())
     return Comparison(tuple(contenders), noise, default=default)
+
+
+def _preferred(
+    configs: Sequence[Config],
+    times: Mapping[Config, Sequence[float]],
+    code_bytes: Mapping[Config, int | None],
+) -> Config:
+    """The one to prefer of those that are tied with the fastest."""
+    fastest = _fastest(configs, times)
+    gaps = {config: _gap(times[config], times[fastest], CONFIDENCE) for config in configs}
+    tied = [config for config, gap in gaps.items() if gap.low <= 0]
+    close = [config for config in tied if math.expm1(gaps[config].centre) <= _NEGLIGIBLE]
+    return min(close, key=lambda config: preference(config, code_bytes.get(config)))
 
 
 def _contender(config: Config, times: Sequence[float], winner: Sequence[float]) -> Contender:

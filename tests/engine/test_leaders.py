@@ -169,6 +169,26 @@ def test_the_default_wins_unless_another_is_faster_beyond_the_noise(
     assert (comparison_sentences(comparison)[0].endswith("keep the default")) == stands
 
 
+def test_a_default_loses_to_one_that_is_faster_in_each_round_if_a_third_is_faster_in_most() -> None:
+    steady, varying, default = (Config({"time_ms": time_ms}) for time_ms in (1, 2, 3))
+    rounds = iter(range(MOST_ROUNDS))
+
+    def measure(order: Sequence[Config]) -> list[float]:
+        number = next(rounds)
+        drift = 1.0 + 0.1 * number
+        times_s = {
+            steady: 0.9 + 1e-4 * number,
+            varying: 1.6 if number % 4 == 1 else 0.7 - 1e-4 * number,
+            default: 1.0,
+        }
+        return [drift * times_s[config] for config in order]
+
+    comparison = compare([steady, varying, default], measure, 0, default)
+    assert comparison is not None
+    assert comparison.winner.config == steady
+    assert not any(c.slower_high < 0 for c in comparison.contenders)
+
+
 def test_a_default_that_was_timed_is_always_among_the_leaders(tmp_path: Path) -> None:
     space = SearchSpace(SPACE.parameters, default=Config({"time_ms": 60}))
     search = run(tmp_path / "j.journal", FakeBoard(noise=0.005), space=space)
