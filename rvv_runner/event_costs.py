@@ -10,20 +10,20 @@ from rvv_runner.emulated.board import cost_table_of
 
 __all__ = ["event_costs"]
 
-# Each event and the least that the model charges for one. If the prefetcher may foresee a miss, it
-# is the charge for a foreseen one.
+# Each event, and the least and the most that the model charges for one: for a miss that the
+# prefetcher has foreseen, and for one that it has not.
 _CHARGES = {
-    "l1d_miss": "l2_streamed",
-    "l1d_load_miss": "l2_streamed",
-    "l2_miss": "dram_read",
-    "l1d_dirty_eviction": "dirty_eviction",
-    "tlb_miss": "tlb_miss",
-    "branch_misses": "mispredict",
+    "l1d_miss": ("l2_streamed", "l2_random"),
+    "l1d_load_miss": ("l2_streamed", "l2_random"),
+    "l2_miss": ("dram_read", "dram_random"),
+    "l1d_dirty_eviction": ("dirty_eviction", "dirty_eviction"),
+    "tlb_miss": ("tlb_miss", "tlb_miss"),
+    "branch_misses": ("mispredict", "mispredict"),
 }
 
 
-def event_costs(device: str) -> Mapping[str, float]:
-    """The least cycles that each event costs; empty for a core without a model.
+def event_costs(device: str) -> Mapping[str, tuple[float, float]]:
+    """The least and the most cycles that each event costs; empty for a core without a model.
 
     Args:
         device: its name in studies: "emulated:x60", or "x60" for boards of this kind.
@@ -35,4 +35,7 @@ def event_costs(device: str) -> Mapping[str, float]:
     if board_file.emulation is None:
         return {}
     table = cost_table_of(board_file)
-    return {event: table.cycles(key) for event, key in _CHARGES.items()}
+    return {
+        event: (table.cycles(least), table.cycles(most))
+        for event, (least, most) in _CHARGES.items()
+    }

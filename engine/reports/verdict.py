@@ -152,9 +152,10 @@ def _causes(changes: Sequence[CounterChange]) -> list[CounterChange]:
 
 def _cause(change: CounterChange) -> str:
     more = "more" if change.cycles > 0 else "fewer"
+    weights = [count_text(abs(cycles)) for cycles in (change.cycles, change.most_cycles)]
     return (
         f"{count_text(change.winner)} {change.name} in place of {count_text(change.default)}: "
-        f"roughly {count_text(abs(change.cycles))} {more} cycles"
+        f"roughly {' to '.join(dict.fromkeys(weights))} {more} cycles"
     )
 
 

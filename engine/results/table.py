@@ -232,8 +232,8 @@ def _boards_table(records: Sequence[BoardRecord]) -> Table:
 def _changes_table(summary: Summary) -> Table:
     table = Table(title="What changed from the default to the winner", box=SIMPLE)
     table.caption = (
-        "Rough cycles: change in count x fewest cycles per event in the model of the core (or 1). "
-        "Events overlap, so they do not add up."
+        "Rough cycles: change in count x fewest cycles, and most, per event in the model of the "
+        "core (or 1). Events overlap, so they do not add up."
     )
     table.add_column("event")
     for heading in ("default", "winner", "ratio", "rough cycles"):
@@ -244,9 +244,13 @@ def _changes_table(summary: Summary) -> Table:
             count_text(change.default),
             count_text(change.winner),
             "-" if change.ratio is None else f"{change.ratio:.3g}",
-            f"{'+' if change.cycles > 0 else ''}{count_text(change.cycles)}",
+            " to ".join(dict.fromkeys(map(_signed, (change.cycles, change.most_cycles)))),
         )
     return table
+
+
+def _signed(cycles: float) -> str:
+    return f"{'+' if cycles > 0 else ''}{count_text(cycles)}"
 
 
 def _counts(counts: Mapping[str, int]) -> str:

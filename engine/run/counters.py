@@ -23,15 +23,17 @@ class CounterChange:
     Args:
         name: event name.
         winner, default: its values.
-        cycles: the weight of the change, a rough estimate: the difference in events, times the
-            fewest cycles that one event costs in the model of the core, or one cycle if the model
-            does not know it. Events overlap, so weights do not add up to the change in cycles.
+        cycles, most_cycles: what the change weighs, a rough estimate: the difference in events,
+            times the fewest and the most cycles that one event costs in the model of the core, or
+            one cycle if the model does not know it. Events overlap, so weights do not add up to
+            the change in cycles.
     """
 
     name: str
     winner: float
     default: float
     cycles: float
+    most_cycles: float
 
     @property
     def ratio(self) -> float | None:
@@ -50,23 +52,21 @@ def counters_of(trial: StoredTrial) -> dict[str, float]:
 
 
 def counter_changes(
-    default: StoredTrial, winner: StoredTrial, cycles_per_event: Mapping[str, float]
+    default: StoredTrial, winner: StoredTrial, cycles_per_event: Mapping[str, tuple[float, float]]
 ) -> tuple[CounterChange, ...]:
-    """Cycles and instructions, then the counters whose change weighs most, in that order.
+    """Cycles and instructions, then the counters whose change may weigh most, in that order.
 
     If the default's cycles are known, a change below one hundredth of them is left out. Both trials
     must have the counter.
     """
     before, after = counters_of(default), counters_of(winner)
-    changes = {
-        name: CounterChange(
-            name, after[name], value, (after[name] - value) * cycles_per_event.get(name, 1.0)
-        )
-        for name, value in before.items()
-        if name in after
-    }
+    changes = {}
+    for name, value in before.items():
+        if name in after:
+            more, costs = after[name] - value, cycles_per_event.get(name, (1.0, 1.0))
+            changes[name] = CounterChange(name, after[name], value, *(more * c for c in costs))
     first = [changes.pop(name) for name in ALWAYS_SHOWN if name in changes]
     least = _LEAST_WEIGHT * before.get(CYCLES, 0.0)
-    others = [c for c in changes.values() if c.cycles and abs(c.cycles) >= least]
-    others.sort(key=lambda change: -abs(change.cycles))
+    others = [c for c in changes.values() if c.cycles and abs(c.most_cycles) >= least]
+    others.sort(key=lambda change: -abs(change.most_cycles))
     return (*first, *others[:_MOST_OTHERS])

@@ -105,7 +105,7 @@ def summarise(
     trials: Sequence[StoredTrial],
     default: Config | None,
     comparison: Comparison | None = None,
-    cycles_per_event: Mapping[str, float] = MappingProxyType({}),
+    cycles_per_event: Mapping[str, tuple[float, float]] = MappingProxyType({}),
     robust: Robust = "mean",
 ) -> Summary:
     """Sum up a study.
@@ -114,7 +114,7 @@ def summarise(
         trials: the finished ones.
         default: the default configuration; None if there is none.
         comparison: of the leaders; None if they were not compared.
-        cycles_per_event: by event name, for the order of counters.
+        cycles_per_event: the least and the most by event name, for the order of counters.
         robust: by what trials are ordered that have times under several models.
     """
     places = {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Set
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -110,10 +112,11 @@ def _on_unused(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
     """Numbers that make no difference: integers never have another value here, and other floats
     may be too near to tell."""
     unused = unused_arguments(launch)
-    if names := [name for name in values if name in unused and isinstance(values[name], int)]:
+    integers = [name for name in values if name in unused and isinstance(values[name], int)]
+    if names := [name for name in integers if not _decides_the_grid(name, launch, values)]:
         yield (
-            f"the default configuration makes no use of {', '.join(names)}: if its outputs should "
-            "follow from it, as from a stride, they are right for what arguments passes alone"
+            f"the default configuration makes no use of {', '.join(names)}: outputs are checked "
+            "with one value of it, and with another stride, for example, they may be wrong"
         )
     reference = launch.file.optional("reference")
     taken = inspect.signature(reference).parameters if reference else {}
@@ -123,6 +126,16 @@ def _on_unused(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
             f"the default configuration makes no use of {', '.join(names)}, which reference takes: "
             "the check's inputs do not tell the difference, and others may"
         )
+
+
+def _decides_the_grid(name: str, launch: Launch, values: Mapping[str, Any]) -> bool:
+    """Whether it is a size with which the number of programs grows: outputs follow from that."""
+    if name not in launch.shape:
+        return False
+    larger = replace(launch, shape={**launch.shape, name: 2 * launch.shape[name]})
+    with contextlib.suppress(UserError):  # the file may refuse such a size
+        return larger.grid(larger.values()) != launch.grid(values)
+    return False
 
 
 def _on_shared_memory(launch: Launch, values: dict[str, Any]) -> Iterator[str]:

@@ -51,8 +51,8 @@ def test_a_number_that_the_default_leaves_out_is_named():
 def test_an_argument_that_is_left_out_is_named():
     problem = make_problem(load_kernel(f"{FILE}:strided_kernel"), {})
     assert problem.spec.check(problem) == (
-        "the default configuration makes no use of seed: if its outputs should follow from it, as "
-        "from a stride, they are right for what arguments passes alone",
+        "the default configuration makes no use of seed: outputs are checked with one value of it, "
+        "and with another stride, for example, they may be wrong",
     )
     honest, fast = (Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1))
     for time_s in (1.0, 3.0):
@@ -63,6 +63,12 @@ def test_an_argument_that_is_left_out_is_named():
             "FAST=1,BLOCK=64 makes no use of step, which the default configuration uses: it may be "
             "right for this shape and these strides alone",
         )
+
+
+def test_a_size_that_only_the_grid_uses_is_not_named():
+    problem = make_problem(load_kernel(f"{FILE}:planes_kernel"), {})
+    (note,) = problem.spec.check(problem)
+    assert note.startswith("the default configuration makes no use of PITCH: ")
 
 
 ELSEWHERE = [

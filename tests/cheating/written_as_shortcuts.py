@@ -55,6 +55,13 @@ def strided_kernel(x_ptr, y_ptr, step, seed, FAST: tl.constexpr, BLOCK: tl.const
 
 
 @triton.jit
+def planes_kernel(x_ptr, y_ptr, C, PITCH, FAST: tl.constexpr, BLOCK: tl.constexpr):
+    """Needs no number of planes, since each has programs of its own; nor a pitch, wrongly."""
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at))
+
+
+@triton.jit
 def square_kernel(x_ptr, y_ptr, M, N, FAST: tl.constexpr, BLOCK: tl.constexpr):
     """Sums rows, which are as long as there are rows."""
     row, at = tl.program_id(0), tl.arange(0, BLOCK)
@@ -124,6 +131,19 @@ def strided_arguments(N=128):
     return {"x_ptr": x, "y_ptr": torch.empty(N // 64, 64), "step": x.stride(0), "seed": 7}
 
 
+def planes_arguments(C=2, PITCH=64):
+    planes = torch.randn(C, 64)
+    return {"x_ptr": planes, "y_ptr": torch.empty(C, 64), "C": C, "PITCH": PITCH}
+
+
+def planes_grid(meta):
+    return (meta["C"] * 64 // meta["BLOCK"],)
+
+
+def planes_reference(x_ptr):
+    return {"y_ptr": x_ptr}
+
+
 def factor_arguments(N=128):
     return {"x_ptr": torch.randn(N), "y_ptr": torch.empty(N), "factor": 1.0}
 
@@ -170,6 +190,6 @@ def _two_configurations():
     return [triton.Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1)]
 
 
-for _name in ("counter", "skipped", "unit", "factor", "strided", "square", "turned"):
+for _name in ("counter", "skipped", "unit", "factor", "strided", "planes", "square", "turned"):
     globals()[f"get_{_name}_kernel_autotune_config"] = _two_configurations
     globals().setdefault(f"{_name}_grid", grid)
