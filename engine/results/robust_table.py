@@ -32,7 +32,7 @@ def robust_table(found: Robustness, config_text: Callable[[Config], str]) -> Tab
     table = Table(title=f"The winner has {_AIMS[found.robust]}", box=SIMPLE)
     table.add_column("model", no_wrap=True)
     table.add_column("fastest under it", no_wrap=True)
-    for heading in ("winner\nloses", "default model's\nfastest loses"):
+    for heading in ("winner\nloses", "fastest under\n'default' loses"):
         table.add_column(heading, justify="right")
     for model in found.under:
         is_winner = model.best is found.winner

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from engine.run.counters import counters_of
 from engine.study.stored_trial import StoredTrial
 from rvv_runner.board import BoardInfo, wrapper_in
-from rvv_runner.emulated.error_band import error_band
+from rvv_runner.emulated.error_band import error_band, has_bands
 from rvv_runner.error_band import ErrorBand
 
-__all__ = ["estimate_text", "measurement_text", "note_on_wrapper", "tied", "trial_band"]
+__all__ = ["estimate_text", "measurement_text", "note_on_times", "tied", "trial_band"]
 
 
 def trial_band(trial: StoredTrial) -> ErrorBand | None:
@@ -44,9 +44,16 @@ def tied(trial: StoredTrial, fastest: StoredTrial) -> bool:
     return abs(trial.time_s / fastest.time_s - 1) < band.tied
 
 
-def note_on_wrapper(info: BoardInfo) -> tuple[str, ...]:
-    """A sentence for a board whose programs something else runs, such as an emulator."""
-    name = wrapper_in(info.kind)
-    if not name:
-        return ()
-    return (f"times are those of {name}, which runs the programs on {info.name}, not of a core",)
+def note_on_times(info: BoardInfo) -> tuple[str, ...]:
+    """A sentence where times are those of what runs the programs, such as an emulator, or of a
+    model that nothing has confirmed."""
+    if name := wrapper_in(info.kind):
+        return (
+            f"times are those of {name}, which runs the programs on {info.name}, not of a core",
+        )
+    if info.estimated and not has_bands(info.name):
+        return (
+            f"estimates of {info.name} were not compared with enough of a real core: they have no "
+            "error band",
+        )
+    return ()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from engine.run.budget import Budget
 from engine.run.checked_file import checked_file
-from engine.run.estimates import note_on_wrapper
+from engine.run.estimates import note_on_times
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.exactness import note_on_exactness
 from engine.run.gpu_notes import notes_on_gpu
@@ -142,7 +142,7 @@ def tune(
     search, stored = opened.search, opened.stored
     _tell(listeners, StudyOpened(stored.study_name, search.tried, opened.warm_started_from))
     budget = _budget(request.search, search.size, begun_s)
-    notes = on_sizes_left_out(request, problem) + space.notes + note_on_wrapper(info)
+    notes = on_sizes_left_out(request, problem) + space.notes + note_on_times(info)
     notes += (_ORDERED,) if problem.spec.ordered else ()
     if _is_complete(search, budget, info):
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)

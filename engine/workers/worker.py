@@ -180,7 +180,9 @@ class Worker:
         self._told_place = self._handle.__ray_call__.remote(_place_of)
         self._place: _Place | None = None  # until it was asked for
         folders = [str(Path(folder).absolute()) for folder in sys.path]
-        self._opened = self._handle.open.remote(blueprint.worker_class, blueprint.args, folders)
+        self._opened = self._handle.open.remote(
+            blueprint.worker_class, blueprint.args, folders, sys.argv[0]
+        )
 
     def wait_open(self) -> None:
         check_head()

@@ -34,9 +34,12 @@ class ProcessKind(NamedTuple):
 class _WorkerProcess:
     """Runs in the process: one worker after another."""
 
-    def open(self, worker_class: type, args: Sequence[object], folders: Sequence[str]) -> None:
+    def open(
+        self, worker_class: type, args: Sequence[object], folders: Sequence[str], program: str
+    ) -> None:
         # Behind its own: modules that a user's program finds by a path of its own.
         sys.path.extend(folder for folder in folders if folder not in sys.path)
+        sys.argv[0] = program  # so that messages name commands as the program does
         self._worker: Any = worker_class(*args)
         self._worker.open()
 

@@ -30,6 +30,7 @@ from engine.workers.devices import load_board
 from engine.workers.ray_nodes import this_node
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.programs import python_command
 from kernels.registry import load_kernel, make_problem
 from rvv_runner.measurement import ElfArtifact
 
@@ -190,18 +191,21 @@ class Importing:
         importlib.import_module("module_of_a_program")
 
     def call(self) -> object:
-        return importlib.import_module("module_of_a_program").answer
+        return importlib.import_module("module_of_a_program").answer, python_command("rvv_runner")
 
 
-def test_workers_find_modules_where_the_program_found_them(
+def test_workers_find_modules_and_name_commands_as_the_program_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "module_of_a_program.py").write_text("answer = 42\n")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("sys.argv", ["/bin/rvv-tune"])
     one = worker.Worker(worker.Blueprint(Importing, cpus=0), 1)
     try:
         one.wait_open()
-        assert one.call("call", timeout_s=20) == 42
+        answer, command = one.call("call", timeout_s=20)
+        assert answer == 42
+        assert command.endswith("rvv-tune boards")
     finally:
         one.kill()
 

@@ -28,7 +28,7 @@ from engine.results.progress import (
     progress_on,
 )
 from engine.results.units import count_text, short_config, time_text
-from engine.run.estimates import note_on_wrapper
+from engine.run.estimates import note_on_times
 from engine.run.events import (
     RunEnded,
     RunStarted,
@@ -108,10 +108,16 @@ def test_times_behind_an_emulator_are_said_to_be_its_own(
     text = 'kind = "x60"\n[ssh]\nhost = "nowhere.invalid"\n'
     path = user_board_folder() / "desk.toml"
     path.write_text(text)
-    assert note_on_wrapper(load_board(f"desk{usage}").info) == ()
+    assert note_on_times(load_board(f"desk{usage}").info) == ()
     path.write_text(f'{text}wrapper = ["/usr/bin/qemu-riscv64", "-cpu", "rv64"]\n')
-    (said,) = note_on_wrapper(load_board(f"desk{usage}").info)
+    (said,) = note_on_times(load_board(f"desk{usage}").info)
     assert said.startswith("times are those of qemu-riscv64, which runs the programs on desk")
+
+
+@pytest.mark.parametrize(("device", "said"), [("x60", 0), ("c908", 1), ("x60@4cores", 1)])
+def test_an_estimate_without_an_error_band_is_told_wherever_results_go(device, said) -> None:
+    notes = note_on_times(load_board(f"emulated:{device}").info)
+    assert [note.endswith("they have no error band") for note in notes] == [True] * said
 
 
 def test_events_cost_what_the_table_of_the_core_says() -> None:
