@@ -17,7 +17,7 @@ from kernels.own.accesses import accesses_of, unused_arguments
 from kernels.own.expected import ExpectedOutput, tensors_of
 from kernels.own.held_already import hold_already
 from kernels.own.kernel_file import KernelFile
-from kernels.own.kernel_outputs import from_kernel, starts_of
+from kernels.own.kernel_outputs import from_kernel
 from kernels.own.launch import Launch
 from kernels.own.left_out import left_out
 from kernels.own.repeatable import refuse_unrepeatable
@@ -71,7 +71,7 @@ def check_notes(
         *_on_shared_memory(launch, values),
         *_on_unused(launch, values),
         *_on_unnamed(compared.keys() - said.keys()),
-        *_on_unchecked(left_out(launch, said, starts_of(launch, values)).changed - compared.keys()),
+        *_on_unchecked(left_out(launch, said, values).changed - compared.keys()),
         *_on_held(values, compared),
         *_on_tolerance(values, outputs, compared),
     )

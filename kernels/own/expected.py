@@ -63,7 +63,7 @@ def expected_outputs(launch: Launch, *, with_unnamed: bool = True) -> dict[str, 
     if said is None:
         way, found = from_kernel(launch, starts_of(launch, values))
         return _expected(found, values, rounded_to=rounding(launch, values, way, found))
-    unnamed = left_out(launch, said, starts_of(launch, values)) if with_unnamed else LeftOut()
+    unnamed = left_out(launch, said, values) if with_unnamed else LeftOut()
     if unnamed.found:
         expected |= _expected(unnamed.found, values, rounded_to=unnamed.rounded_to)
     return expected

@@ -10,7 +10,7 @@ import torch
 
 from kernels.own.accesses import accesses_of
 from kernels.own.changeable import is_one_number
-from kernels.own.kernel_outputs import Run, rounding, same
+from kernels.own.kernel_outputs import Run, rounding, same, starts_of
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import RunFailed, runs, ways_of, widened
 
@@ -33,7 +33,7 @@ class LeftOut:
     rounded_to: Mapping[str, torch.dtype] = field(default_factory=dict)
 
 
-def left_out(launch: Launch, said: Mapping[str, object], starts: list[dict[str, Any]]) -> LeftOut:
+def left_out(launch: Launch, said: Mapping[str, object], values: dict[str, Any]) -> LeftOut:
     """What it leaves in the tensors that a reference does not mention.
 
     Every configuration has to leave the same in those that it never reads, and in those that hold
@@ -43,14 +43,18 @@ def left_out(launch: Launch, said: Mapping[str, object], starts: list[dict[str, 
     Args:
         launch: with the default configuration.
         said: what the reference gives, by name.
-        starts: as of `starts_of`.
+        values: of its arguments.
     """
-    accesses, (values, refilled) = accesses_of(launch), starts[:2]
+    accesses = accesses_of(launch)
     names = accesses.written - said.keys()
+    if not names:
+        return LeftOut()
+    starts = starts_of(launch, values)
+    refilled = starts[1]
     kept = frozenset(
         n for n in names if n in accesses.only_stored or _holds_numbers(values[n], refilled[n])
     )
-    for way in ways_of(values)[1:] if names else ():
+    for way in ways_of(values)[1:]:
         # An integer that is computed from rounded numbers cannot be had from others.
         is_exact = way.widens and len(ways_of(values)) > 2
         if is_exact and not all(values[name].is_floating_point() for name in kept):
