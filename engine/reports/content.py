@@ -15,6 +15,7 @@ from engine.reports.why import Why
 from engine.run.counters import CYCLES, counters_of
 from engine.run.stored_summary import stored_summary
 from engine.run.summary import Summary
+from engine.study.check_notes import kept_notes
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from foundation.config import Config
@@ -41,6 +42,7 @@ class StudyContent:
         summary: the winner, the default, the leaders and the failures.
         importances: share of each parameter.
         loops: the innermost loop of the default and of the winner; empty texts are left out.
+        check_notes: what the check of its kernel's file leaves open.
         why: where the cycles of the winner and the default went; None if that is not known.
     """
 
@@ -54,6 +56,7 @@ class StudyContent:
     summary: Summary
     importances: Mapping[str, float]
     loops: Mapping[str, str]
+    check_notes: tuple[str, ...] = ()
     why: Why | None = None
 
     @property
@@ -114,6 +117,7 @@ def study_content(stored: StoredTrials) -> StudyContent:
         summary=summary,
         importances=shares,
         loops=_loops(summary),
+        check_notes=kept_notes(stored),
     )
 
 

@@ -26,6 +26,7 @@ from engine.run.summary import Summary, summarise
 from engine.run.wrong_everywhere import note_on_reference
 from engine.search import Search
 from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
+from engine.study.check_notes import keep_notes, kept_notes
 from engine.study.history import history_of
 from engine.study.identity import StudyIdentity
 from engine.study.objectives import Robust
@@ -145,9 +146,11 @@ def tune(
     notes = on_sizes_left_out(request, problem) + space.notes + note_on_times(info)
     notes += (_ORDERED,) if problem.spec.ordered else ()
     if _is_complete(search, budget, info):
+        notes += kept_notes(stored)
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
     else:
-        notes += checked_file(problem, info, lambda text: _tell(listeners, StageStarted(text)))
+        checked = checked_file(problem, info, lambda text: _tell(listeners, StageStarted(text)))
+        notes += keep_notes(stored, checked)
         ended = _run(
             request,
             listeners,

@@ -21,6 +21,7 @@ from engine.reports.inner_loop import innermost_loop
 from engine.reports.written import report_path, write_report
 from engine.results.trials_table import trials_table
 from engine.search import Search
+from engine.study.check_notes import keep_notes, kept_notes
 from engine.study.identity import StudyIdentity
 from engine.study.storage import open_study, study_named
 from foundation.config import Config
@@ -282,6 +283,18 @@ def test_exchanging_winners_costs_what_the_studies_say(storage, tmp_path):
     page = page_of(storage, names, tmp_path).read_text()
     costs = re.findall(r'<td class="number">([\d.]+)%</td></tr>', page.replace("\n</tr>", "</tr>"))
     assert costs == ["600.0", "600.0"]  # seven times as slow
+
+
+def test_what_the_check_leaves_open_is_kept_and_shown(storage, tmp_path):
+    name = study_in(storage, "board", best=8)
+    assert "What the check leaves open" not in page_of(storage, [name], tmp_path).read_text()
+    note = f"reference does not name y_ptr, {HOSTILE}"
+    assert keep_notes(study_named(storage, name), (note,)) == (note,)
+    assert kept_notes(study_named(storage, name)) == (note,)
+    page = page_of(storage, [name], tmp_path).read_text()
+    assert "<h2>What the check leaves open</h2>" in page
+    assert "reference does not name y_ptr" in page
+    assert HOSTILE not in page
 
 
 def test_mistakes_are_sentences(storage, tmp_path):
