@@ -14,7 +14,9 @@ extern "C" {
  * args: one 8-byte slot for each argument that is not a constexpr, in the kernel's own order: a
  *   pointer as its address, a signed integer sign-extended, an unsigned one zero-extended, fp64 as
  *   its bits, fp32, fp16 and bf16 as their bits in the low end of the slot.
- * pid_x, pid_y, pid_z: what tl.program_id(0), (1) and (2) give.
+ * pid_x, pid_y, pid_z: which program: all of the grid run once each where all places are passed.
+ *   They are what tl.program_id(0), (1) and (2) give, but in code for one grid alone, which may run
+ *   programs along another axis first.
  * num_x, num_y, num_z: what tl.num_programs(0), (1) and (2) give.
  *
  * Programs are independent and may run in any order or at once, unless the kernel uses atomics to

@@ -13,6 +13,7 @@ from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.scratch import entry_lines
 from triton_rvv.lowering.control import calls, control
 from triton_rvv.lowering.control.grid_loop import grid_loop
+from triton_rvv.lowering.control.program_order import ids_in_order
 from triton_rvv.lowering.elementwise import (
     arith,
     comparisons,
@@ -150,7 +151,7 @@ def lower_module(
     Raises:
         CompileError: where the kernel uses what is not supported.
     """
-    kernel = Kernel(module, target, disjoint_arguments, values)
+    kernel = Kernel(module, target, disjoint_arguments, values, grid)
     skipped = _skipped(skipped_passes, checks_bounds, watches_accesses)
     passes = run_passes(kernel, watch, skipped)
     if checks_bounds:  # to be made soon rather than to be fast: nobody estimates which code is
@@ -163,7 +164,7 @@ def lower_module(
     if checks_bounds:
         handlers = with_bounds_checked(handlers, module, len(arguments))
     choices = Choices(skipped, is_watched=watch is not None)
-    context = _context(kernel, handlers, source_lines, watches_accesses, choices, grid)
+    context = _context(kernel, handlers, source_lines, watches_accesses, choices)
     _load_arguments(context, arguments, slots or range(len(arguments)), values, leads)
     calls.lower_body(context, blocks)
     llir = _module_text(kernel, context, source_lines)
@@ -196,15 +197,16 @@ def _context(
     source_lines: SourceLines | None,
     watches_accesses: bool,
     choices: Choices,
-    grid: Sequence[int] | None,
 ) -> Context:
     """What a kernel's code is written with, where its programs are known, too."""
-    places = [Val("i32", name) for name in ("%px", "%py", "%pz", "%nx", "%ny", "%nz")]
-    ids, counts = places[:3], places[3:]
+    ids = [Val("i32", name) for name in ("%px", "%py", "%pz")]
+    counts = [Val("i32", name) for name in ("%nx", "%ny", "%nz")]
     context = Context(kernel, handlers, ids, counts, source_lines, watches_accesses, choices)
-    if grid is not None:
-        for place, known in zip(places, [*program_places(grid), *map(exactly, grid)], strict=True):
-            context.builder.intervals.note(place, known)
+    if kernel.grid is not None:
+        context.program_ids = ids_in_order(context.builder, ids, kernel)
+        known = [*program_places(kernel.grid), *map(exactly, kernel.grid)]
+        for place, interval in zip([*context.program_ids, *counts], known, strict=True):
+            context.builder.intervals.note(place, interval)
     return context
 
 

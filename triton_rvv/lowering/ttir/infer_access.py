@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -14,8 +13,10 @@ from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.access import ACCESS, Access, RowsAhead, Streams
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
+from triton_rvv.lowering.ttir.grid_order import GRID_ORDER
 from triton_rvv.lowering.ttir.interleaved_stores import interleaved_stores
 from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.loop_growth import LoopGrowth
 from triton_rvv.lowering.ttir.mask_conditions import MaskConditions
 from triton_rvv.lowering.ttir.polynomials import (
     ONE,
@@ -25,9 +26,7 @@ from triton_rvv.lowering.ttir.polynomials import (
     Polynomial,
     Position,
     Unknown,
-    axes_of,
 )
-from triton_rvv.lowering.ttir.rewriter import blocks_inside
 from triton_rvv.lowering.ttir.streams import block_rank, mask_of, stores_in_turn, stream_groups
 
 __all__ = ["infer_access", "show_accesses"]
@@ -58,6 +57,7 @@ class _Inference:
         self._turns = kernel.known_integers.turns
         self._makers = kernel.makers
         self._machine = kernel.target.machine
+        self._fastest = (*kernel.function.integers(GRID_ORDER), 0)[0]
         # What is the same in all programs; other functions are called with anything.
         arguments = function.regions[0].blocks[0].arguments
         self._same = frozenset(arguments if function is kernel.function else ())
@@ -82,18 +82,18 @@ class _Inference:
         return found
 
     def _blocks(
-        self, operation: Operation, loops: tuple[_Loop, ...]
-    ) -> Iterator[tuple[Block, tuple[_Loop, ...]]]:
+        self, operation: Operation, loops: tuple[LoopGrowth, ...]
+    ) -> Iterator[tuple[Block, tuple[LoopGrowth, ...]]]:
         """The blocks of code inside, each with the loops around it."""
         if operation.name == "scf.for":
-            loops = (*loops, _Loop(operation, self._sums, self._turns(operation) == 1))
+            loops = (*loops, LoopGrowth(operation, self._sums, self._turns(operation) == 1))
         for region in operation.regions:
             for block in region.blocks:
                 yield block, loops
                 for inner in block.operations:
                     yield from self._blocks(inner, loops)
 
-    def _access(self, operation: Operation, loops: Sequence[_Loop]) -> Access:
+    def _access(self, operation: Operation, loops: Sequence[LoopGrowth]) -> Access:
         address, mask = self._sums.of(operation.operands[0]), mask_of(operation)
         growths = [loop.growth(address) for loop in reversed(loops)]
         moves_by = next((growth for growth in growths if growth != ZERO), ZERO)
@@ -110,7 +110,7 @@ class _Inference:
         )
 
     def _rows_to_ask_for(
-        self, found: Mapping[Operation, Access], loops: Sequence[_Loop]
+        self, found: Mapping[Operation, Access], loops: Sequence[LoopGrowth]
     ) -> Sequence[Operation]:
         """The loads of a block of code whose rows are other ones in the next turn or program.
 
@@ -130,7 +130,7 @@ class _Inference:
         apart = {loads[operation].streams or operation for operation in rows}
         return rows if len(apart) <= self._machine.max_rows_beside else []
 
-    def _is_same(self, total: Polynomial, loops: Sequence[_Loop]) -> bool:
+    def _is_same(self, total: Polynomial, loops: Sequence[LoopGrowth]) -> bool:
         """Whether a sum is the same in all programs, in the same turns of loops."""
         starts = {loop.counter: loop.start for loop in loops}
         return all(
@@ -156,52 +156,8 @@ class _Inference:
         if maker is None:
             return ZERO if atom in self._same else None
         if maker.name == "tt.get_program_id":
-            return ONE if maker.integer("axis") == 0 else ZERO
+            return ONE if maker.integer("axis") == self._fastest else ZERO
         return ZERO if maker.name == "tt.get_num_programs" else None
-
-
-class _Loop:
-    """How much sums grow from one turn of an `scf.for` to the next.
-
-    What wraps in 32 bits is not looked at: this is for hints. Where there is one turn, its counter
-    grows by nothing, but what it carries is moved to where the next program often begins.
-    """
-
-    def __init__(self, operation: Operation, sums: AccessFunctions, has_one_turn: bool) -> None:
-        self._sums = sums
-        self.has_one_turn = has_one_turn
-        # With prefetches, a loop that stores and loads several blocks took 4% longer.
-        counts = Counter(each.name for each in operation.walk())
-        self.waits = not counts["tt.store"] or counts["tt.load"] == 1
-        block = operation.regions[0].block
-        self.counter, *arguments = block.arguments
-        self.start = sums.of(operation.operands[0])
-        self._step = operation.operands[2]
-        self._yielded = dict(zip(arguments, block.operations[-1].operands, strict=True))
-        changing = [each for each in operation.walk() if each is not operation]
-        self._changing = {result for each in changing for result in each.results}
-        for each in blocks_inside(operation):
-            self._changing.update(each.arguments)
-
-    def growth(self, total: Polynomial) -> Polynomial | None:
-        """In elements for addresses; None where it is not known, or not one number."""
-        return total.growth(self._of_atom)
-
-    def _of_atom(self, atom: Atom) -> Polynomial | None:
-        if isinstance(atom, Extended):
-            return self.growth(atom.sum)
-        value = atom.value if isinstance(atom, Unknown) else atom
-        if not isinstance(value, Value) or value not in self._changing:
-            return ZERO
-        if value is self.counter:
-            return ZERO if self.has_one_turn else self._sums.of(self._step)
-        if value not in self._yielded or axes_of(atom):
-            return None
-        grown = self._sums.of(self._yielded[value]) - self._sums.of(value)
-        is_known = not any(
-            isinstance(each, Value) and each in self._changing for each in grown.atoms
-        )
-        return grown if is_known else None
 
 
 def _is_access(operation: Operation) -> bool:

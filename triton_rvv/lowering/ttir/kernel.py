@@ -40,6 +40,7 @@ class Kernel:
     Args:
         module: a `builtin.module` with one public function; passes rewrite it in place.
         values: for each argument its value, where that is the same in every run.
+        grid: programs along x, y and z, where they are the same in every run.
 
     Attributes:
         accesses: what is known of loads and stores of blocks; see `infer_access`.
@@ -55,8 +56,10 @@ class Kernel:
         target: Target,
         arguments_are_disjoint: bool,
         values: Sequence[int | None] = (),
+        grid: Sequence[int] | None = None,
     ) -> None:
         self.module = module
+        self.grid = grid
         self.target = target
         self._values = values
         self.arguments_are_disjoint = arguments_are_disjoint
@@ -121,6 +124,9 @@ class Kernel:
         arguments = self.function.regions[0].blocks[0].arguments
         pairs = zip(arguments, self._values, strict=False)
         known = {argument: value for argument, value in pairs if value is not None}
+        for operation in self.module.walk():
+            if self.grid is not None and operation.name == "tt.get_num_programs":
+                known[operation.result] = self.grid[operation.integer("axis")]
         return KnownIntegers(self.module, known)
 
     @functools.cached_property

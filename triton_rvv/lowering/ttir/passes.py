@@ -21,6 +21,7 @@ from triton_rvv.lowering.ttir.column_limits import mark_column_limits, mark_resh
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.epilogues import start_in_product, store_in_last_turn
 from triton_rvv.lowering.ttir.every_other import find_every_other
+from triton_rvv.lowering.ttir.grid_order import order_programs
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
 from triton_rvv.lowering.ttir.infer_access import infer_access, show_accesses
 from triton_rvv.lowering.ttir.interleaved_stores import group_stores, sink_stores
@@ -112,6 +113,7 @@ PASSES: Sequence[Pass] = tuple(
         carry_bases,
         start_in_product,
         store_in_last_turn,
+        order_programs,
         infer_access,
         find_every_other,
         find_small_tables,
