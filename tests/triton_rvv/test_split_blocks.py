@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pytest
@@ -26,14 +26,23 @@ FLOATS = {"x_ptr": "*fp32", "y_ptr": "*fp32", "out_ptr": "*fp32", "M": "i32", "N
 
 
 def kernel_of(
-    function, constants: Mapping[str, object], types: Mapping[str, str], disjoint: bool = True
+    function,
+    constants: Mapping[str, object],
+    types: Mapping[str, str],
+    disjoint: bool = True,
+    values: Sequence[int | None] = (),
 ) -> Kernel:
+    """The kernel of a function before passes.
+
+    Args:
+        values: of the arguments behind three pointers, where they are known.
+    """
     signature = {**FLOATS, "D": "i32", **types}
     signature = {name: signature.get(name, "constexpr") for name in function.arg_names}
     signature |= dict.fromkeys(constants, "constexpr")
     target = RVVTarget(vlen_bits=256)
     ttir = make_ttir(function, signature, dict(constants), frozenset(), target)
-    return Kernel(parse_module(ttir), target, disjoint)
+    return Kernel(parse_module(ttir), target, disjoint, [None, None, None, *values])
 
 
 def carried(module: Operation) -> list[tuple[int, ...]]:

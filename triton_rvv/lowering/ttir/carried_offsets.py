@@ -9,14 +9,14 @@ changes only the base of a block that has the same root at the start and at the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import PointerType, ScalarType, TensorType
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_integer
 
-__all__ = ["CARRIES_BASE_OF", "carry_bases"]
+__all__ = ["CARRIES_BASE_OF", "carried_by_base", "carry_bases"]
 
 # The attribute of a loop: the numbers of the carried blocks of which it may carry the base.
 CARRIES_BASE_OF = "triton_rvv.carries_base_of"
@@ -45,6 +45,11 @@ def carry_bases(kernel: Kernel) -> int:
                 loop.attributes[CARRIES_BASE_OF] = [*carried]
             fired += len(carried)
     return fired
+
+
+def carried_by_base(loop: Operation, makers: Mapping[Value, Operation]) -> Collection[int]:
+    """The numbers of the blocks of which a loop may carry the base alone."""
+    return _Roots(makers).kept_by(loop)
 
 
 def _is_of_positions(value: Value) -> bool:

@@ -22,8 +22,8 @@ __all__ = ["LoopGrowth"]
 class LoopGrowth:
     """How much sums grow from one turn of an `scf.for` to the next.
 
-    What wraps in 32 bits is not looked at: this is for hints. Where there is one turn, its counter
-    grows by nothing, but what it carries is moved to where the next program often begins.
+    What wraps in 32 bits is not looked at. Where there is one turn, its counter grows by nothing,
+    but what it carries is moved to where the next program often begins.
     """
 
     def __init__(self, operation: Operation, sums: AccessFunctions, has_one_turn: bool) -> None:

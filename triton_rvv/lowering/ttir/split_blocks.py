@@ -9,12 +9,11 @@
 
 The whole block would be read from memory and written again in every turn. What its rows share,
 such as a row of y, is loaded once for each part. So are lines split whose elements meet others in
-each turn, as points do that look for the nearest, and lines that turns change without any others.
+each turn, as points do that look for the nearest, and lines whose turns have no other blocks.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 
 from triton_rvv.frontend.attributes import DenseAttribute
@@ -23,15 +22,17 @@ from triton_rvv.frontend.types import ScalarType, TensorType
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
 from triton_rvv.lowering.ttir.accumulators import bits_for_sums, late_sums_of
 from triton_rvv.lowering.ttir.block_ranges import ranges_of_blocks
+from triton_rvv.lowering.ttir.carried_offsets import carried_by_base
 from triton_rvv.lowering.ttir.demanded_bits import bits_read, demanded_bits
 from triton_rvv.lowering.ttir.dimensions import Dimension, dimensions_of
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
+from triton_rvv.lowering.ttir.loop_growth import LoopGrowth
+from triton_rvv.lowering.ttir.parts_apart import DONE_AGAIN, parts_are_apart
 from triton_rvv.lowering.ttir.rewriter import (
     Carried,
     Rewriter,
     Written,
-    block_of,
     blocks_inside,
     carried_by,
 )
@@ -44,18 +45,6 @@ _I32 = ScalarType("i32")
 _ROWS_OF_LONG = 4
 # Blocks of which each use may have one of its own, as large as that needs.
 _FREE = frozenset(["arith.constant", "tt.make_range", "tt.splat"])
-# Done again for each part rather than kept in memory for all of them.
-_DONE_AGAIN = (
-    *("arith.", "tt.splat", "tt.make_range", "tt.expand_dims", "tt.broadcast"),
-    *("tt.addptr", "tt.bitcast", "tt.load", "tt.fp_to_fp"),
-)
-# What else may be in a kernel whose blocks are split: nothing that happens to anybody but stores.
-_DONE_ONCE = (
-    *("math.", "tt.reduce", "tt.reshape", "tt.trans", "tt.precise_", "tt.clampf", "tt.mulhiui"),
-    *("tt.store", "tt.get_", "tt.return", "scf.for", "scf.if", "scf.yield", "llvm.intr.assume"),
-)
-# From end to end of a line whose offsets wrap to no other place, in elements.
-_MOST_APART = 1 << 31
 # What takes long to do again.
 _COSTLY = ("math.", "arith.div", "arith.rem", "tt.reduce", "tt.precise_")
 
@@ -88,7 +77,7 @@ def _shape_left(loop: Operation, kernel: Kernel, rewriter: Rewriter) -> list[tup
     target = kernel.target
     if lines := _lines_of_pairs(loop, rewriter.makers):
         return _part_of_lines(lines, sum(each.block.element.bits for each in lines), target)
-    if alone := _lines_alone(loop):
+    if alone := _lines_alone(loop, kernel, rewriter):
         demanded = demanded_bits(kernel.function, ranges_of_blocks(kernel.function))
         bits_alone = sum(bits_read(each, demanded) for each in alone)
         return _part_of_lines([each.result for each in alone], bits_alone, target)
@@ -143,12 +132,35 @@ def _lines_of_pairs(loop: Operation, makers: Mapping[Value, Operation]) -> set[V
     return {*loop.results, *(value for value in kept if makers[value].name not in _FREE)}
 
 
-def _lines_alone(loop: Operation) -> list[Carried]:
-    """The lines that a loop carries, where it loads no blocks and carries no others."""
+def _lines_alone(loop: Operation, kernel: Kernel, rewriter: Rewriter) -> list[Carried]:
+    """The lines that a loop carries whole, where its turns have no blocks of other shapes.
+
+    Of several, it may load as many: parts of these are not foreseen as well as whole rows are.
+    """
+    bases = carried_by_base(loop, rewriter.makers)
+    blocks = [each for each in carried_by(loop) if each.result.shape and each.number not in bases]
+    shapes = {value.shape for each in loop.walk() for value in each.operands if value.shape}
     loads = [each for each in loop.walk() if each.name == "tt.load" and each.result.shape]
-    blocks = [each for each in carried_by(loop) if each.result.shape]
-    is_alone = not loads and all(len(each.result.shape) == 1 for each in blocks)
-    return blocks if is_alone else []
+    most_loads = len(blocks) if len(blocks) > 1 else 0
+    is_alone = len(shapes) == 1 and all(len(each.result.shape) == 1 for each in blocks)
+    if not is_alone or len(loads) > most_loads or _collide(loads, loop, kernel):
+        return []
+    return blocks
+
+
+def _collide(loads: Sequence[Operation], loop: Operation, kernel: Kernel) -> bool:
+    """Whether rows of later turns are known to share sets of L1, which evict parts of them."""
+    if not loads:
+        return False
+    sums = AccessFunctions(kernel.function, kernel.integers_so_far())
+    loop_growth = LoopGrowth(loop, sums, has_one_turn=False)
+    for load in loads:
+        moved = loop_growth.growth(sums.of(load.operands[0]))
+        elements = 0 if moved is None else sums.number(moved) or 0
+        distance_bytes = elements * load.result.block.element.size_bytes
+        if distance_bytes and distance_bytes % kernel.target.machine.conflict_bytes == 0:
+            return True
+    return False
 
 
 def _source_of(value: Value, makers: Mapping[Value, Operation]) -> Value:
@@ -217,7 +229,7 @@ def _may_split(dimension: Dimension, loop: Operation, kernel: Kernel) -> bool:
         not dimension.is_whole
         and dimension.is_once_in_each
         and _is_of_ranges(dimension, kernel)
-        and _parts_are_apart(dimension, loop, kernel)
+        and parts_are_apart(dimension.blocks, loop, kernel)
         and not any(_is_costly(each) and _has_not(dimension, each) for each in loop.walk())
     )
 
@@ -231,48 +243,6 @@ def _is_of_ranges(dimension: Dimension, kernel: Kernel) -> bool:
     ]
     ranges = [each for each in sources if each.name == "tt.make_range"]
     return bool(ranges) and all(each in ranges or one_number(each) is not None for each in sources)
-
-
-def _parts_are_apart(dimension: Dimension, loop: Operation, kernel: Kernel) -> bool:
-    """Whether what parts store is neither loaded nor stored by others, and nothing else happens."""
-    operations = [each for each in kernel.function.walk() if each is not kernel.function]
-    stores = [each for each in operations if each.name == "tt.store"]
-    loads = [each for each in operations if each.name == "tt.load"]
-    is_known = all(
-        each.name.startswith(_DONE_AGAIN + _DONE_ONCE) and not each.attributes.get("isVolatile")
-        for each in operations
-    )
-    all_have = all(each.operands[0] in dimension.blocks for each in stores)
-    # Of a loop, a store may meet that of another turn.
-    pairs = [
-        *itertools.product(loads, stores),
-        *itertools.combinations_with_replacement(stores, 2),
-    ]
-    if not is_known or not all_have:
-        return False
-    functions = AccessFunctions(kernel.function, kernel.integers_so_far())
-    once = frozenset(block_of(loop, kernel.function).operations)
-    others = [
-        pair for pair in pairs if not (once.issuperset(pair) and _meet_in_place(*pair, functions))
-    ]
-    return kernel.may_reorder(others)
-
-
-def _meet_in_place(one: Operation, other: Operation, functions: AccessFunctions) -> bool:
-    """Whether only elements at one place of two lines may have an address in common."""
-    if one is other:  # elements of one store that meet have no order
-        return True
-    pointers = one.operands[0], other.operands[0]
-    if pointers[0].type != pointers[1].type or len(pointers[0].shape) != 1:
-        return False
-    addresses = [functions.of(each) for each in pointers]
-    steps = {each.stride(0) for each in addresses}
-    (step,) = steps if len(steps) == 1 else (None,)
-    size = None if step is None else functions.number(step)
-    distance = functions.number(addresses[0] - addresses[1])
-    if size is None or distance is None:
-        return False
-    return abs(distance) < abs(size) < _MOST_APART // pointers[0].shape[0]
 
 
 def _is_costly(operation: Operation) -> bool:
@@ -333,7 +303,7 @@ def _inside(operations: Sequence[Operation], blocks: frozenset[Value]) -> set[Op
             made.update(operation.results)
     users: dict[Value, list[Operation]] = {}
     for operation in reversed(operations):
-        is_cheap = operation.name.startswith(_DONE_AGAIN) and len(operation.results[0].shape) > 0
+        is_cheap = operation.name.startswith(DONE_AGAIN) and len(operation.results[0].shape) > 0
         if is_cheap and inside.issuperset(users.get(operation.result, ())):
             inside.add(operation)
         for value in {value for each in operation.walk() for value in each.operands}:
