@@ -18,12 +18,14 @@ from foundation.errors import UserError
 from gpu_runner.device_arrays import DeviceArguments
 from kernels.own.accesses import Accesses
 from kernels.own.changed_inputs import Change, changed
+from kernels.own.check_notes import on_unchecked
 from kernels.own.device_run import DeviceRun
 from kernels.own.expected import ExpectedOutput, from_reference, tensors_of
-from kernels.own.journal import Journal
+from kernels.own.journal import Journal, outcome_of
 from kernels.own.kept_answers import kept_telling
 from kernels.own.module import call_by_name, import_file
 from kernels.own.reference_outputs import checked_outputs
+from kernels.own.restored import restored
 from kernels.own.seeded import seeded
 from kernels.own.telling import Telling, Tried, telling_changes
 from kernels.own.tolerance import tolerance
@@ -194,7 +196,14 @@ class CallableFile:
             # `build` may take a number, too.
             frozenset(values) - names,
         )
-        return telling_changes(tried, journal)
+        run, unnamed = DeviceRun(str(torch.get_default_device()), launcher), names - outputs
+        given = tuple(_argument(name, value, None) for name, value in values.items())
+        watched = tuple(replace(each, constant=each.name in unnamed) for each in given)
+        changed_ones: frozenset[str] = frozenset()
+        if not journal.outcome(lambda: outcome_of(run, watched)).is_right:
+            changed_ones = unnamed - restored(run, given, unnamed, journal)
+        unchecked = "".join(on_unchecked(changed_ones, "callable"))
+        return replace(telling_changes(tried, journal), unchecked=unchecked)
 
     def answer(self, problem: Problem, _question: str, _configs: object, journal: Journal) -> Any:
         """What runs tell in this process, as JSON has it: how inputs are to differ."""

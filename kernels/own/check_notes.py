@@ -25,7 +25,7 @@ from kernels.own.slow_reference import answer
 from kernels.own.tolerance import accepted_constant, accepts_half
 from kernels.values import data_set
 
-__all__ = ["check_notes", "on_kept"]
+__all__ = ["check_notes", "on_kept", "on_unchecked"]
 
 # A reference that takes longer is not called again to find out whether it gives the same.
 _PATIENCE_S = 2.0
@@ -71,7 +71,7 @@ def check_notes(
         *_on_shared_memory(launch, values),
         *_on_unused(launch, values),
         *_on_unnamed(compared.keys() - said.keys()),
-        *_on_unchecked(left_out(launch, said, values).changed - compared.keys()),
+        *on_unchecked(left_out(launch, said, values).changed - compared.keys(), "kernel"),
         *_on_held(values, compared),
         *_on_tolerance(values, outputs, compared),
     )
@@ -167,12 +167,17 @@ def _on_unnamed(names: Set[str]) -> Iterator[str]:
         )
 
 
-def _on_unchecked(names: Set[str]) -> Iterator[str]:
-    """What may be an output, or memory of which each configuration takes what it needs."""
+def on_unchecked(names: Set[str], who: str) -> Iterator[str]:
+    """What may be an output, or memory of which each configuration takes what it needs.
+
+    Args:
+        names: of tensors that are changed and not compared.
+        who: "kernel" or "callable".
+    """
     if names:
         listed, it_is = ", ".join(sorted(names)), "they are" if len(names) > 1 else "it is"
         yield (
-            f"reference does not name {listed}, which the kernel changes: {it_is} not checked; "
+            f"reference does not name {listed}, which the {who} changes: {it_is} not checked; "
             "give in reference what outputs should be, and None for scratch memory"
         )
 

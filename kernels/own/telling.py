@@ -96,12 +96,15 @@ class Telling:
         endless: one sentence on a change under which the default configuration does not end; "" if
             there is none.
         untried: why no change was tried, where there is a `reference`; "" if some was.
+        unchecked: one sentence on what a callable changes and `reference` does not name; "" if
+            there is nothing.
     """
 
     changes: dict[str, Change] = field(default_factory=dict)
     refused: str = ""
     endless: str = ""
     untried: str = ""
+    unchecked: str = ""
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Telling:
@@ -111,7 +114,8 @@ class Telling:
             TypeError, KeyError, AttributeError: if it is something else.
         """
         changes = {name: Change(**fields) for name, fields in told["changes"].items()}
-        return cls(changes, *(str(told[name]) for name in ("refused", "endless", "untried")))
+        sentences = ("refused", "endless", "untried", "unchecked")
+        return cls(changes, *(str(told[name]) for name in sentences))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -120,7 +124,7 @@ class Telling:
             f"the check has the file's own inputs, since {self.untried}: what these do not show, "
             "such as a bias of zeros that is left out, is not found"
         )
-        return tuple(filter(None, (self.refused, self.endless, untried)))
+        return tuple(filter(None, (self.unchecked, self.refused, self.endless, untried)))
 
 
 @on_one_thread()

@@ -110,6 +110,25 @@ def test_inputs_that_the_check_leaves_are_told_with_the_reason(file: Path) -> No
     assert "the file's own inputs, since arguments or reference takes config: what these do" in note
 
 
+def test_what_it_changes_and_the_reference_does_not_name_is_told(file: Path) -> None:
+    file.write_text(
+        CHUNKS.replace("        out.zero_()", "        out.zero_()\n        b.neg_().neg_()")
+    )
+    problem = make_problem(load_kernel(str(file)), {})
+    assert checked_file(problem, python_info("python"), lambda _: None) == ()
+    file.write_text(
+        CHUNKS.replace(
+            "            out.add_(", "            a[0, part] += 0.5\n            out.add_("
+        )
+    )
+    problem = make_problem(load_kernel(str(file)), {})
+    (note, *_) = checked_file(problem, python_info("python"), lambda _: None)
+    assert note == (
+        "reference does not name a, which the callable changes: it is not checked; give in "
+        "reference what outputs should be, and None for scratch memory"
+    )
+
+
 @pytest.mark.long
 def test_a_hang_is_a_timeout_and_the_next_is_measured(
     file: Path, monkeypatch: pytest.MonkeyPatch
