@@ -21,7 +21,7 @@ ROBUST_ORDER = {
 }
 
 _AIMS = {
-    "mean": "the lowest weighted mean loss, in which the worst counts three times",
+    "mean": "the lowest weighted mean loss, the worst counted three times",
     "worst": "the lowest worst loss over all models",
     "off": "the lowest time under the default model",
 }

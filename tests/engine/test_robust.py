@@ -194,7 +194,7 @@ def test_what_the_table_is_ordered_by_is_a_row_of_it():
     # Over 0.98 under the second model and 0.9 under the third; the worst counts three times.
     weighted = (1.02 * (1 / 0.98) * (0.92 / 0.9) ** 3) ** (1 / 5) - 1
     assert f"weighted mean {weighted:.1%} " in printed
-    assert "the lowest weighted mean loss, in which the worst counts three times" in printed
+    assert "the lowest weighted mean loss, the worst counted three times" in printed
     assert f"\tweighted_mean_loss={weighted:.4f}\t" in robust_lines(found)[-1]
 
 
