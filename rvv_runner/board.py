@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 from foundation.errors import CommandError
 from foundation.gpu_limits import GpuLimits
@@ -12,7 +12,7 @@ from rvv_runner.measurement import Artifact, Measurement
 from triton_rvv.targets.machine import Prefetch
 from triton_rvv.targets.target import Backend, RVVTarget, Target, with_prefetch
 
-__all__ = ["UNDER", "Board", "BoardError", "BoardInfo", "wrapper_in"]
+__all__ = ["UNDER", "Board", "BoardError", "BoardInfo", "DistantBoard", "wrapper_in"]
 
 # In a board's kind, before the program that runs the executables in its place, such as an emulator.
 UNDER = "-under-"
@@ -116,4 +116,17 @@ class Board(Protocol):
 
     def close(self) -> None:
         """Release the board; it can be opened again."""
+        ...
+
+
+@runtime_checkable
+class DistantBoard(Protocol):
+    """A board to which an artifact's files are brought before it runs them."""
+
+    def ship(self, artifact: Artifact) -> None:
+        """Bring an artifact's files to the open board.
+
+        Raises:
+            BoardError: if it has no room for them, or for what a run of them reports.
+        """
         ...

@@ -41,7 +41,8 @@ class BoardPool:
     """Measures on the first free board. Ray must be running.
 
     A board at fault is taken out, and its job goes to another. It returns when it passes its
-    check: it opens again and, if any board has measured an artifact, measures that artifact.
+    check: it opens again, takes the files of the job that it failed and, if any board has measured
+    an artifact, measures that artifact.
     A board's worker runs on the machine that reaches it: this one, even if the builds run on a
     cluster, or another one of the cluster, to which artifacts are sent. Every method may be called
     from any thread.
@@ -119,7 +120,7 @@ class BoardPool:
             if measurement.status != "board":
                 self._give_back(seat, artifact, measurement, took_s)
                 return measurement
-            self._take_out(seat, measurement.reason, took_s)
+            self._take_out(seat, artifact, measurement.reason, took_s)
         return replace(measurement, reason=f"{measurement.reason} ({_ATTEMPTS} attempts)")
 
     def measure_in_turn(
@@ -138,7 +139,7 @@ class BoardPool:
         for artifact in artifacts:
             measurement = self._measured(seat, artifact, repeats, timeout_s)
             if measurement.status == "board":
-                self._take_out(seat, measurement.reason, time.monotonic() - start_s)
+                self._take_out(seat, artifact, measurement.reason, time.monotonic() - start_s)
                 return measurements
             measurements.append(measurement)
         self._give_back(seat, artifacts[-1], measurements[-1], time.monotonic() - start_s)
@@ -208,7 +209,7 @@ class BoardPool:
 
     def _open(self, seat: BoardSeat) -> None:
         """Open a board for the first time; runs in its own thread."""
-        error = seat.open()
+        error = seat.open(failed)
         with self._changed:
             self._opening -= 1
             if error is None:
@@ -270,20 +271,20 @@ class BoardPool:
         self.waiting.boards_idle(1)
         self._changed.notify()
 
-    def _take_out(self, seat: BoardSeat, reason: str, took_s: float) -> None:
+    def _take_out(self, seat: BoardSeat, artifact: Artifact, reason: str, took_s: float) -> None:
         with self._changed:
             seat.record = seat.record.plus(BoardRecord(seat.name, faults=1, busy_s=took_s))
             seat.error = BoardError(reason)
             self._served_s = time.monotonic()
             self._changed.notify_all()
         self._hear(BoardTakenOut(seat.name, reason))
-        self._begin(self._bring_back, seat)
+        self._begin(partial(self._bring_back, failed=artifact), seat)
 
-    def _bring_back(self, seat: BoardSeat) -> None:
+    def _bring_back(self, seat: BoardSeat, failed: Artifact | None = None) -> None:
         """Check a board that is out until it passes; runs in its own thread."""
         pause_s = _FIRST_PAUSE_S
         while not self._closed.wait(pause_s):
-            error = seat.open()
+            error = seat.open(failed)
             if error is None and self._proof is not None:
                 error = seat.proves_itself(*self._proof)
             if error is None:

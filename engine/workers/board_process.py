@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.workers.parcels import Parcel, TravellingFile, missing, unpack
-from rvv_runner.board import Board, BoardError
+from rvv_runner.board import Board, BoardError, DistantBoard
 from rvv_runner.measurement import Artifact, Measurement
 from rvv_runner.silence import told_of_silence
 
@@ -49,6 +50,16 @@ class BoardWorker:
             self._open()
 
         return self._begin(again)
+
+    def ship(self, artifact: Artifact) -> object:
+        """Bring an artifact's files to the open board, if it is elsewhere."""
+
+        def shipped() -> None:
+            if isinstance(self._board, DistantBoard):
+                with contextlib.suppress(FileNotFoundError):  # of a build that was removed
+                    self._board.ship(artifact)
+
+        return self._begin(shipped)
 
     def notes(self) -> tuple[str, ...]:
         """Of the open board."""

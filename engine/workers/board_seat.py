@@ -77,14 +77,17 @@ class BoardSeat:
         self._was_tried = False
         self._is_open = False  # in its process
 
-    def open(self) -> Exception | None:
+    def open(self, failed: Artifact | None = None) -> Exception | None:
         """Open it, again if it was open; returns why it cannot be used, or None.
+
+        Args:
+            failed: what it could not measure, whose files it has to have room for.
 
         Raises:
             PoolClosed: if it was closed meanwhile.
             ClusterLost: if the cluster's head is gone.
         """
-        error = self._error_of_opening()
+        error = self._error_of_opening(failed)
         self._was_tried = True
         self._is_open = error is None
         return error
@@ -99,8 +102,7 @@ class BoardSeat:
         limit_s = longest_s(timeout_s) if self._source.by_processor_time else timeout_s
         try:
             with self._workers.lend() as worker:
-                if self._source.machine and worker.is_elsewhere:
-                    _send(artifact, worker, self._source.builds)
+                self._bring(artifact, worker)
                 measurement: Measurement = self._answer(
                     worker, "measure", artifact, repeats, timeout_s, limit_s=limit_s + _GRACE_S
                 )
@@ -127,13 +129,16 @@ class BoardSeat:
         """End its process at once."""
         self._workers.close()
 
-    def _error_of_opening(self) -> Exception | None:
+    def _error_of_opening(self, failed: Artifact | None) -> Exception | None:
         try:
             with self._workers.lend() as worker:
                 if self._was_tried and not self._is_open:
                     worker.replace()
                 method = "open_again" if self._is_open else "opened"
                 self._answer(worker, method, limit_s=_OPEN_LIMIT_S)
+                if failed is not None:
+                    self._bring(failed, worker)
+                    self._answer(worker, "ship", failed, limit_s=_SEND_LIMIT_S)
                 for note in worker.call("notes", timeout_s=_GRACE_S):
                     self._tell_once(note, note)
         except (PoolClosed, ClusterLost):
@@ -143,6 +148,11 @@ class BoardSeat:
         except Exception as error:  # a bug is told like a fault, and ends a run that has no board
             return error
         return None
+
+    def _bring(self, artifact: Artifact, worker: Lease) -> None:
+        """Bring an artifact's files to its process, if that is on another machine."""
+        if self._source.machine and worker.is_elsewhere:
+            _send(artifact, worker, self._source.builds)
 
     def _answer(self, worker: Lease, method: str, *args: object, limit_s: float) -> Any:
         """The result of a call; what the board says before is told, unless it is out."""

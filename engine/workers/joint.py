@@ -12,7 +12,7 @@ from statistics import geometric_mean
 from engine.workers.artifacts import BuildFailure, digest
 from engine.workers.builders import Builder
 from foundation.config import Config
-from rvv_runner.board import Board, BoardInfo
+from rvv_runner.board import Board, BoardInfo, DistantBoard
 from rvv_runner.measurement import Artifact, Measurement
 
 __all__ = [
@@ -219,6 +219,13 @@ class JointBoard:
             if parts[shape].status != "correct":
                 break
         return joined(parts)
+
+    def ship(self, artifact: Artifact) -> None:
+        """Bring the files for every shape to a board that is elsewhere."""
+        assert isinstance(artifact, JointArtifact)
+        if isinstance(self._board, DistantBoard):
+            for part in artifact.parts.values():
+                self._board.ship(part)
 
     def close(self) -> None:
         """Release the board."""

@@ -178,6 +178,18 @@ class SshBoard:
         discarded = failed("board", self._info, f"{why.text} ({attempt} attempts)")
         return dataclasses.replace(discarded, conditions={DOUBTED: why.cause})
 
+    def ship(self, artifact: Artifact) -> None:
+        """Bring its files to the open board; a BoardError if that, or a report, has no room."""
+        assert self._link is not None
+        session = self._link.session(time.monotonic() + _GRACE_S)
+        try:
+            if isinstance(artifact, ElfArtifact):
+                self._cache.ship(session, artifact.elf_path, artifact.data_path)
+            if full := self._cache.full_disk(session, _REPORT_BYTES):
+                raise BoardError(full)
+        except (CannotShip, LinkLost, RemoteFileError) as error:
+            raise BoardError(str(error)) from error
+
     def count(self, program: Program) -> ProgramCounts:
         """Run any program once and count events meanwhile; only the program itself is sent.
 

@@ -83,6 +83,7 @@ class FakeBoard:
     closing_s: float = 0.0
     gone: Path | None = None  # while this file exists, the board is out of order
     conditions: dict[str, float | str] = field(default_factory=dict)  # of every measurement
+    full: Path | None = None  # while this file exists, its disk is full
     silent_s: float = 0.0  # before it opens, and before each measurement
 
     def open(self) -> None:
@@ -121,7 +122,7 @@ class FakeBoard:
             run = "board" if first else "correct"
         if place in self.faults:
             run = "board"
-        if self._is_gone():
+        if self._is_gone() or self._is_full():
             run = "board"
         if run != "correct":
             reason = f"the fake board says {run}"
@@ -143,6 +144,13 @@ class FakeBoard:
             tell_of_silence("it does not answer")
             time.sleep(self.silent_s)
             tell_of_silence("it answers again")
+
+    def ship(self, artifact: Artifact) -> None:
+        if self._is_full():
+            raise BoardError("the fake board's disk is full")
+
+    def _is_full(self) -> bool:
+        return self.full is not None and self.full.exists()
 
     def _is_gone(self) -> bool:
         return self.gone is not None and self.gone.exists()

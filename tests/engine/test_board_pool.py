@@ -7,6 +7,7 @@ import io
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -83,6 +84,20 @@ def test_a_faulty_boards_job_goes_to_another_and_it_comes_back_when_well(tmp_pat
         of_a, of_b = pool.records()
     assert (of_a.board, of_a.measured, of_a.faults) == ("a", before_of_a, 1)
     assert (of_b.board, of_b.measured, of_b.faults) == ("b", before_of_b + 3, 0)
+
+
+def test_a_board_without_room_for_a_job_stays_out_until_it_has_some(tmp_path: Path) -> None:
+    full = tmp_path / "full"
+    with pool_of(a=FakeBoard(full=full)) as pool, ThreadPoolExecutor(1) as lane:
+        pool.wait_open()
+        full.touch()
+        measured = lane.submit(pool.measure, artifact(time_ms=3), 1, 10)
+        wait_for(pool, lambda event: isinstance(event, BoardTakenOut))
+        time.sleep(1.0)
+        assert not any(isinstance(event, BoardBack) for event in pool.take_events())
+        full.unlink()
+        assert measured.result(timeout=100).status == "correct"
+        assert list(pool.take_events()) == [BoardBack("a")]
 
 
 def test_a_mistake_of_the_users_file_takes_no_board_out() -> None:

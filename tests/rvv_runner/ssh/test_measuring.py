@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from ssh_cases import SCALE, TIMEOUT_S, doubled, processes_with
 
+from rvv_runner.board import BoardError
 from rvv_runner.ssh.cache import NO_PROGRAM_RUNS
 
 # Leaves a family in sessions of their own behind, the first time it runs.
@@ -154,9 +155,12 @@ def test_a_full_disk_is_not_the_kernels_fault(open_board, build_kernel, tmp_path
         pytest.skip("this machine does not let its root mount a disk")
     try:
         board = open_board(folder=str(small / "board"))
-        measurement = board.measure(build_kernel(SCALE, doubled()), 1, TIMEOUT_S)
+        artifact = build_kernel(SCALE, doubled())
+        measurement = board.measure(artifact, 1, TIMEOUT_S)
         assert measurement.status == "board"
         assert "its disk is full" in measurement.reason
+        with pytest.raises(BoardError, match="its disk is full"):
+            board.ship(artifact)
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True, timeout=200)
 
