@@ -209,7 +209,7 @@ class BoardPool:
 
     def _open(self, seat: BoardSeat) -> None:
         """Open a board for the first time; runs in its own thread."""
-        error = seat.open(failed)
+        error = seat.open()
         with self._changed:
             self._opening -= 1
             if error is None:
