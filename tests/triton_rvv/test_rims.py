@@ -138,12 +138,25 @@ def ends_kernel(x_ptr, z_ptr, y_ptr, n, m, BLOCK: tl.constexpr):
     tl.store(y_ptr + at, x + z, mask=at < n)
 
 
+@triton.jit
+def sides_kernel(x_ptr, y_ptr, H, W, BLOCK_H: tl.constexpr, BLOCK_W: tl.constexpr):
+    rows = tl.program_id(0) * BLOCK_H + tl.arange(0, BLOCK_H)[:, None]
+    columns = tl.arange(0, BLOCK_W)[None, :]
+    at, here = x_ptr + rows * W + columns, (rows < H) & (columns < W)
+    left = tl.load(at - 1, mask=here & (columns > 0), other=0)
+    right = tl.load(at + 1, mask=here & (columns < W - 1), other=0)
+    tl.store(y_ptr + rows * W + columns, right - left, mask=here)
+
+
 @pytest.mark.parametrize(
     ("kernel", "types", "constants", "is_split"),
     [
         (tile_kernel, ("x_ptr", "y_ptr"), {"D": 1, "BLOCK_H": 2, "BLOCK_W": 256}, True),
         # Of few runs, most are at an edge.
         (tile_kernel, ("x_ptr", "y_ptr"), {"D": 1, "BLOCK_H": 2, "BLOCK_W": 64}, False),
+        # Four runs are side by side.
+        (sides_kernel, ("x_ptr", "y_ptr"), {"BLOCK_H": 4, "BLOCK_W": 256}, True),
+        (sides_kernel, ("x_ptr", "y_ptr"), {"BLOCK_H": 4, "BLOCK_W": 128}, False),
         # What only ends is left out by other means.
         (ends_kernel, ("x_ptr", "z_ptr", "y_ptr"), {"BLOCK": 1024}, False),
     ],

@@ -45,8 +45,9 @@ __all__ = ["Squares", "for_each_run", "squares_of", "walk_exactly"]
 
 T = TypeVar("T")
 
-# Rows of fewer runs are walked with masks, since their edges are most of them.
-_RUNS_BETWEEN_EDGES = 8
+# Rows of fewer runs, or of fewer times those that are side by side, are walked with masks, since
+# their edges are most of them.
+_RUNS_BETWEEN_EDGES, _GROUPS_BETWEEN_EDGES = 8, 4
 
 
 def for_each_run(
@@ -162,7 +163,8 @@ class _Walk(Generic[T]):
 
         Rows that are computed side by side share more than their masks cost.
         """
-        is_long = self._tensors[0].shape[-1] >= _RUNS_BETWEEN_EDGES * self._width
+        fewest = max(_RUNS_BETWEEN_EDGES, _GROUPS_BETWEEN_EDGES * self._runs_together)
+        is_long = self._tensors[0].shape[-1] >= fewest * self._width
         is_alone = self._rows_together == 1 and not self._is_unrolled
         if not self._may_end_early or not is_alone or not is_long or version.unmasked:
             return False
