@@ -1,4 +1,4 @@
-"""Lines that are made of several arrays and that a loop repeats: computed once, before it."""
+"""Lines that are made of several arrays and that a loop asks for: computed once, before it."""
 
 from __future__ import annotations
 
@@ -43,4 +43,29 @@ LOOP = """
 )
 def test_lines_are_kept_that_take_several_arrays(other, count):
     lowered = lower_module(parse_module(function(LOOP.replace("OTHER", other))), RVVTarget())
+    assert {each.name: each.count for each in lowered.passes}["keep-joined"] == count
+
+
+# The same line, which is not repeated: (a * b) + a, or a * b.
+LINE = (
+    LOOP.replace("OTHER", "%b")
+    .replace(
+        '"tt.splat"(%y1) : (!tt.ptr<f32>) -> tensor<4x64x',
+        '"tt.splat"(%y1) : (!tt.ptr<f32>) -> tensor<64x',
+    )
+    .replace('"tt.addptr"(%ys, %at)', '"tt.addptr"(%ys, %j)')
+    .replace(
+        "(tensor<4x64x!tt.ptr<f32>>, tensor<4x64xi32>) -> tensor<4x64x",
+        "(tensor<64x!tt.ptr<f32>>, tensor<64xi32>) -> tensor<64x",
+    )
+    .replace(
+        "(%r, %rows) : (tensor<4x64x!tt.ptr<f32>>, tensor<4x64xf32>)",
+        "(%r, KEPT) : (tensor<64x!tt.ptr<f32>>, tensor<64xf32>)",
+    )
+)
+
+
+@pytest.mark.parametrize(("kept", "count"), [("%d", 1), ("%c", 0)], ids=["sum", "product"])
+def test_lines_that_are_not_repeated_are_kept_where_they_take_some_arithmetic(kept, count):
+    lowered = lower_module(parse_module(function(LINE.replace("KEPT", kept))), RVVTarget())
     assert {each.name: each.count for each in lowered.passes}["keep-joined"] == count

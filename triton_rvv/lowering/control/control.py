@@ -100,6 +100,8 @@ def _goes_in_place(value: Lowered, slot: ArraySlot, changing: frozenset[str]) ->
 def _before_regions(context: Context, operation: Operation) -> None:
     """Compute what the regions would otherwise compute again and again, or after a change."""
     materialise.materialise_loads(context)
+    is_loop = operation.name != "scf.if"
+    joined_cost = EXPENSIVE // 2 if is_loop else EXPENSIVE
     inside: set[Value] = set()
     for inner in (inner for region in operation.regions for inner in _walk(region.blocks)):
         inside.update(inner.results)
@@ -109,16 +111,19 @@ def _before_regions(context: Context, operation: Operation) -> None:
             if value not in inside and context.knows(value):
                 lowered = context.lowered(value)
                 if isinstance(lowered, Tensor):
-                    _compute_once(context, lowered)
-                if inner.name in ("tt.addptr", "arith.extsi") and operation.name != "scf.if":
+                    _compute_once(context, lowered, joined_cost)
+                if inner.name in ("tt.addptr", "arith.extsi") and is_loop:
                     guard_widening(context, lowered)
 
 
-def _compute_once(context: Context, tensor: Tensor, is_repeated: bool = False) -> None:
+def _compute_once(context: Context, tensor: Tensor, joined_cost: int) -> None:
     """Keep what is costly in an array; for a product, of a line that is repeated only the line.
 
     Loads of such kernels list its conditions again; others are faster with all of a mask at hand.
-    Of other lines that are repeated, those are kept that are made of several arrays.
+
+    Args:
+        joined_cost: from which cost on a block is kept that is made of several arrays, unless it is
+            a line that is repeated, which always is.
     """
     if tensor.materialised is not None:
         return
@@ -126,8 +131,8 @@ def _compute_once(context: Context, tensor: Tensor, is_repeated: bool = False) -
     by_part = context.has_products and (is_view or isinstance(tensor, Mask))
     if by_part if is_costly else is_view:
         for part in tensor.operands:
-            _compute_once(context, part, is_view)
-    elif is_costly or (is_repeated and _joins_arrays(context, tensor)):
+            _compute_once(context, part, 0 if is_view else EXPENSIVE)
+    elif is_costly or (tensor.cost >= joined_cost and _joins_arrays(context, tensor)):
         materialise.materialise(context, tensor)
 
 
