@@ -75,6 +75,8 @@ _NAMES = (
     "eighteenth_held_out2",
     "nineteenth_held_out",
     "nineteenth_held_out2",
+    "twentieth_held_out",
+    "twentieth_held_out2",
 )
 DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))

@@ -10,6 +10,7 @@ import torch
 
 from foundation.strides import has_gaps
 from kernels.own.accesses import Accesses
+from kernels.own.tolerance import is_finite
 from kernels.values import data_set
 
 __all__ = ["Launched", "changeable", "gapped", "is_one_number", "numbers", "same_launch"]
@@ -75,7 +76,7 @@ def changeable(
         if tensor.dtype in kinds
         and name in read - kept
         and places.count(tensor.untyped_storage().data_ptr()) == 1
-        and bool(tensor.isfinite().any())
+        and bool(is_finite(tensor).any())
     ]
 
 
@@ -87,7 +88,7 @@ def numbers(values: Mapping[str, Any]) -> list[str]:
 
 def is_one_number(tensor: torch.Tensor) -> bool:
     """Whether all of its finite elements are the same."""
-    finite = tensor[tensor.isfinite()]
+    finite = tensor[is_finite(tensor)]
     return bool((finite == finite[:1]).all())
 
 

@@ -11,6 +11,7 @@ from foundation.errors import UserError
 from kernels.own.changeable import Launched
 from kernels.own.changed_inputs import Change, changed
 from kernels.own.time_limit import time_limit
+from kernels.own.tolerance import is_finite
 
 __all__ = ["is_defined", "makes_difference", "runs_on_processor"]
 
@@ -61,10 +62,10 @@ def is_defined(
     except (UserError, TimeoutError):
         return False
     outputs = [t.to(values[name].dtype) for name, t in said.items() if t is not None]
-    return all(_is_finite(tensor, nans) for tensor in outputs)
+    return all(_is_defined(tensor, nans) for tensor in outputs)
 
 
-def _is_finite(tensor: torch.Tensor, nans: float) -> bool:
+def _is_defined(tensor: torch.Tensor, nans: float) -> bool:
     is_nan = tensor.isnan()
-    allowed = bool((tensor.isfinite() | is_nan).all()) and float(is_nan.double().mean()) <= nans
+    allowed = bool((is_finite(tensor) | is_nan).all()) and float(is_nan.double().mean()) <= nans
     return allowed or not tensor.numel()

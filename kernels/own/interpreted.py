@@ -10,7 +10,7 @@ import torch
 from kernels.own.accesses import accesses_of
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import RunFailed, Way, runs
-from kernels.own.tolerance import is_near, relative_tolerance, share_of
+from kernels.own.tolerance import is_finite, is_near, relative_tolerance, share_of
 
 __all__ = ["interpreted"]
 
@@ -69,6 +69,6 @@ def _agree(
     if not tensor.is_floating_point():
         return torch.equal(tensor, compiled)
     kinds = [tensor.dtype, *([rounded_to] if rounded_to else [])]
-    return torch.equal(tensor.isfinite(), compiled.isfinite()) and is_near(
+    return torch.equal(is_finite(tensor), is_finite(compiled)) and is_near(
         tensor, compiled, draws, share, max(kinds, key=relative_tolerance)
     )

@@ -23,6 +23,7 @@ __all__ = [
     "accepts_half",
     "disturbed",
     "in_parts",
+    "is_finite",
     "is_near",
     "relative_tolerance",
     "share_of",
@@ -187,6 +188,11 @@ def _quantile_along(sizes: torch.Tensor, axis: int) -> torch.Tensor:
         sizes = sizes.index_select(axis, places)
     place = min(sizes.shape[axis], int(_ORDINARY * sizes.shape[axis]) + 1)
     return sizes.kthvalue(place, dim=axis, keepdim=True).values
+
+
+def is_finite(tensor: torch.Tensor) -> torch.Tensor:
+    """Which elements are neither infinite nor NaN; of fp8, too, which torch's own does not tell."""
+    return (tensor.float() if tensor.dtype.itemsize == 1 else tensor).isfinite()
 
 
 def accepted_constant(

@@ -292,3 +292,42 @@ def test_the_list_is_found_by_the_kernels_whole_name(tmp_path: Path, name: str) 
         f"def {name}():\n    return [triton.Config({{'BLOCK': 32}})]\n"
     )
     assert first_values(read_kernel_file(path)) == {"BLOCK": 32}
+
+
+STATES = """
+import torch, triton
+import triton.language as tl
+
+@triton.jit
+def states_kernel(state_ptr, x_ptr, scale_ptr, PLUS: tl.constexpr):
+    at = tl.program_id(0) * 64 + tl.arange(0, 64)
+    state = tl.load(state_ptr + at).to(tl.float32) * 0.5 + tl.load(x_ptr + at).to(tl.float32)
+    tl.store(state_ptr + at, state.to(KIND))
+    tl.store(scale_ptr + at, tl.load(x_ptr + at).to(tl.float32) + PLUS)
+
+def get_states_kernel_autotune_config():
+    return [triton.Config({"PLUS": 0}), triton.Config({"PLUS": 1})]
+
+def arguments():
+    x, state = (torch.randn(256).to(TORCH) for _ in range(2))
+    return {"state_ptr": state, "x_ptr": x, "scale_ptr": torch.empty(256)}
+
+def grid(meta):
+    return (4,)
+
+def reference(state_ptr, x_ptr):
+    return {"state_ptr": GIVEN, "scale_ptr": x_ptr.float()}
+"""
+
+
+@pytest.mark.parametrize("is_rounded", [True, False])
+@pytest.mark.parametrize("kind", ["float8_e4m3fn", "float8_e5m2"])
+def test_states_of_eight_bits_are_checked(problem_of, tmp_path, kind, is_rounded):
+    given = "(state_ptr.float() * 0.5 + x_ptr.float())" + ".to(TORCH)" * is_rounded
+    text = STATES.replace("GIVEN", given).replace("TORCH", f"torch.{kind}")
+    triton_kind = {"float8_e4m3fn": "tl.float8e4nv", "float8_e5m2": "tl.float8e5"}[kind]
+    problem = problem_of(text.replace("KIND", triton_kind))
+    problem.spec.check(problem)
+    run_kernel(problem, {"PLUS": 0}, tmp_path)
+    with pytest.raises(AssertionError, match=r"scale_ptr\[0\] is "):
+        run_kernel(problem, {"PLUS": 1}, tmp_path)
