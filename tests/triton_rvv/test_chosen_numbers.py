@@ -56,13 +56,19 @@ def test_numbers_are_computed_once(body, computed):
     assert (2 * fired, names) == (sum("block" not in name for name in computed), computed)
 
 
+def test_a_block_is_divided_by_each_number():
+    fired, names = _chosen(_CHOICE + _DIVISION.replace("%ones, %ch", "%x, %ch"))
+    assert (fired, names) == (1, ["arith.divf of a block"] * 2)
+
+
 @pytest.mark.parametrize(
     ("body", "size"),
     [
         (_CHOICE + _DIVISION, 32),  # two numbers take as long
-        (_CHOICE + _DIVISION.replace("%ones, %ch", "%x, %ch"), 64),
+        (_CHOICE + _DIVISION.replace("%ones, %ch", "%x, %ch"), 32),
+        (_CHOICE + _DIVISION.replace("%ones, %ch", "%x, %ch").replace("divf", "mulf"), 64),
         (_CHOICE.replace("(%c, %ps, %ones)", "(%c, %x, %ones)") + _DIVISION, 64),
-        (_CHOICE + _OTHER + _DIVISION.replace("%ones, %ch", "%other, %ch"), 64),
+        (_CHOICE + _OTHER + _SUM.replace("%ones, %ch", "%other, %ch"), 64),
         (_CHOICE + _PLUS_ONE + _DIVISION.replace("%chosen", "%plus"), 64),
         (_CHOICE + _SUM + _READ, 64),  # the choice is made in any case
     ],
@@ -72,7 +78,7 @@ def test_other_choices_are_left(body, size):
 
 
 @triton.jit
-def _penalize(x_ptr, seen_ptr, penalty_ptr, y_ptr, N, BLOCK: tl.constexpr):
+def _penalize(x_ptr, seen_ptr, penalty_ptr, y_ptr, quotient_ptr, N, BLOCK: tl.constexpr):
     row, at = tl.program_id(0), tl.arange(0, BLOCK)
     mask = at < N
     x = tl.load(x_ptr + row * N + at, mask=mask)
@@ -80,6 +86,7 @@ def _penalize(x_ptr, seen_ptr, penalty_ptr, y_ptr, N, BLOCK: tl.constexpr):
     penalty = tl.where(seen, tl.load(penalty_ptr + row), 1.0)
     x *= tl.where(x > 0, 1.0 / penalty, tl.exp(penalty - 2.0))
     tl.store(y_ptr + row * N + at, x, mask=mask)
+    tl.store(quotient_ptr + row * N + at, x / penalty, mask=mask)
 
 
 def test_choices_of_any_numbers(run):
@@ -91,6 +98,7 @@ def test_choices_of_any_numbers(run):
     with np.errstate(all="ignore"):
         penalty = np.where(seen, penalties[:, None], np.float32(1))
         y = x * np.where(x > 0, 1 / penalty, np.exp(penalty - 2))
+        quotient = y / penalty
     run(
         _penalize,
         grid=(len(x),),
@@ -98,6 +106,7 @@ def test_choices_of_any_numbers(run):
         seen_ptr=seen,
         penalty_ptr=penalties,
         y_ptr=Expected(y, rtol=1e-5),
+        quotient_ptr=Expected(quotient, rtol=1e-5),
         N=x.shape[1],
         BLOCK=128,
     )

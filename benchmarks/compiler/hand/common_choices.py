@@ -42,3 +42,31 @@ def penalize_seen_reference(logits_ptr, seen_ptr, penalty_ptr):
     logits, penalty = logits_ptr.double(), penalty_ptr.double()[:, None]
     changed = torch.where(logits > 0, logits / penalty, logits * penalty)
     return {"out_ptr": torch.where(seen_ptr.bool(), changed, logits)}
+
+
+@triton.autotune([triton.Config({"BLOCK": block}) for block in (1024, 256)], key=[])
+@triton.jit
+def mean_of_neighbours(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    """Means of three neighbours; of two at the ends of a signal."""
+    row = tl.program_id(0)
+    at = tl.program_id(1) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.load(x_ptr + row * N + at, mask=at < N, other=0.0)
+    total += tl.load(x_ptr + row * N + at - 1, mask=(at > 0) & (at <= N), other=0.0)
+    total += tl.load(x_ptr + row * N + at + 1, mask=at < N - 1, other=0.0)
+    count = tl.where((at == 0) | (at == N - 1), 2.0, 3.0)
+    tl.store(out_ptr + row * N + at, total / count, mask=at < N)
+
+
+def mean_of_neighbours_arguments(ROWS=8, N=4000):
+    return {"x_ptr": torch.randn(ROWS, N), "out_ptr": torch.empty(ROWS, N), "N": N}
+
+
+def mean_of_neighbours_grid(meta):
+    return (meta["ROWS"], triton.cdiv(meta["N"], meta["BLOCK"]))
+
+
+def mean_of_neighbours_reference(x_ptr):
+    x = torch.nn.functional.pad(x_ptr.double(), (1, 1))
+    count = torch.full((x_ptr.shape[1],), 3.0)
+    count[0] = count[-1] = 2
+    return {"out_ptr": (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) / count}

@@ -4,6 +4,7 @@
     x *= where(x > 0, 1 / penalty, penalty) x *= where(x > 0, where(seen, 1 / p, 1.0), penalty)
 
 All that `1 / penalty` can be are two numbers: a division for each element becomes one of scalars.
+`x / penalty` becomes `where(seen, x / p, x / 1.0)`: a vector by one number is a product.
 """
 
 from __future__ import annotations
@@ -34,8 +35,13 @@ def choose_results(kernel: Kernel) -> int:
     rewriter, fired = Rewriter(kernel.module), 0
     for block in blocks_inside(kernel.module):
         for operation in [*block.operations]:
-            if _is_large(operation) and (choice := _choice(operation, rewriter)) is not None:
+            if not _is_large(operation):
+                continue
+            if (choice := _choice(operation, rewriter)) is not None:
                 _choose(block, operation, choice, rewriter)
+                fired += 1
+            elif (choice := _chosen_divisor(operation, rewriter)) is not None:
+                _choose_quotient(block, operation, choice, rewriter)
                 fired += 1
     return fired
 
@@ -58,7 +64,33 @@ def _choice(operation: Operation, rewriter: Rewriter) -> Operation | None:
         return None
     if operation.name in _ARITHMETIC and choice.result.uses > 1:
         return None
-    return choice if all(_is_number(each, rewriter) for each in choice.operands[1:]) else None
+    return choice if _is_of_numbers(choice, rewriter) else None
+
+
+def _is_of_numbers(choice: Operation, rewriter: Rewriter) -> bool:
+    return all(_is_number(each, rewriter) for each in choice.operands[1:])
+
+
+def _chosen_divisor(operation: Operation, rewriter: Rewriter) -> Operation | None:
+    """The selection of two numbers by which a block of fp32 is divided."""
+    if operation.name != "arith.divf" or str(operation.result.block.element) != "f32":
+        return None
+    choice = rewriter.makers.get(operation.operands[1])
+    if choice is None or choice.name != "arith.select" or not _is_of_numbers(choice, rewriter):
+        return None
+    return choice
+
+
+def _choose_quotient(
+    block: Block, operation: Operation, choice: Operation, rewriter: Rewriter
+) -> None:
+    """Have a division choose from the quotients by both numbers."""
+    made, type_ = Written(rewriter, operation.result, operation.line), operation.result.block
+    dividend, (condition, *divisors) = operation.operands[0], choice.operands
+    quotients = (made.write(operation.name, type_, dividend, each) for each in divisors)
+    rewriter.set_operands(operation, [condition, *quotients])
+    operation.name, operation.attributes = "arith.select", {}
+    block.put_before(operation, made.operations)
 
 
 def _is_number(value: Value, rewriter: Rewriter) -> bool:
