@@ -117,8 +117,12 @@ class GridRule:
         return " * ".join(parts)
 
     def text(self, parameter: str) -> str:
-        """How the grid follows a parameter: "cdiv(n, BLOCK)"; "" if it does not."""
-        return " and ".join(str(f) for f in self.factors if parameter in f.parameters)
+        """How the grid follows a parameter: "cdiv(n, BLOCK) * 4"; "" if it does not."""
+        return " and ".join(
+            str(factor) if self.rest[factor.axis] == 1 else f"{factor} * {self.rest[factor.axis]}"
+            for factor in self.factors
+            if parameter in factor.parameters
+        )
 
 
 def divided_sizes(
@@ -167,7 +171,8 @@ def possible_factors(
     value = int(deployed[parameter])
     found: list[Factor] = []
     words = set(parameter.upper().split("_"))
-    # BLOCK_N divides N rather than an M of the same size, and a size rather than a stride.
+    words |= {word[1] for word in words if len(word) == 2 and word[0] == "B"}
+    # BLOCK_N and BN divide N rather than an M of the same size, and a size rather than a stride.
     same: dict[int, list[str]] = {}
     for of in sorted(sizes, key=lambda of: (of.upper() not in words, "stride" in of)):
         same.setdefault(sizes[of], []).append(of)
@@ -175,6 +180,8 @@ def possible_factors(
         if programs == 1 and axis not in axes:
             continue
         alone = [Factor(axis, parameter, size, *_named(same[size])) for size in same]
+        # Of 32 programs, 512 in blocks of 16 explains all, and 128 leaves a factor of 4 open.
+        alone.sort(key=lambda f: (f.of.upper() not in words, f.programs(deployed) != programs))
         explaining = [f for f in alone if _explains(f, programs, deployed, may_cover=may_cover)]
         if not explaining and programs > 1:
             others = {name for names in products if parameter in names for name in names}

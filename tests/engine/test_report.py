@@ -212,7 +212,7 @@ def test_a_winner_over_all_models_may_be_slower_under_the_default_one(storage, t
     page = page_of(storage, [identity.name], tmp_path).read_text()
     assert "it loses least over all models of the core. Under the default model alone" in page
     assert "0.50x the default" in page
-    assert "<p>The winner depends on the core: if " in page
+    assert "<p>The winner is 100% slower than another one by the default model of the core" in page
     assert page.count('<pre class="config">') == 3  # to use, and the two to measure
     assert (
         "By weighted mean loss over all models of the core; times are of the default model." in page

@@ -172,6 +172,21 @@ def test_a_winner_that_holds_is_called_safe_and_one_that_does_not_says_what_to_m
     assert [each.config["BLOCK_SIZE"] for each in bold.to_measure] == [8, 32]
 
 
+def test_a_winner_that_is_slower_by_the_default_model_says_what_it_is_for():
+    times_s = {8: (1.0, 3.0, 0.9), 16: (1.1, 1.0, 0.99)}
+    trials = [
+        trial(number, block, dict(zip(NAMES, times, strict=True)))
+        for number, (block, times) in enumerate(times_s.items())
+    ]
+    found = summarise(trials, None).robustness
+    assert found is not None
+    assert found.verdict == (
+        "is 10% slower than another one by the default model of the core, which loses 200% if "
+        "software prefetches do nothing; measure these two on a board"
+    )
+    assert [each.config["BLOCK_SIZE"] for each in found.to_measure] == [16, 8]
+
+
 def test_lines_and_json_say_the_same():
     found = summarise(TRIALS, None).robustness
     assert found is not None

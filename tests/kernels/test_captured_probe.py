@@ -187,6 +187,16 @@ def test_sizes_with_the_same_quotient_are_one_possibility_each() -> None:
     assert [str(factor) for factor in found] == ["cdiv(n, B)", "cdiv(m, B)"]
 
 
+def test_a_size_that_explains_all_programs_comes_before_one_that_leaves_a_factor() -> None:
+    rule, deployed = GridRule((8, 32, 1)), {"WIDTH": 16, "BN": 16, "BLOCK_M": 16}
+    sizes = {"M": 128, "N": 512}
+    for parameter, size in (("WIDTH", "N"), ("BN", "N"), ("BLOCK_M", "M")):
+        found = [f for f in possible_factors(rule, parameter, deployed, sizes) if f.axis == 1]
+        assert str(found[0]) == f"cdiv({size}, {parameter})"
+    rule = GridRule((4, 2, 1), (Factor(0, "BN", 128, "M"), Factor(1, "BN", 512, "N")))
+    assert rule.text("BN") == "cdiv(M, BN) * 4 and cdiv(N, BN) * 2"
+
+
 def test_one_program_follows_nothing_on_an_axis_that_the_kernel_does_not_ask_for() -> None:
     # Several may: a function that the kernel calls asks for them.
     for programs, count in ((1, 0), (4, 1)):
