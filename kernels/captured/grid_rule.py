@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -107,22 +107,19 @@ class GridRule:
 
     def texts(self) -> tuple[str, str, str]:
         """The number of programs along x, y and z: "cdiv(n | x.shape[0], BLOCK) * 4"."""
-        x, y, z = (self._axis_text(axis) for axis in range(3))
+        x, y, z = (self._axis_text(axis, lambda factor: factor.formula) for axis in range(3))
         return (x, y, z)
 
-    def _axis_text(self, axis: int) -> str:
-        parts = [factor.formula for factor in self.factors if factor.axis == axis]
+    def _axis_text(self, axis: int, shown: Callable[[Factor], str]) -> str:
+        parts = [shown(factor) for factor in self.factors if factor.axis == axis]
         if self.rest[axis] != 1 or not parts:
             parts.append(str(self.rest[axis]))
         return " * ".join(parts)
 
     def text(self, parameter: str) -> str:
-        """How the grid follows a parameter: "cdiv(n, BLOCK) * 4"; "" if it does not."""
-        return " and ".join(
-            str(factor) if self.rest[factor.axis] == 1 else f"{factor} * {self.rest[factor.axis]}"
-            for factor in self.factors
-            if parameter in factor.parameters
-        )
+        """The axes that follow a parameter: "cdiv(n, BLOCK) * 4"; "" if none does."""
+        axes = dict.fromkeys(f.axis for f in self.factors if parameter in f.parameters)
+        return " and ".join(self._axis_text(axis, str) for axis in axes)
 
 
 def divided_sizes(

@@ -195,6 +195,8 @@ def test_a_size_that_explains_all_programs_comes_before_one_that_leaves_a_factor
         assert str(found[0]) == f"cdiv({size}, {parameter})"
     rule = GridRule((4, 2, 1), (Factor(0, "BN", 128, "M"), Factor(1, "BN", 512, "N")))
     assert rule.text("BN") == "cdiv(M, BN) * 4 and cdiv(N, BN) * 2"
+    rule = GridRule((4, 1, 1), (Factor(0, "BM", 128, "M"), Factor(0, "BN", 512, "N")))
+    assert rule.text("BM") == rule.text("BN") == "cdiv(M, BM) * cdiv(N, BN) * 4"
 
 
 def test_one_program_follows_nothing_on_an_axis_that_the_kernel_does_not_ask_for() -> None:

@@ -29,6 +29,7 @@ __all__ = ["GRID_ORDER", "order_programs"]
 GRID_ORDER = "triton_rvv.grid_order"
 # Turns of loops whose bounds are not known.
 _SOME_TURNS = 8
+# Of these, it is not followed what they read and write; by atomic operations, programs may wait.
 _MAY_NEED_ORDER = ("tt.atomic", "tt.call", "tt.extern", "tt.descriptor")
 
 
