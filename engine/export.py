@@ -71,7 +71,20 @@ def main(argv: Sequence[str] | None) -> int:
     finally:
         for line in lines:
             say(line)
+    _say_ties(chosen)
     return EXIT_FOUND if lines else EXIT_NOTHING_VALID
+
+
+def _say_ties(studies: Sequence[StoredTrials]) -> None:
+    """Say on stderr where the default is to be used, and is what formats of one winner get."""
+    from engine.results.advice import advice
+    from engine.run.stored_summary import stored_summary
+
+    for study in studies:
+        trials = study.trials_of(study.study_name)
+        summary = stored_summary(study, [trial for trial in trials if trial.has_outcome])
+        if summary.to_use is not summary.winner:
+            say(f"{study.study_name}: {advice(summary)}", file=sys.stderr)
 
 
 def _chosen(arguments: argparse.Namespace) -> list[StoredTrials]:

@@ -24,6 +24,7 @@ class LibraryWinner:
         study, device: where it was measured.
         time_s: its time there; over several shapes, their geometric mean.
         estimated: whether that comes from a model.
+        tied: whether it is the default configuration, from which the fastest cannot be told.
         made_with: compiler, board model and kernel source, as short texts.
     """
 
@@ -38,6 +39,7 @@ class LibraryWinner:
     estimated: bool
     made_with: str
     file: str = ""
+    tied: bool = False
 
     @property
     def cores(self) -> int:

@@ -13,6 +13,7 @@ from engine.c_library.objects import parameters, symbolic_sizes
 from engine.c_library.provenance import provenance
 from engine.c_library.variant import Function, Variant
 from foundation.c_expressions import Expression, c_text, compared
+from foundation.shapes import shape_text
 from kernels.plain_calls.call import Array, Sizes
 from kernels.values import size_bytes
 
@@ -196,9 +197,15 @@ def _described(function: Function) -> dict[str, Any]:
         "name": function.name,
         "meaning": call.meaning,
         "parameters": spoken,
-        "notes": function.kernel.notes(function.variants),
+        "notes": [*function.kernel.notes(function.variants), *_ties(function)],
         "prototype": _prototype(function.name, [*prototype, "int threads"]),
     }
+
+
+def _ties(function: Function) -> list[str]:
+    """Where the default configuration runs, since it is tied with the fastest."""
+    shapes = dict.fromkeys(shape_text(v.winner.shape) for v in function.variants if v.winner.tied)
+    return [f"Tuned at {shape}: the default, which is tied with the fastest." for shape in shapes]
 
 
 def _prototype(name: str, arguments: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ _TUNE_AGAIN = "tune the kernel again, which stores where its file is"
 
 
 def winners_of(study: StoredTrials) -> list[LibraryWinner]:
-    """The study's winner at each of its shapes; none if no configuration was correct.
+    """What to use of the study at each of its shapes; none if no configuration was correct.
 
     Raises:
         UserError: for a study of a shipped kernel without a plain call, of another device than a
@@ -36,7 +36,8 @@ def winners_of(study: StoredTrials) -> list[LibraryWinner]:
             changed.
     """
     trials = [trial for trial in study.changes() if trial.has_outcome]
-    best = stored_summary(study, trials).winner
+    summary = stored_summary(study, trials)
+    best = summary.to_use
     if best is None or best.time_s is None:
         return []
     kernel, device = str(study.attribute("kernel")), str(study.attribute("device"))
@@ -65,6 +66,7 @@ def winners_of(study: StoredTrials) -> list[LibraryWinner]:
             estimated=bool(best.attributes.get("estimated")),
             made_with=", ".join(f"{name} {value}" for name, value in parts.items()),
             file=file,
+            tied=best is not summary.winner,
         )
         for shape in shapes
     ]

@@ -6,10 +6,9 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from engine.repeats.comparison import Comparison, Contender
-from engine.results.units import count_text, speedup_text
+from engine.results.advice import advice
+from engine.results.units import count_text
 from engine.run.counters import ALWAYS_SHOWN, CounterChange
-from engine.run.estimates import trial_band
 from engine.run.summary import Summary
 from engine.run.wrong_everywhere import note_on_reference
 from engine.study.stored_trial import StoredTrial
@@ -24,7 +23,6 @@ __all__ = ["Verdict", "verdict"]
 _CAUSES = 3
 _PAIRS = 3
 _FEWEST_VALUES = 3
-_USE_DEFAULT = "use the default"
 
 
 @dataclass(frozen=True)
@@ -64,84 +62,27 @@ def verdict(
     """
     winner = summary.winner
     if winner is None:
-        advice = note_on_reference(trials, is_own=kernel not in kernel_names())
-        return Verdict("No configuration was correct: see what failed.", None, "", (), advice)
+        steps = note_on_reference(trials, is_own=kernel not in kernel_names())
+        return Verdict(advice(summary), None, "", (), steps)
     tried = [trial.config for trial in trials if trial.has_outcome]
     steps = (
         *_edges(winner.config, tried, shape or {}),
         *_untried(list(importances)[:2], tried),
         *_next_shape(kernel, shape),
     )
-    default = summary.default
-    to_use = default if default is not None and summary.default_is_as_fast else winner
+    to_use = summary.to_use or winner
     causes = tuple(map(_cause, _causes(summary.changes)))
-    return Verdict(_use(summary, winner), to_use.config, _heading(summary, to_use), causes, steps)
-
-
-def _is_slower(summary: Summary, winner: StoredTrial) -> bool:
-    """Whether the winner is slower than the default under the default model."""
-    return (summary.speedup(winner) or 1.0) < 1.0
+    return Verdict(advice(summary), to_use.config, _heading(summary, to_use), causes, steps)
 
 
 def _heading(summary: Summary, to_use: StoredTrial) -> str:
     winner = summary.winner
     assert winner is not None
-    if to_use is winner and to_use is not summary.default and not _is_slower(summary, winner):
+    if to_use is winner and to_use is not summary.default and not summary.is_slower_than_default:
         return "Why the winner is faster than the default"
     if winner is summary.default:
         return "Where the cycles of the default go"
     return "How the winner differs from the default"
-
-
-def _contender(comparison: Comparison, config: Config) -> Contender | None:
-    return next((c for c in comparison.contenders if c.config == config), None)
-
-
-def _use(summary: Summary, winner: StoredTrial) -> str:
-    default = summary.default
-    if default is None:
-        return "Use the winner; its gain is not known, since the default was not measured."
-    if default is winner:
-        return f"{_on_default(summary)}: {_USE_DEFAULT}."
-    gain = speedup_text(summary.speedup(winner))
-    if summary.comparison is not None:
-        return _compared(summary.comparison, default.config, gain)
-    if not summary.estimated:
-        return f"Use the winner: {gain} the default. How sure that is was not measured."
-    band = trial_band(winner)
-    if band is None:
-        return f"Use the winner: {gain} the default, by a model that no real core has checked."
-    if not summary.tied(default) and _is_slower(summary, winner):
-        return (
-            "Use the winner: it loses least over all models of the core. Under the default model "
-            f"alone it runs at {gain} the default's speed."
-        )
-    if summary.tied(default):
-        return (
-            f"The winner ({gain}) and the default are tied, since the model cannot tell times "
-            f"apart that differ by less than {band.tied:.0%}: {_USE_DEFAULT}."
-        )
-    return f"Use the winner: {gain} the default, ±{band.tied:.0%} by the model's error band."
-
-
-def _on_default(summary: Summary) -> str:
-    if summary.unconfirmed is None:
-        return "Nothing that was tried is faster than the default"
-    return (
-        "No configuration is significantly faster than the default, measured again in turns, "
-        f"though some ran at up to {speedup_text(summary.unconfirmed)} its speed in their trials"
-    )
-
-
-def _compared(comparison: Comparison, default: Config, gain: str) -> str:
-    contender = _contender(comparison, default)
-    if contender is None:
-        return f"Use the winner: {gain} the default, which was too slow to be compared again."
-    low, high = 1 + contender.slower_low, 1 + contender.slower_high
-    interval = f"{low:.2f}x to {high:.2f}x at {comparison.confidence:.0%} confidence"
-    if contender.is_significantly_slower:
-        return f"Use the winner: {1 + contender.slower:.2f}x the default, {interval}."
-    return f"The winner and the default are tied ({interval}): {_USE_DEFAULT}."
 
 
 def _causes(changes: Sequence[CounterChange]) -> list[CounterChange]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from importlib.util import find_spec
 
+from engine.results.advice import advice
 from engine.results.busy import busy_line
 from engine.results.fields import yes_no
 from engine.results.front import front_lines
@@ -88,10 +89,12 @@ def closing_lines(result: TuningResult) -> list[str]:
     lines += [f"note={note}" for note in result.notes]
     lines += [f"other_study={study}" for study in other_studies(result)]
     lines += [f"{what}={place}" for what, place in places(result).items()]
-    if summary.winner is not None:
+    if summary.winner is not None and summary.to_use is not None:
+        use = "winner" if summary.to_use is summary.winner else "default"
         lines.append(f"measure_command={measure_command(result, summary.winner.config)}")
+        lines.append(f"use={use}\tconfig={summary.to_use.config}\tadvice={advice(summary)}")
         if result.problem.spec.callable_file is None:
-            lines.append(f"triton_config={triton_config(summary.winner.config)}")
+            lines.append(f"triton_config={triton_config(summary.to_use.config)}")
     return lines
 
 

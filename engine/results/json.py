@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from engine.results.advice import advice
 from engine.results.front import over_default
 from engine.results.robust_table import robust_record
 from engine.run.counters import counters_of
@@ -63,6 +64,8 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "boards": [asdict(record) for record in ended.boards],
         "space_size": result.space_size,
         "estimated": summary.estimated,
+        "use": None if summary.to_use is None else dict(summary.to_use.config),
+        "advice": advice(summary),
         "winner": None if winner is None else trial_record(winner, summary),
         "default": None if summary.default is None else trial_record(summary.default, summary),
         "best": [trial_record(trial, summary) for trial in summary.best],

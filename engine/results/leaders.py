@@ -13,8 +13,6 @@ from foundation.config import Config
 
 __all__ = ["comparison_sentences", "leader_lines", "leaders_table"]
 
-_STANDS = "no configuration is significantly faster than the default: keep the default"
-
 _WITHIN = (
     "a board's speed changes between rounds, so leaders are compared within each round; the times "
     "are over all rounds and rank them differently"
@@ -43,10 +41,9 @@ def leaders_table(comparison: Comparison, config_text: Callable[[Config], str]) 
 
 
 def comparison_sentences(comparison: Comparison) -> list[str]:
-    """Whether the default stands, and the relative noise of one run on this board."""
+    """What explains the order, and the relative noise of one run on this board."""
     noise = f"noise of one run on this board: {comparison.noise:.1%}"
-    stands = [_STANDS] if comparison.default_stands else []
-    return [*stands, *([_WITHIN] if _disagree(comparison) else []), noise]
+    return [*([_WITHIN] if _disagree(comparison) else []), noise]
 
 
 def _disagree(comparison: Comparison) -> bool:

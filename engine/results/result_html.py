@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from engine.results.advice import advice
 from engine.results.leaders import comparison_sentences
 from engine.results.robust_table import robust_sentence
 from engine.results.units import count_text, speedup_text, time_text
@@ -28,7 +29,7 @@ def result_html(result: TuningResult) -> str:
     if summary.winner is None:
         parts = [_paragraph(f"{result.study}: none of {tried} configurations was valid")]
     else:
-        parts.append(_fastest(result))
+        parts += [_fastest(result), _paragraph(advice(summary))]
     if summary.robustness is not None:
         parts += [_models(summary.robustness), _paragraph(robust_sentence(summary.robustness))]
     if summary.comparison is not None:

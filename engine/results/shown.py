@@ -42,7 +42,8 @@ class ShownResult(TuningResult):
         time = f"{time_text(winner.time_s or 0.0)}{estimate}"
         speedup = summary.speedup(winner)
         gain = "" if speedup is None else f", {speedup_text(speedup)} the default"
-        return f"<TuningResult of {self.study}: {short_config(winner.config)}, {time}{gain}>"
+        tie = "" if summary.to_use is winner else ", tied: use the default"
+        return f"<TuningResult of {self.study}: {short_config(winner.config)}, {time}{gain}{tie}>"
 
     def _repr_html_(self) -> str:
         """Tables for a notebook."""
@@ -50,9 +51,10 @@ class ShownResult(TuningResult):
 
     @property
     def best(self) -> dict[str, ParameterValue]:
-        """The winner's configuration; empty if no configuration was valid."""
-        winner = self.summary.winner
-        return {} if winner is None else dict(winner.config)
+        """What to use: the winner's configuration, or the default's if that is as fast; empty if no
+        configuration was valid."""
+        to_use = self.summary.to_use
+        return {} if to_use is None else dict(to_use.config)
 
     @property
     def trials(self) -> pandas.DataFrame:

@@ -9,6 +9,7 @@ from rich.box import SIMPLE
 from rich.markup import escape
 from rich.table import Table
 
+from engine.results.advice import advice
 from engine.results.busy import busy_sentence
 from engine.results.closing_lines import closing_lines, other_studies, places
 from engine.results.front import front_table
@@ -65,22 +66,12 @@ def print_result(result: TuningResult, stream: TextIO) -> None:
             say(line, file=stream)
 
 
-def _on_default(summary: Summary) -> str:
-    if summary.unconfirmed is None:
-        return "The default is the fastest of them."
-    return (
-        f"Others ran at up to {speedup_text(summary.unconfirmed)} the default's speed in their "
-        "trials; measured again in turns, none is significantly faster. The default stays."
-    )
-
-
 def print_tables(result: TuningResult, console: EscapingConsole) -> None:
     """Print the tables, and where everything was written."""
     summary = result.summary
     if summary.winner is not None:
         _print_fitting(console, lambda text: _best_table(result, text), summary.winner.config)
-        if summary.winner is summary.default and len(summary.best) > 1:
-            console.print(_on_default(summary))
+        console.print(advice(summary), soft_wrap=True, highlight=False)
         for what, line in _pastes(result, summary.winner.config).items():
             console.print(f"{what}: {escape(line)}", soft_wrap=True, highlight=False)
         console.print()
@@ -151,12 +142,13 @@ def _end_text(result: TuningResult) -> str:
 
 def _pastes(result: TuningResult, winner: Config) -> dict[str, str]:
     """Lines to paste, by purpose."""
-    default = result.summary.default
-    lines = {"measure the winner": measure_command(result, winner)}
-    if default is None or default.config == winner or not result.summary.default_is_as_fast:
-        return {**lines, "use the winner": winner_to_use(result, winner)}
-    use = "use the default, which is tied with the winner"
-    return {**lines, use: winner_to_use(result, default.config)}
+    to_use = result.summary.to_use
+    assert to_use is not None
+    use = "use the winner" if to_use.config == winner else "use the default"
+    return {
+        "measure the winner": measure_command(result, winner),
+        use: winner_to_use(result, to_use.config),
+    }
 
 
 def _print_fitting(

@@ -29,6 +29,8 @@ class UnderModel:
         best: the trial that it would choose.
         loses: how much slower than that the winner is: 0.02 is two percent.
         default_choice_loses: the same of the trial that the default model would choose.
+        gain: how many times faster than the default configuration the winner is; None if that was
+            not measured.
     """
 
     name: str
@@ -36,6 +38,7 @@ class UnderModel:
     best: StoredTrial
     loses: float
     default_choice_loses: float
+    gain: float | None = None
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,10 @@ class Robustness:
 
 
 def robustness_of(
-    trials: Sequence[StoredTrial], winner: StoredTrial, robust: Robust
+    trials: Sequence[StoredTrial],
+    winner: StoredTrial,
+    robust: Robust,
+    default: StoredTrial | None = None,
 ) -> Robustness | None:
     """How far the winner holds; None for times that no family of models gave.
 
@@ -122,6 +128,7 @@ def robustness_of(
         trials: all finished ones of the study.
         winner: one of them.
         robust: what the study minimises.
+        default: the trial of the default configuration; None if it was not measured.
     """
     regrets = model_regrets(trials)
     if regrets is None:
@@ -133,7 +140,14 @@ def robustness_of(
     return Robustness(
         robust,
         tuple(
-            UnderModel(name, said.get(name, name), best, lost[name], first[name])
+            UnderModel(
+                name,
+                said.get(name, name),
+                best,
+                lost[name],
+                first[name],
+                None if default is None else default.models_s[name] / winner.models_s[name],
+            )
             for name, best in regrets.best.items()
         ),
         regrets.mean(winner),

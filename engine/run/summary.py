@@ -70,6 +70,16 @@ class Summary:
         return found is not None and not found.is_significantly_slower
 
     @property
+    def to_use(self) -> StoredTrial | None:
+        """The default where it is as fast as the winner; else the winner."""
+        return self.default if self.default_is_as_fast else self.winner
+
+    @property
+    def is_slower_than_default(self) -> bool:
+        """Whether the winner is slower under the default model; over all of them it loses least."""
+        return self.winner is not None and (self.speedup(self.winner) or 1.0) < 1.0
+
+    @property
     def unconfirmed(self) -> float | None:
         """How many times faster than the default the fastest was in its trial, where measured again
         in turns none is significantly faster; None if none was, or if none was measured again."""
@@ -142,7 +152,7 @@ def summarise(
         comparison=comparison,
         shapes=times_at_shapes(correct, best[0], of_default) if best else {},
         front=_front(correct),
-        robustness=robustness_of(correct, best[0], robust) if best else None,
+        robustness=robustness_of(correct, best[0], robust, of_default) if best else None,
     )
 
 

@@ -120,6 +120,25 @@ def test_the_fastest_can_be_pasted_under_autotune(storage, tmp_path):
     assert "times of the trials need not ascend: 1 ms, 2 ms, " in module.__doc__
 
 
+@pytest.mark.parametrize("tied", [True, False])
+def test_of_a_tie_the_default_comes_first_and_it_is_said(tmp_path, capsys, tied):
+    storage = str(tmp_path / "study.journal")
+    search = Search(SPACE, "grid", trials=open_study(storage, IDENTITY, SPACE))
+    while (config := search.ask()) is not None:
+        is_default = config["BLOCK"] == 32
+        time_s = (1.001 if tied else 9.0) if is_default else float(config["BLOCK"])
+        notes = {"wall_s": 1.0} if is_default else {}
+        counters = {"u_mode_cycle": 1.6e9 * time_s, "l2_miss": 1e9 * time_s}
+        attributes = {"board": "emulated:x60", "estimated": True, "counters": counters, **notes}
+        search.tell(config, time_s, attributes=attributes)
+    text = exported(storage, tmp_path, "triton", "triton_configs.py").read_text()
+    first, second = re.findall('"BLOCK": ([0-9]+)', text)[:2]
+    assert (first, second) == (("32", "1") if tied else ("1", "2"))
+    said = capsys.readouterr().err
+    assert ("the default are tied" in text) == ("use the default" in said) == tied
+    assert ("Use the winner: 9.00x" in text) != tied
+
+
 def test_kernel_tuners_cache(storage, tmp_path):
     path = exported(storage, tmp_path, "kernel-tuner", "kernel_tuner_cache.json")
     cache = json.loads(path.read_text())

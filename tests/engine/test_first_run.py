@@ -9,14 +9,19 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 
 import pytest
 import triton
 from command_here import run_here
 
+from engine.results.advice import advice
+from engine.results.closing_lines import closing_lines
+from engine.results.json import study_record
 from engine.results.paste import measure_command, triton_config
 from engine.results.progress import LOADING
+from engine.results.shown import shown as shown_result
 from engine.results.table import print_result
 from engine.results.units import count_text
 from engine.run.events import Event, RunStarted, StageStarted, StudyOpened, TrialFinished
@@ -171,10 +176,10 @@ def test_the_tables_say_what_they_shorten(
     assert "The best of 1 configuration" in shown
 
 
-@pytest.mark.parametrize(("slower", "advice"), [(1.0, "the default, which"), (9.0, "the winner")])
+@pytest.mark.parametrize(("slower", "use"), [(1.0, "default"), (9.0, "winner")])
 def test_the_default_is_to_be_used_where_it_is_tied(
     slower: float,
-    advice: str,
+    use: str,
     listened: tuple[list[Event], TuningResult],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -185,11 +190,18 @@ def test_the_default_is_to_be_used_where_it_is_tied(
     config = Config({**winner.config, "GROUP_SIZE_M": 77})
     default = replace(winner, config=config, time_s=winner.time_s * slower)
     summary = replace(summary, best=(winner, default), default=default)
-    shown = printed(replace(listened[1], summary=summary), 160, monkeypatch)
+    result = shown_result(replace(listened[1], summary=summary))
     used = default if slower == 1 else winner
-    found = re.search(rf"^use {advice}.*?: ?(triton.*)$", shown, re.MULTILINE)
-    assert found is not None, shown
-    assert found[1] == triton_config(used.config)
+    pasted, says = triton_config(used.config), advice(summary)
+    assert f"se the {use}" in says
+    terminal = printed(result, 160, monkeypatch).splitlines()
+    assert {says, f"use the {use}: {pasted}"} <= set(terminal)
+    line = f"use={use}\tconfig={used.config}\tadvice={says}"
+    assert {line, f"triton_config={pasted}"} <= set(closing_lines(result))
+    record = study_record(result)
+    assert (record["use"], record["advice"]) == (dict(used.config), says)
+    assert escape(says) in result._repr_html_()
+    assert result.best == dict(used.config)
 
 
 def printed(result: TuningResult, columns: int, monkeypatch: pytest.MonkeyPatch) -> str:

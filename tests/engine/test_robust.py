@@ -13,6 +13,7 @@ import pytest
 from rich.console import Console
 
 from engine import regret
+from engine.results.advice import advice
 from engine.results.robust_table import robust_lines, robust_record, robust_table
 from engine.run.summary import summarise
 from engine.search import Search
@@ -185,6 +186,27 @@ def test_a_winner_that_is_slower_by_the_default_model_says_what_it_is_for():
         "software prefetches do nothing; measure these two on a board"
     )
     assert [each.config["BLOCK_SIZE"] for each in found.to_measure] == [16, 8]
+
+
+@pytest.mark.parametrize(
+    ("winner_s", "says"),
+    [
+        ((1.0, 1.0, 1.0), "; if {no}, the winner runs at an estimated 0.97x the default's speed."),
+        ((1.0, 0.9, 1.0), "checked."),  # also without prefetches it gains
+        (
+            (1.0, 1.0, 1.45),
+            "; if DRAM is 30% faster, the winner runs at an estimated 0.94x the default's speed, "
+            "and the choice changes under 1 other model, too.",
+        ),
+    ],
+)
+def test_what_a_gain_over_the_default_rests_on_is_told(winner_s, says):
+    """The winner takes no more than 1.25 times as long without prefetches: the default decides."""
+    default = trial(0, 64, dict(zip(NAMES, (1.5, 0.97, 1.36), strict=True)))
+    trials = [replace(default, time_s=1.5), trial(1, 8, dict(zip(NAMES, winner_s, strict=True)))]
+    summary = summarise(trials, trials[0].config, robust="off")
+    assert advice(summary).startswith("Use the winner: 1.50x the default, by a model that no real")
+    assert advice(summary).endswith(says.format(no="software prefetches do nothing"))
 
 
 def test_lines_and_json_say_the_same():
