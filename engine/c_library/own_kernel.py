@@ -217,6 +217,7 @@ class OwnKernel:
                 variant.shape,
                 blocks,
                 lambda shape: all(self._decided(variant, shape)),
+                self._launch(variant.config, variant.shape).elements,
             )
         return self._found[key]
 

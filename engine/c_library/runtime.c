@@ -57,16 +57,17 @@ static int thread_count(int asked) {
     return count < 1 ? 1 : count < POOL_MOST_THREADS ? (int)count : POOL_MOST_THREADS;
 }
 
-/* The product of all sizes but the last; MOST_ELEMENTS + 1 stands for any larger one. */
+/* A size of which MOST_ELEMENTS + 1 stands for any larger one; two of them have a product. */
+static int64_t limited(int64_t size) {
+    return size > MOST_ELEMENTS ? MOST_ELEMENTS + INT64_C(1) : size;
+}
+
+/* The product of all sizes but the last, limited. A division takes dozens of cycles: none here. */
 static int64_t row_count(const struct tuned_array *array) {
     int64_t rows = 1;
     for (int i = 0; i < TUNED_MOST_SIZES - 1; i++) {
-        int64_t size = array->shape[i];
-        if (size == 0)
-            return 0;
-        rows = size > MOST_ELEMENTS / rows ? MOST_ELEMENTS + INT64_C(1) : rows * size;
-        if (rows > MOST_ELEMENTS)
-            rows = MOST_ELEMENTS + INT64_C(1);
+        rows *= limited(array->shape[i]);
+        rows = limited(rows);
     }
     return rows;
 }
@@ -81,11 +82,18 @@ static int64_t extent(const struct tuned_array *array) {
     return rows == 0 || columns == 0 ? 0 : (rows - 1) * array->stride + columns;
 }
 
+/* An array of a call, and how many elements there are from its first to behind its last. */
+struct checked {
+    const struct tuned_array *array;
+    int64_t extent;
+};
+
 /* Whether two arrays share an element. Two matrices may lie side by side in one larger matrix. */
-static int overlap(const struct tuned_array *one, const struct tuned_array *other) {
+static int overlap(const struct checked *first, const struct checked *second) {
+    const struct tuned_array *one = first->array, *other = second->array;
     uintptr_t a = (uintptr_t)one->address, b = (uintptr_t)other->address;
-    uintptr_t a_bytes = (uintptr_t)extent(one) * one->element_bytes;
-    uintptr_t b_bytes = (uintptr_t)extent(other) * other->element_bytes;
+    uintptr_t a_bytes = (uintptr_t)first->extent * one->element_bytes;
+    uintptr_t b_bytes = (uintptr_t)second->extent * other->element_bytes;
     if (a_bytes == 0 || b_bytes == 0 || a + a_bytes <= b || b + b_bytes <= a)
         return 0;
     uintptr_t line = (uintptr_t)one->stride * one->element_bytes;
@@ -97,35 +105,57 @@ static int overlap(const struct tuned_array *one, const struct tuned_array *othe
     return shift < a_row || shift + b_row > line;
 }
 
-static int check_array(const struct tuned_array *array) {
+static int check_array(const struct checked *checked) {
+    const struct tuned_array *array = checked->array;
     if (array->stride < column_count(array))
         return TUNED_BAD_STRIDE;
-    if (array->stride > MOST_ELEMENTS || extent(array) > MOST_ELEMENTS)
+    if (array->stride > MOST_ELEMENTS || checked->extent > MOST_ELEMENTS)
         return TUNED_TOO_LARGE;
-    return array->address == NULL && extent(array) != 0 ? TUNED_NULL_ARRAY : TUNED_OK;
+    return array->address == NULL && checked->extent != 0 ? TUNED_NULL_ARRAY : TUNED_OK;
 }
 
-static int check_arrays(const struct tuned_array *arrays, size_t count) {
+/* The status of a call's arrays, and whether there is nothing to do: no written one has elements. */
+static int check_arrays(const struct tuned_call *call, int *is_empty) {
+    size_t count = call->array_count;
+    struct checked checked[count];
     for (size_t i = 0; i < count; i++) {
-        int status = check_array(&arrays[i]);
+        checked[i] = (struct checked){&call->arrays[i], extent(&call->arrays[i])};
+        int status = check_array(&checked[i]);
         if (status != TUNED_OK)
             return status;
     }
-    for (size_t i = 0; i < count; i++)
+    int written = 0, elements = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!call->arrays[i].written)
+            continue;
+        written = 1;
+        elements |= checked[i].extent != 0;
         for (size_t j = 0; j < count; j++)
-            if (i != j && arrays[i].written && overlap(&arrays[i], &arrays[j]))
+            if (i != j && overlap(&checked[i], &checked[j]))
                 return TUNED_OVERLAP;
+    }
+    *is_empty = written && !elements;
     return TUNED_OK;
 }
 
-/* The factor between two shapes: the product of the ratios of their sizes, each 1 or more. */
-static double distance(const int64_t *sizes, const int64_t *shape, size_t count) {
-    double product = 1;
+/* The factor between two shapes, the product of the ratios of their sizes, each 1 or more; as a
+ * fraction, since a division takes longer than all else of it. */
+struct distance {
+    double above, below;
+};
+
+static struct distance with_sizes(struct distance found, const int64_t *sizes, const int64_t *shape,
+                                  size_t count) {
     for (size_t i = 0; i < count; i++) {
-        double ratio = (double)(sizes[i] > 0 ? sizes[i] : 1) / (double)shape[i];
-        product *= ratio < 1 ? 1 / ratio : ratio;
+        int64_t size = sizes[i] > 0 ? sizes[i] : 1;
+        found.above *= (double)(size > shape[i] ? size : shape[i]);
+        found.below *= (double)(size > shape[i] ? shape[i] : size);
     }
-    return product;
+    return found;
+}
+
+static int is_less(struct distance one, struct distance other) {
+    return one.above * other.below < other.above * one.below;
 }
 
 /* Of the variants that are right for the sizes, the one that was tuned nearest, where the number of
@@ -134,7 +164,7 @@ static const struct tuned_variant *choose(const struct tuned_function *function,
                                           const struct tuned_call *call, int64_t threads) {
     const int64_t *sizes = call->sizes;
     const struct tuned_variant *best = NULL;
-    double best_distance = 0;
+    struct distance best_distance = {1, 1};
     for (size_t i = 0; i < function->variant_count; i++) {
         const struct tuned_variant *variant = &function->variants[i];
         if (variant->vlen_bits != tuned_machine_vlen)
@@ -143,9 +173,9 @@ static const struct tuned_variant *choose(const struct tuned_function *function,
             continue;
         if (variant->is_right != NULL && !variant->is_right(sizes))
             continue;
-        double away = distance(sizes, variant->shape, function->size_count) *
-                      distance(&threads, &variant->cores, 1);
-        if (best == NULL || away < best_distance) {
+        struct distance away = with_sizes((struct distance){1, 1}, &threads, &variant->cores, 1);
+        away = with_sizes(away, sizes, variant->shape, function->size_count);
+        if (best == NULL || is_less(away, best_distance)) {
             best = variant;
             best_distance = away;
         }
@@ -194,8 +224,8 @@ static int run_with_rooms(const struct tuned_function *function, const struct tu
 int tuned_run(const struct tuned_function *function, const struct tuned_call *call) {
     if (tuned_machine_vlen == 0)
         return TUNED_WRONG_MACHINE;
-    int status = check_arrays(call->arrays, call->array_count);
-    if (status != TUNED_OK)
+    int is_empty, status = check_arrays(call, &is_empty);
+    if (status != TUNED_OK || is_empty)
         return status;
     int threads = thread_count(call->threads);
     const struct tuned_variant *variant = choose(function, call, threads);

@@ -26,11 +26,13 @@ def time_limit(limit_s: float) -> Iterator[None]:
         TimeoutError: if it takes longer; with the traceback of what was running.
     """
     thread = ctypes.c_ulong(threading.get_ident())
-    lock, ended = threading.Lock(), False
+    lock, ended, is_up = threading.Lock(), False, False
 
     def end() -> None:
+        nonlocal is_up
         with lock:
             if not ended:
+                is_up = True
                 _raise_in(thread, ctypes.py_object(_TimeIsUp))
 
     timer = threading.Timer(limit_s, end)
@@ -43,7 +45,8 @@ def time_limit(limit_s: float) -> Iterator[None]:
             with lock:
                 ended = True
             timer.cancel()
-            _raise_in(thread, None)  # what has not come yet
+            if is_up:  # where nothing is to come, a process that is profiled would hang here
+                _raise_in(thread, None)  # what has not come yet
     except _TimeIsUp as up:
         too_long = TimeoutError(f"it takes longer than {limit_s:g} s")
         raise too_long.with_traceback(up.__traceback__) from None

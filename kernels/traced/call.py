@@ -47,7 +47,9 @@ def traced_call(file: KernelFile, launch: TracedLaunch, accesses: Accesses) -> P
     )
     return PlainCall(
         meaning=_meaning(file),
-        sizes=dict.fromkeys(launch.sizes, f"a size of {file.maker().__name__}, 1 or more"),
+        sizes=dict.fromkeys(
+            launch.sizes, f"a size of {file.maker().__name__}; 0 if outputs then have no elements"
+        ),
         arrays=tuple(_arrays(file, launch, accesses)),
         integers=lambda sizes: {n: _at(value, sizes) for n, value in launch.integers.items()},
         numbers=tuple(numbers),

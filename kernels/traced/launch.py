@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -71,6 +72,11 @@ class TracedLaunch:
     constants: Mapping[str, Any]
     grid: tuple[Formula, ...]
     conditions: tuple[Formula, ...]
+
+    def elements(self, sizes: Mapping[str, int]) -> int:
+        """Of all arrays together."""
+        shapes = [array.shape for array in self.arrays.values() if not array.same_as]
+        return sum(math.prod(size.at(sizes) for size in shape) for shape in shapes)
 
 
 def traced_launch(

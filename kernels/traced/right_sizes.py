@@ -13,8 +13,6 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import torch
-
 from foundation.c_expressions import Operand, compared, remainder
 from foundation.errors import UserError
 from kernels.own.expected import expected_outputs
@@ -61,6 +59,7 @@ def limits_of(
     tuned: Shape,
     blocks: Sequence[int],
     allowed: Callable[[Shape], bool],
+    elements: Callable[[Shape], int],
 ) -> tuple[Limit, ...] | None:
     """What has to hold of sizes for a configuration to be right.
 
@@ -69,6 +68,7 @@ def limits_of(
         tuned: a shape for which it is right.
         blocks: the integers among its constants.
         allowed: whether a shape is one for which the code is made.
+        elements: of all tensors at a shape, without making them.
 
     Returns:
         Limits that held in every run; if no others did, every size is that of `tuned`. So it is
@@ -76,7 +76,7 @@ def limits_of(
         cannot be run on this machine. None if it is wrong at `tuned`.
     """
     exact = tuple(Limit(name, "equal to", size) for name, size in tuned.items())
-    runner = _Runner(launch_at, allowed)
+    runner = _Runner(launch_at, allowed, elements)
     if launch_at(tuned).file.optional("reference") is None or not runner.fits(tuned):
         return exact
     draws = _Draws(tuned, blocks, runner.fits, allowed)
@@ -94,25 +94,27 @@ class _Runner:
     """Runs a configuration at shapes, and compares what it leaves with the reference."""
 
     def __init__(
-        self, launch_at: Callable[[Shape], Launch], allowed: Callable[[Shape], bool]
+        self,
+        launch_at: Callable[[Shape], Launch],
+        allowed: Callable[[Shape], bool],
+        elements: Callable[[Shape], int],
     ) -> None:
         self._launch_at = launch_at
         self._allowed = allowed
+        self._elements = elements
         self._found: dict[frozenset[tuple[str, int]], bool] = {}  # right or wrong, by shape
         self.failed = False  # the last run, which left nothing to compare
 
     def fits(self, shape: Shape) -> bool:
         """Whether the code is made for a shape, and a run of it is short."""
-        if not self._allowed(shape):
+        if not self._allowed(shape) or self._elements(shape) > _MOST_ELEMENTS:
             return False
         try:
             launch = self._launch_at(shape)
-            values = launch.values()
-            launch.grid(values)
+            launch.grid(launch.values())
         except UserError:  # such as sizes that have to divide each other
             return False
-        tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
-        return sum(t.numel() for t in tensors) <= _MOST_ELEMENTS
+        return True
 
     def is_right(self, shapes: Sequence[Shape]) -> bool:
         """Whether it is at all of them; each shape runs once."""

@@ -113,7 +113,9 @@ static int tell_of_mistakes(void) {
     softmax_status("narrow", 4, 8, x, 7, y, 8);
     softmax_status("null", 4, 8, NULL, 8, y, 8);
     softmax_status("empty null", 0, 8, NULL, 8, NULL, 8);
-    softmax_status("wide", 0, INT64_C(1) << 20, x, INT64_C(1) << 20, y, INT64_C(1) << 20);
+    float *away = (float *)(INT64_C(1) << 40);
+    softmax_status("empty wide", 0, INT64_C(1) << 20, x, INT64_C(1) << 20, y, INT64_C(1) << 20);
+    softmax_status("wide", 1, INT64_C(1) << 20, x, INT64_C(1) << 20, away, INT64_C(1) << 20);
     softmax_status("long", INT64_C(1) << 30, 8, x, 8, y, 8);
     softmax_status("far", 2, 8, x, INT64_C(1) << 40, y, 8);
     softmax_status("same", 4, 8, x, 8, x, 8);

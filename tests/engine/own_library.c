@@ -27,7 +27,8 @@ static void scaled(void) {
             expect("scaled", (long)out[i], 7 * i);
         expect("behind scaled", (long)out[n], -1);
     }
-    expect("no elements", tuned_scaled_fp32(0, x, y, out, 3, 1), TUNED_NO_CODE);
+    expect("no elements", tuned_scaled_fp32(0, x, y, out, 3, 1), TUNED_OK);
+    expect("no elements of none", tuned_scaled_fp32(0, NULL, NULL, NULL, 3, 1), TUNED_OK);
     expect("in place", tuned_scaled_fp32(9, x, y, x, 3, 1), TUNED_OVERLAP);
     expect("no array", tuned_scaled_fp32(9, NULL, y, out, 3, 1), TUNED_NULL_ARRAY);
 }
@@ -44,6 +45,7 @@ static void summed(void) {
             expect("sums", sums[row], expected);
         }
     }
+    expect("sums of none", tuned_sums_i8(7, 0, 40, bytes, sums, 1), TUNED_NO_CODE);
     expect("a row too long", tuned_sums_i8(7, 33, 40, bytes, sums, 1), TUNED_NO_CODE);
     expect("rows too near", tuned_sums_i8(7, 32, 30, bytes, sums, 1), TUNED_BAD_STRIDE);
 }

@@ -165,7 +165,7 @@ def test_mistakes_are_named_and_nothing_crashes(programs):
     done = run(programs / "c")
     told = dict(line.split(": ", 1) for line in done.stdout.splitlines())
     right = {name for name, sentence in told.items() if sentence == "no error"}
-    assert right == {"machine", "right", "empty null", "behind", "beside"}
+    assert right == {"machine", "right", "empty null", "empty wide", "behind", "beside"}
     assert told["negative"].startswith("a size is negative")
     assert told["narrow"] == "a stride is less than the columns of its array"
     assert told["null"] == "an array that has elements is NULL"

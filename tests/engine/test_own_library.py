@@ -14,6 +14,7 @@ from engine.study.identity import KERNEL_FILE
 from engine.study.storage import read_studies
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.traced import right_sizes
 from triton_rvv.codegen.zig import run_zig_cc
 
 FILE = Path(__file__).with_name("own_library.py")
@@ -52,7 +53,7 @@ def test_the_header_says_what_is_passed_and_for_which_sizes_there_is_code(librar
     for line in (
         "out = x + alpha * y.",
         "out = x * /factors[0] for small sizes, x * / * factors[1] for others.",
-        "HIDDEN: a size of chosen_arguments, 1 or more",
+        "HIDDEN: a size of chosen_arguments; 0 if outputs then have no elements",
         "alpha: own_library.py passes 0.5",
         "x_ptr: as sums_arguments makes it; (M, N), rows STRIDE apart, read",
         "- N <= STRIDE and N <= 32",
@@ -86,6 +87,18 @@ def test_what_no_c_function_can_be_given_is_refused(reads, sentence):
     kernel = own_kernel.OwnKernel(f"{FILE}:least_kernel", "i32")
     with pytest.raises(UserError, match=sentence):
         kernel.add(Config({"BLOCK": 16}), {"N": 50, "READS": reads})
+
+
+def test_what_is_too_large_to_run_is_not_even_made():
+    kernel = own_kernel.OwnKernel(f"{FILE}:sums_kernel", "i8")
+    config, sizes = Config({"BLOCK": 32}), {"M": 5, "N": 20, "STRIDE": 24}
+    kernel.add(config, sizes)
+    traced = kernel._launch(config, sizes)
+    assert traced.elements({"M": 1 << 21, "N": 3, "STRIDE": 1 << 10}) == (1 << 21) * (3 + 1)
+    made: list[object] = []
+    runner = right_sizes._Runner(made.append, lambda shape: True, traced.elements)
+    assert not runner.fits({"M": 1 << 21, "N": 3, "STRIDE": 1 << 10})
+    assert not made
 
 
 def test_what_runs_before_a_kernel_is_refused():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -38,3 +40,20 @@ def test_what_ends_is_left_alone():
         pass
     with pytest.raises(ValueError, match="own"), time_limit(30.0):
         raise ValueError("own")
+
+
+def test_a_program_that_is_profiled_goes_on_afterwards():
+    """Python 3.11 hangs at its next turn where nothing came of what was cleared."""
+    script = (
+        "import cProfile\n"
+        "from kernels.own.time_limit import time_limit\n"
+        "profile = cProfile.Profile()\n"
+        "profile.enable()\n"
+        "with time_limit(30.0):\n"
+        "    pass\n"
+        "print(sum(int(text) for text in '12'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout == "3\n"
