@@ -144,9 +144,9 @@ def _count_in_turns(block: Block, count: _Sum, rewriter: Rewriter) -> None:
     """Have the loop carry each row's number, and reduce in each turn what it adds."""
     carried, reduction, update = count.carried, count.reduction, count.update
     total, added = reduction.result, carried.added(update)
+    reduction.results = [rewriter.value(total)]  # a name that is not one inside the reduction
     block.operations.remove(reduction)
     carried.loop.results[carried.number] = total
-    reduction.results = [rewriter.value(total)]
     rewriter.set_operands(reduction, [added])
     carried.loop.regions[0].block.put_before(update, [reduction])
     rewriter.set_operands(update, [carried.argument, reduction.result])
@@ -299,7 +299,6 @@ def _add_late(block: Block, loop: Operation, late: LateSum, rewriter: Rewriter) 
     rewriter.set_operands(update, [carried.argument, added])
     for product, _ in reversed(late.scales):
         rewriter.erase(body, product)
-    body.operations.remove(reduction)
     carried.set_type(added.block, update)
     loop.results[carried.number] = rewriter.value(total, added.block)
     rewriter.set_operands(reduction, [carried.result])
@@ -308,6 +307,7 @@ def _add_late(block: Block, loop: Operation, late: LateSum, rewriter: Rewriter) 
     number = float(late.neutral) if is_float else late.neutral
     carried.start_with(begin.number(added.block, number), rewriter)
     block.put_before(loop, begin.operations)
+    body.operations.remove(reduction)  # now that new values have names
     both, attributes = [start, reduction.result], dict(update.attributes)
     ends = rewriter.operation(update.name, both, [total], attributes, update.line)
     block.put_behind(loop, [reduction, ends])
