@@ -65,7 +65,9 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
 
 def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
+    from engine.run.checked_file import checked_file
     from engine.run.on_inputs import on_inputs
+    from engine.run.wrong_everywhere import note_on_reference_of_one
     from engine.workers.devices import load_board
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
@@ -76,6 +78,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
     default = space.default or problem.default_config
     config = complete_config(arguments.config, default, problem.spec.name, space.parameters)
     _say_what_is_left_out(arguments.config, config)
+    notes = checked_file(problem, info, lambda stage: tell(StageStarted(stage)))
     with workbench(
         problem,
         [arguments.device],
@@ -87,7 +90,11 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         measurement, artifact = bench.measure(config, _LIMIT_S)
         for event in bench.boards.take_events():
             tell(event)
-    if measurement.status == "wrong" and info.gpu is None and (note := on_inputs(problem, config)):
+    if measurement.status == "wrong":
+        is_own = problem.spec.file is not None
+        notes += note_on_reference_of_one(measurement.reason, is_own=is_own)
+        notes += (on_inputs(problem, config),) if info.gpu is None else ()
+    for note in filter(None, notes):
         say(f"note: {note}", file=sys.stderr)
     record = _record(problem, config, measurement, info.name)
     return {**record, **(artifact.record if artifact else {})}

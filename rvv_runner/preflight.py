@@ -298,8 +298,9 @@ class Preflight:
             return Finding("half precision", "ok", _added(measurement))
         text = _with_advice(measurement)
         if measurement.status != "board" and self._settings.wrapper:
+            ending = measurement.reason.partition(": ")[0]
             text = (
-                f"{measurement.status}: {measurement.reason}: let the emulator in its board file "
+                f"{measurement.status}: {ending}: let the emulator in its board file "
                 f"have what code for {board_file.kind} uses, as in {self._emulator}"
             )
         return Finding("half precision", "failed", text)

@@ -30,6 +30,9 @@ __all__ = [
 # configuration takes, so a program that had this much is slower than that.
 _LEAST_SHARE = 0.2
 
+# Code for a board may use what its description says that it has.
+_ILLEGAL = "the core lacks an instruction, perhaps of an extension: see rvv-tune boards check"
+
 # The most that a launcher may print.
 OUTPUT_LIMIT_BYTES = 1 << 20
 
@@ -195,6 +198,8 @@ def _crashed(returncode: int, runner: str) -> tuple[Status, str]:
     if returncode >= 0:
         return "runtime", f"it ended with status {returncode}"
     name = signal_name(-returncode)
+    if -returncode == signal.SIGILL:
+        return "runtime", f"it was ended by {name}: {_ILLEGAL}"
     if -returncode in _OWN_SIGNALS:
         return "runtime", f"it was ended by {name}"
     return "board", f"{runner} was ended from outside, by {name}"

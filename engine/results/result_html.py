@@ -8,7 +8,7 @@ from html import escape
 from engine.results.advice import advice
 from engine.results.leaders import comparison_sentences
 from engine.results.robust_table import robust_sentence
-from engine.results.units import count_text, speedup_text, time_text
+from engine.results.units import count_text, cycles_heading, speedup_text, time_text
 from engine.run.counters import CYCLES, counters_of
 from engine.run.robustness import Robustness, loss_text
 from engine.run.tuning import TuningResult
@@ -47,7 +47,8 @@ def _fastest(result: TuningResult) -> str:
         rows.append(summary.default)
     names = list(rows[0].config)
     estimate = f" ({summary.estimate})" if summary.estimated else ""
-    heads = ["", *names, f"time{estimate}", f"cycles{estimate}", "speed-up"]
+    counted = cycles_heading(result.cores)
+    heads = ["", *names, f"time{estimate}", f"{counted}{estimate}", "speed-up"]
     return _table(heads, (_row(result, place, trial) for place, trial in enumerate(rows, 1)))
 
 

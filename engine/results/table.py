@@ -23,6 +23,7 @@ from engine.results.robust_table import (
 )
 from engine.results.units import (
     count_text,
+    cycles_heading,
     short_config,
     short_names,
     spaced_config,
@@ -92,7 +93,7 @@ def print_tables(result: TuningResult, console: EscapingConsole) -> None:
         for sentence in comparison_sentences(comparison):
             console.print(sentence, highlight=False)
     if summary.changes:
-        console.print(_changes_table(summary))
+        console.print(_changes_table(result))
     if len(result.ended.boards) > 1 or any(record.faults for record in result.ended.boards):
         console.print(_boards_table(result.ended.boards))
     _print_lines(result, console)
@@ -183,7 +184,7 @@ def _best_table(result: TuningResult, config_text: Callable[[Config], str]) -> T
     table.add_column("")
     table.add_column("configuration", no_wrap=True)
     time = "mean time" if summary.shapes else "time"
-    counted = "cycles" if result.cores in (None, 1) else "cycles of all cores"
+    counted = cycles_heading(result.cores)
     for heading in (f"{time}{label}", f"{counted}{label}", "speed-up"):
         table.add_column(heading, justify="right")
     rows = list(summary.best)
@@ -221,8 +222,10 @@ def _boards_table(records: Sequence[BoardRecord]) -> Table:
     return table
 
 
-def _changes_table(summary: Summary) -> Table:
-    table = Table(title="What changed from the default to the winner", box=SIMPLE)
+def _changes_table(result: TuningResult) -> Table:
+    summary = result.summary
+    of_all = "" if result.cores in (None, 1) else ", of all cores together"
+    table = Table(title=f"What changed from the default to the winner{of_all}", box=SIMPLE)
     table.caption = (
         "Rough cycles: change in count x fewest cycles, and most, per event in the model of the "
         "core (or 1). Events overlap, so they do not add up."

@@ -7,6 +7,7 @@ from foundation.config import Config
 __all__ = [
     "count_text",
     "counted",
+    "cycles_heading",
     "short_config",
     "short_names",
     "spaced_config",
@@ -22,6 +23,11 @@ def time_text(time_s: float) -> str:
     """Three to four digits and a unit: "12.34 ms"."""
     size, unit = next((pair for pair in _TIME_UNITS if time_s >= pair[0]), (1e-9, "ns"))
     return f"{time_s / size:.4g} {unit}"
+
+
+def cycles_heading(cores: int | None) -> str:
+    """What stands above cycles, which add up over several cores; None where there are none."""
+    return "cycles" if cores in (None, 1) else "cycles of all cores"
 
 
 def count_text(count: float) -> str:

@@ -17,6 +17,7 @@ from engine.run.exactness import note_on_exactness
 from engine.run.gpu_notes import notes_on_gpu
 from engine.run.identity import identity_of, made_otherwise
 from engine.run.loop import TuningLoop
+from engine.run.matrix_unit import note_on_matrix_unit
 from engine.run.measured_on import store_measured_on
 from engine.run.on_inputs import on_inputs
 from engine.run.request import SearchOptions, TuningRequest
@@ -163,6 +164,8 @@ def tune(
         )
     summary = _summary(search, info, opened.robust)
     notes += _on_reference(problem, search) + note_on_exactness(summary)
+    if _cores(problem, info) and info.target.matrix_unit:
+        notes += note_on_matrix_unit(summary)
     if ended.reason != "interrupted":
         notes += notes_on_gpu(problem, request.devices[0], summary, _wrong(search))
         notes += notes_on_sizes(problem, summary, on_gpu=info.gpu is not None)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from engine.study.stored_trial import StoredTrial
 
-__all__ = ["note_on_reference"]
+__all__ = ["note_on_reference", "note_on_reference_of_one"]
 
 _FEWEST = 2
 # An element of a wrong output may be right by chance, as a zero that was to be multiplied.
@@ -38,6 +38,25 @@ def note_on_reference(trials: Sequence[StoredTrial], *, is_own: bool) -> tuple[s
     )
 
 
+def note_on_reference_of_one(reason: str, *, is_own: bool) -> tuple[str, ...]:
+    """The same for one wrong configuration, measured alone.
+
+    Args:
+        reason: of its status.
+        is_own: whether its kernel is the user's own.
+    """
+    if not is_own or not _names_nearly_all(reason):
+        return ()
+    return (
+        "nearly every element is wrong: if other configurations are as wrong, perhaps the expected "
+        "output is; compare what reference returns with the kernel",
+    )
+
+
 def _is_wrong_everywhere(trial: StoredTrial) -> bool:
-    counts = _COUNTS.search(str(trial.attributes.get("reason", "")))
+    return _names_nearly_all(str(trial.attributes.get("reason", "")))
+
+
+def _names_nearly_all(reason: str) -> bool:
+    counts = _COUNTS.search(reason)
     return counts is not None and int(counts[1]) >= _NEARLY_ALL * int(counts[2])

@@ -174,6 +174,8 @@ def test_the_tables_say_what_they_shorten(
     assert "warm-started from: matmul-M8-N8-K8-" in shown
     assert "pruned by rule: " in shown
     assert "The best of 1 configuration" in shown
+    several = printed(replace(listened[1], cores=4), columns, monkeypatch)
+    assert ("cycles of" in several, "cycles of" in shown) == (True, False)
 
 
 @pytest.mark.parametrize(("slower", "use"), [(1.0, "default"), (9.0, "winner")])

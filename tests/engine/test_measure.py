@@ -48,6 +48,32 @@ def test_one_configuration_is_one_json_object(
         assert record["elf_sha256"] == hashlib.sha256(elf).hexdigest()
 
 
+@pytest.mark.usefixtures("ray_for_tests")
+def test_the_check_of_an_own_file_is_told_and_its_reference_doubted(tmp_path: Path) -> None:
+    source = (
+        "import torch, triton, triton.language as tl\n"
+        "@triton.jit\n"
+        "def twice_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):\n"
+        "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+        "    x = tl.load(x_ptr + i, mask=i < n)\n"
+        "    tl.store(y_ptr + i, 2 * x, mask=i < n)\n"
+        "def get_twice_kernel_autotune_config():\n"
+        "    return [triton.Config({'BLOCK': 64})]\n"
+        "def arguments(N=100):\n"
+        "    return {'x_ptr': torch.rand(N) + 1, 'y_ptr': torch.empty(N), 'n': N}\n"
+        "def grid(meta):\n"
+        "    return (triton.cdiv(meta['n'], meta['BLOCK']),)\n"
+        "def reference(x_ptr):\n"
+        "    return {'y_ptr': 3 * x_ptr}\n"
+    )
+    (tmp_path / "twice.py").write_text(source)
+    done = run_here(tmp_path, "measure", "twice.py")
+    assert done.returncode == 1
+    notes = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
+    assert "note: nearly every element is wrong: if other" in "\n".join(notes)
+    assert "stage=trying the check's inputs on twice" in done.stderr
+
+
 def test_counters_are_written_out_and_what_is_missing_is_left_out() -> None:
     record: dict[str, object] = {"counters": {"instructions": 123456789.0, "u_mode_cycle": 64476.8}}
     record |= {"reason": "", "estimated": False, "elf_path": None, "times_s": (), "models_s": {}}

@@ -37,6 +37,7 @@ from engine.run.events import (
     StudyOpened,
     TrialFinished,
 )
+from engine.run.matrix_unit import note_on_matrix_unit
 from engine.run.summary import summarise
 from engine.study.stored_trial import StoredTrial
 from engine.workers.artifacts import ArtifactStore, write_provenance
@@ -366,3 +367,21 @@ def test_a_time_from_a_clock_has_no_error_band() -> None:
     measured = [replace(trial(n, n, 0.01), attributes={}) for n in (1, 2)]
     summary = summarise(measured, None)
     assert (summary.estimate, summary.tied(measured[1])) == ("", False)
+
+
+@pytest.mark.parametrize(
+    ("march", "line", "is_noted"),
+    [
+        ("rv64i2p1_v1p0_xsmtvdot1p0", "vfmacc.vv v8, v4, v2", True),
+        ("rv64i2p1_v1p0_xsmtvdot1p0", "smt.vmadot v8, v4, v2", False),
+        ("rv64i2p1_v1p0", "vfmacc.vv v8, v4, v2", False),
+    ],
+)
+def test_a_matrix_unit_that_the_winner_leaves_unused_is_told(
+    tmp_path: Path, march: str, line: str, is_noted: bool
+) -> None:
+    elf = tmp_path / "matmul_kernel.elf"
+    elf.with_suffix(".s").write_text(f'\t.attribute\t5, "{march}"\n\t{line}\n')
+    winner = replace(trial(1, 16, 0.1), attributes={"elf_path": str(elf)})
+    assert bool(note_on_matrix_unit(summarise([winner], None))) == is_noted
+    assert note_on_matrix_unit(summarise([trial(1, 16, 0.1)], None)) == ()

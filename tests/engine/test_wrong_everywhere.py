@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from engine.run.wrong_everywhere import note_on_reference
+from engine.run.wrong_everywhere import note_on_reference, note_on_reference_of_one
 from engine.study.stored_trial import StoredTrial
 from foundation.config import Config
 from rvv_runner.measurement import Status
@@ -33,3 +33,9 @@ def trials(*outcomes: tuple[Status, str]) -> list[StoredTrial]:
 def test_the_reference_is_doubted(outcomes: list[tuple[Status, str]], is_noted: bool) -> None:
     assert bool(note_on_reference(trials(*outcomes), is_own=True)) == is_noted
     assert note_on_reference(trials(*outcomes), is_own=False) == ()
+
+
+def test_one_configuration_alone_is_a_hint() -> None:
+    assert "perhaps the expected output" in note_on_reference_of_one(EVERYWHERE, is_own=True)[0]
+    assert note_on_reference_of_one(SOMEWHERE, is_own=True) == ()
+    assert note_on_reference_of_one(EVERYWHERE, is_own=False) == ()

@@ -161,7 +161,12 @@ def test_results_come_back_into_the_study_once(built: Built, board: Board, tmp_p
 
 BAD = {
     "wrong": ("((float *)args[0])[0] = 5;", "wrong", "v[0] is 5 and should be 1"),
-    "illegal": ("__builtin_trap();", "runtime", "it was ended by SIGILL"),
+    "illegal": (
+        "__builtin_trap();",
+        "runtime",
+        "it was ended by SIGILL: the core lacks an instruction, perhaps of an extension: see "
+        "rvv-tune boards check",
+    ),
     "hangs": ('for (;;) __asm__ volatile("");', "timeout", "it did not finish within 2 s"),
     "floods": ('for (;;) puts("and again");', "runtime", "it printed more than 1 MiB"),
 }

@@ -80,6 +80,12 @@ KILLED = -signal.SIGKILL
         (Ending(4, STARTED, "k.py:3: assertion failed\n"), "runtime", "k.py:3: assertion failed"),
         (Ending(-signal.SIGSEGV, STARTED, ""), "runtime", "it was ended by SIGSEGV"),
         (
+            Ending(-signal.SIGILL, STARTED, ""),
+            "runtime",
+            "it was ended by SIGILL: the core lacks an instruction, perhaps of an extension: see "
+            "rvv-tune boards check",
+        ),
+        (
             Ending(-signal.SIGTERM, STARTED, ""),
             "board",
             "the program was ended from outside, by SIGTERM",

@@ -13,6 +13,7 @@ __all__ = [
     "TILE_FUNCTION",
     "MatrixUnit",
     "TileShape",
+    "has_idle_unit",
     "matrix_unit_of",
 ]
 
@@ -91,6 +92,12 @@ def matrix_unit_of(extensions: Iterable[str], vlen_bits: int) -> MatrixUnit | No
             "leave out the vector length"
         )
     return _UNITS[vlen_bits]
+
+
+def has_idle_unit(assembly: str) -> bool:
+    """Whether code for a core with a matrix unit, as LLVM prints it, never uses that."""
+    is_for_one = f"_{MATRIX_EXTENSION[1:]}" in assembly  # its attribute of the architecture
+    return is_for_one and not any(unit.instruction in assembly for unit in _UNITS.values())
 
 
 @dataclass(frozen=True)

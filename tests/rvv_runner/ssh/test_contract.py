@@ -34,7 +34,12 @@ def build(any_board: Board, build_kernel: Callable[..., ElfArtifact]) -> Callabl
 
 BAD_KERNELS = [
     (SCALE.replace("2;", "3;"), "wrong", "v[1] is 3 and should be 2; 999 of 1000 are wrong"),
-    ("__builtin_trap();", "runtime", "it was ended by SIGILL"),
+    (
+        "__builtin_trap();",
+        "runtime",
+        "it was ended by SIGILL: the core lacks an instruction, perhaps of an extension: see "
+        "rvv-tune boards check",
+    ),
     ("*(volatile int *)8 = 1;", "runtime", "it was ended by SIGSEGV"),
     ("abort();", "runtime", "it was ended by SIGABRT"),
     ("exit(77);", "runtime", "it ended with status 77"),
