@@ -125,7 +125,7 @@ make_environment() {
             ;;
         "$(environment_place) "*) ;;
         *)
-            say "making the virtual environment .venv"
+            say "making the virtual environment .venv$(why_anew "$made_for") (some seconds)"
             rm -rf .venv
             "$(find_python)" -m venv .venv || stop "python3 -m venv .venv failed: see above"
             ;;
@@ -133,6 +133,16 @@ make_environment() {
     echo "$(environment_place) $unfinished" >"$environment_stamp"
     install_python_packages
     echo "$(environment_place) $(environment_files)" >"$environment_stamp"
+}
+
+# Why an environment that is there is not kept, of which the stamp says this.
+why_anew() {
+    [ -e .venv ] || return 0
+    case $1 in
+        '') printf ' anew: the one that is there was not made by set-up' ;;
+        "$PWD "*) printf ' anew: the Python of the one that is there has changed or is gone' ;;
+        *) printf ' anew: the one that is there holds the paths of another folder, where it was made' ;;
+    esac
 }
 
 environment_place() {
@@ -150,7 +160,7 @@ install_python_packages() {
         pip_install --no-deps --retries 1 --index-url "$torch_cpu_index" "$torch+cpu" 2>/dev/null ||
             say "no CPU build of $torch was found: installing PyPI's with CUDA (several GB)"
     fi
-    say "installing the other Python packages (several hundred MB)"
+    say "installing the other Python packages (several hundred MB, a few minutes)"
     pip_install --constraint constraints.txt --editable '.[dev]' ||
         stop "pip could not install the packages: see above, then run make setup again"
 }
@@ -182,7 +192,6 @@ warm_caches() {
         echo "${CC:-cc} ${ZIG_GLOBAL_CACHE_DIR:-} $purpose"
     } | cksum | tr ' ' -)
     [ ! -e "$cache/set-up-$key" ] || return 0
-    say "building the C library and the emulated board (a minute or two the first time)"
     PURPOSE=$purpose "$python" - <<'PYTHON' || exit 1
 import os
 import sys
@@ -197,10 +206,19 @@ from triton_rvv.codegen.zig import ZigError
 
 # The device host builds its own at its first use; tests should not wait for that.
 targets = [RVVTarget(), host_target()] if os.environ["PURPOSE"] == "test" else [RVVTarget()]
+
+
+def say(step):
+    print(f"setup: {step}", file=sys.stderr, flush=True)
+
+
 try:
     for target in targets:
+        say(f"building the linker's C library for {target} (a minute or two the first time)")
         warm_up(target.backend)
+        say(f"compiling the program around kernels for {target} (some seconds)")
         launcher_object(target)
+    say("building the emulated board (some seconds)")
     board = load_board(DEFAULT_DEVICE)
     board.open()
     board.close()

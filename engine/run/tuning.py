@@ -163,7 +163,8 @@ def tune(
             shared=bench,
         )
     summary = _summary(search, info, opened.robust)
-    notes += _on_reference(problem, search) + note_on_exactness(summary)
+    notes += note_on_reference(search.trials(), is_own=problem.spec.file is not None)
+    notes += note_on_exactness(summary)
     if _cores(problem, info) and info.target.matrix_unit:
         notes += note_on_matrix_unit(summary)
     if ended.reason != "interrupted":
@@ -214,10 +215,6 @@ _ORDERED = (
     "the kernel's file says ordered = True: its programs ran in order alone, one after another, so "
     "the winner is right on this board, and elsewhere only if they run so there"
 )
-
-
-def _on_reference(problem: Problem, search: Search) -> tuple[str, ...]:
-    return note_on_reference(search.trials(), is_own=problem.spec.file is not None)
 
 
 def _on_inputs(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 from fake_machine import RUN_TIMEOUT_S, Machine
@@ -66,8 +70,29 @@ def test_an_environment_from_elsewhere_is_made_anew(machine: Machine) -> None:
     machine.set_up()
     machine.calls()
     moved = machine.project.rename(machine.folder / "moved")
-    assert machine.set_up(moved)[0] == 0
+    process = machine.start(moved)
+    _, stderr = process.communicate(timeout=RUN_TIMEOUT_S)
+    assert process.returncode == 0
+    assert "making the virtual environment .venv anew: the one that is there holds" in stderr
     assert machine.calls()[0] == MAKE_VENV
+
+
+def test_each_step_that_takes_long_is_told_with_how_long() -> None:
+    """What warms the caches, which are warm here."""
+    script = (Path(__file__).parents[2] / "setup.sh").read_text()
+    code = script.partition("<<'PYTHON' || exit 1\n")[2].partition("\nPYTHON\n")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PURPOSE": "run"},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        timeout=RUN_TIMEOUT_S,
+        check=True,
+    )
+    steps = done.stderr.splitlines()
+    assert [step.split()[1] for step in steps] == ["building", "compiling", "building"]
+    assert all(step.startswith("setup: ") and step.endswith(")") for step in steps)
 
 
 def test_other_requirements_are_installed_over_the_old_ones(machine: Machine) -> None:
