@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from fuzz_effects import draw_statement, store
+from fuzz_grid import grids, numberings
+from fuzz_lines import line_of_program
 from fuzz_numbers import wrong
 from fuzz_program import Program, UnknownControl
 from fuzz_worker import Failure, Worker
@@ -25,8 +27,10 @@ __all__ = ["WrongError", "after_which_pass", "check", "programs"]
 @st.composite
 def programs(draw, targets, draw_first=draw_statement):
     """A kernel for one of some targets; `draw_first` draws its first statement."""
-    grid = draw(st.sampled_from([(1, 1, 1), (1, 1, 1), (3, 1, 1), (2, 2, 2)]))
+    grid = draw(grids())
     writer = Writer(draw, one_program=grid == (1, 1, 1))
+    if sum(size > 1 for size in grid) > 1 and writer.chance(60):
+        line_of_program(writer)
     draw_first(writer)
     for _ in range(draw(st.integers(0, 7))):
         draw_statement(writer)
@@ -44,6 +48,7 @@ def programs(draw, targets, draw_first=draw_statement):
         draw(st.sampled_from(targets)),
         draw(st.booleans()),
         tuple(draw(st.just([]) | st.lists(st.sampled_from(skipped_names()), unique=True))),
+        draw(numberings(grid)),
     )
 
 

@@ -333,12 +333,13 @@ EFFECTS = {
 def draw_statement(w: Writer) -> None:
     """One statement of any family, with what it needs."""
     from fuzz_axes import AXIS_OPERATIONS
+    from fuzz_lines import LINES
     from fuzz_loops import LOOPS
     from fuzz_neighbours import NEIGHBOURS
     from fuzz_operations import OPERATIONS
     from fuzz_products import PRODUCTS
     from fuzz_turns import TURNS
 
-    tables = OPERATIONS | AXIS_OPERATIONS | EFFECTS | NEIGHBOURS | LOOPS | TURNS | PRODUCTS
+    tables = OPERATIONS | AXIS_OPERATIONS | EFFECTS | NEIGHBOURS | LOOPS | LINES | TURNS | PRODUCTS
     weighted = [operation for operation, weight in tables.items() for _ in range(weight)]
     w.choose(weighted)(w)

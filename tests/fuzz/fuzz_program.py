@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
+from fuzz_grid import X_FASTEST, Numbering
 from fuzz_memory import filled
 from fuzz_numbers import KINDS, Block
 from fuzz_rows import Rows
@@ -296,6 +297,7 @@ class Program:
         is_study: whether the code need only be right for these arguments and this grid, as a
             study's is.
         skipped: passes of the compiler that are left out.
+        numbering: which part of each buffer is a program's.
     """
 
     arrays: tuple[Array, ...]
@@ -306,15 +308,13 @@ class Program:
     target: str = "host"
     is_study: bool = False
     skipped: tuple[str, ...] = ()
+    numbering: Numbering = X_FASTEST
 
     def text(self) -> str:
         """A module with the kernel."""
         names = [array.name for array in self.arrays]
         names += [name for name, _ in self.scalars] + [f"part{buffer}" for buffer in self.parts]
-        lines = [
-            "pid = (tl.program_id(2) * tl.num_programs(1) + tl.program_id(1)) "
-            "* tl.num_programs(0) + tl.program_id(0)"
-        ]
+        lines = self.numbering.lines()
         lines += [line for statement in self.body for line in statement.lines()]
         body = "".join(f"    {line}\n" for line in lines)
         called = [name for name in _FUNCTIONS if re.search(rf"\b{name}\b", body)]
@@ -341,10 +341,10 @@ class Program:
         memory = self.memory()
         with np.errstate(all="ignore"):
             counted = itertools.product(*(range(size) for size in self.grid[::-1]))
-            for linear, ids in enumerate(counted):
+            for ids in counted:
                 machine = Machine(memory, self.parts, ids[::-1])
-                machine.linear_id = linear
-                pid = Block.exact(KINDS["int32"], linear)
+                machine.linear_id = self.numbering.number(ids[::-1], self.grid)
+                pid = Block.exact(KINDS["int32"], machine.linear_id)
                 machine.variables["pid"] = pid
                 for statement in self.body:
                     statement.run(machine)
