@@ -70,3 +70,72 @@ def mean_of_neighbours_reference(x_ptr):
     count = torch.full((x_ptr.shape[1],), 3.0)
     count[0] = count[-1] = 2
     return {"out_ptr": (x[:, :-2] + x[:, 1:-1] + x[:, 2:]) / count}
+
+
+@triton.autotune([triton.Config({"ROWS": rows}) for rows in (1, 4, 16)], key=[])
+@triton.jit
+def cross_entropy_by_mask(x_ptr, label_ptr, loss_ptr, N, C: tl.constexpr, ROWS: tl.constexpr):
+    """Losses of labels, whose logits a comparison with all classes picks."""
+    row, column = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, C)
+    label = tl.load(label_ptr + row, mask=row < N, other=0)
+    at = row[:, None] * C + column[None, :]
+    x = tl.load(x_ptr + at, mask=(row < N)[:, None], other=0.0)
+    most = tl.max(x, axis=1)
+    total = tl.sum(tl.exp(x - most[:, None]), axis=1)
+    own = tl.sum(tl.where(label[:, None] == column[None, :], x, 0.0), axis=1)
+    tl.store(loss_ptr + row, tl.log(total) + most - own, mask=row < N)
+
+
+def cross_entropy_by_mask_arguments(N=256, C=128):
+    return {
+        "x_ptr": torch.randn(N, C),
+        "label_ptr": torch.randint(0, C, (N,), dtype=torch.int32),
+        "loss_ptr": torch.empty(N),
+        "N": N,
+        "C": C,
+    }
+
+
+cross_entropy_by_mask_kept_inputs = ["label_ptr"]
+
+
+def cross_entropy_by_mask_grid(meta):
+    return (triton.cdiv(meta["N"], meta["ROWS"]),)
+
+
+def cross_entropy_by_mask_reference(x_ptr, label_ptr):
+    losses = torch.nn.functional.cross_entropy(x_ptr, label_ptr.long(), reduction="none")
+    return {"loss_ptr": losses}
+
+
+@triton.autotune([triton.Config({"BLOCK": block}) for block in (64, 16, 256)], key=[])
+@triton.jit
+def scale_by_kind(x_ptr, kind_ptr, scale_ptr, y_ptr, N, KINDS: tl.constexpr, BLOCK: tl.constexpr):
+    """Numbers times the scale of their kind, which a comparison with all kinds picks."""
+    at, kinds = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK), tl.arange(0, KINDS)
+    kind = tl.load(kind_ptr + at, mask=at < N, other=0)
+    scales = tl.load(scale_ptr + kinds)
+    own = tl.sum(tl.where(kind[:, None] == kinds[None, :], scales[None, :], 0.0), axis=1)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < N) * own, mask=at < N)
+
+
+def scale_by_kind_arguments(N=4096, KINDS=16):
+    return {
+        "x_ptr": torch.randn(N),
+        "kind_ptr": torch.randint(0, KINDS, (N,), dtype=torch.int32),
+        "scale_ptr": torch.randn(KINDS),
+        "y_ptr": torch.empty(N),
+        "N": N,
+        "KINDS": KINDS,
+    }
+
+
+scale_by_kind_kept_inputs = ["kind_ptr"]
+
+
+def scale_by_kind_grid(meta):
+    return (triton.cdiv(meta["N"], meta["BLOCK"]),)
+
+
+def scale_by_kind_reference(x_ptr, kind_ptr, scale_ptr):
+    return {"y_ptr": x_ptr * scale_ptr[kind_ptr.long()]}

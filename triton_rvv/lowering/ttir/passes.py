@@ -32,6 +32,7 @@ from triton_rvv.lowering.ttir.narrow_carried import narrow_carried
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons, narrow_thresholds
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
+from triton_rvv.lowering.ttir.picked_elements import pick_elements
 from triton_rvv.lowering.ttir.row_ends import mark_row_ends
 from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shared_rows import share_rows
@@ -84,6 +85,7 @@ Watch = Callable[[Fired, Operation], None]
 PASSES: Sequence[Pass] = tuple(
     Pass(run)
     for run in (
+        pick_elements,
         add_bits,
         choose_results,
         choose_schedule,
