@@ -12,7 +12,8 @@ class ErrorBand:
     """What published times say of a class of estimates.
 
     Args:
-        error: relative error that 80% of the published times do not exceed.
+        error: relative error that 80% of the published times that no figure of the model was chosen
+            by do not exceed.
         tied: relative difference of two estimates below which fewer than 90% of such pairs were
             published in that order.
     """

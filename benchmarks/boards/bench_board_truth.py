@@ -6,9 +6,9 @@ RISCV_GEMM one of https://github.com/BabarHussain786/riscv-openblas-gemm-acceler
 executables are run; XNNPACK one of https://github.com/google/XNNPACK and VECLIBM one of
 https://github.com/rivosinc/veclibm, whose math kernels are built; DAV1D one of
 https://code.videolan.org/videolan/dav1d at commit 789a1f65, whose inverse transforms judge the
-bands that the others make. What has no checkout is left out. Points beyond L1D of a session whose
-memory was slower than later ones' (recorded/truth_sessions.toml) are scored apart and are in no
-band. With --write, the error bands go to the file that the tuner prints them from.
+bands that held-out pages of rvv-bench make. What has no checkout is left out. Points beyond L1D of
+a session whose memory was slower than later ones' (recorded/truth_sessions.toml) are scored apart
+and are in no band. With --write, the error bands go to the file that the tuner prints them from.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import argparse
 import os
 import sys
 import tempfile
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -43,6 +44,7 @@ __all__ = ["main"]
 _KIND = "x60"
 _MEMORY = ("memcpy", "memset", "utf8_count")
 _LEVELS = {"L1D": 24 << 10, "L2": 256 << 10, "DRAM": 1 << 40}
+_FEWEST_HELD_OUT = 20  # of a class, for a band of its own
 _CHECKOUTS = ("RVV_BENCH", "RISCV_GEMM", "XNNPACK", "VECLIBM")
 
 
@@ -185,24 +187,44 @@ def _by_class(comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
     return {kind: [c for c in comparisons if c.kind == kind] for kind in KERNEL_CLASSES}
 
 
-def _print_classes(comparisons: Sequence[Comparison]) -> None:
-    columns = ("class", "which", "points", "80% are within", "90% in order from")
+def _print_classes(comparisons: Sequence[Comparison], held_out: Sequence[Comparison]) -> None:
+    columns = ("class", "which", "held out", "80% are within", "points", "90% in order from")
     print(f"\n| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for kind, part in _by_class(comparisons).items():
         print(
-            f"| {kind} | {KERNEL_CLASSES[kind]} | {len(part)} | ±{band(part):.0%} | "
-            f"{tied_below(part):.0%} |"
+            f"| {kind} | {KERNEL_CLASSES[kind]} | {len(_by_class(held_out)[kind])} | "
+            f"±{_error(kind, held_out):.0%} | {len(part)} | {tied_below(part):.0%} |"
         )
 
 
-def _write_bands(comparisons: Sequence[Comparison]) -> None:
+def _held_out(routines: Mapping[str, Sequence[Comparison]]) -> list[Comparison]:
+    """Points of pages that no figure was chosen by, without those of slow memory."""
+    split = tomllib.loads((RECORDED / "truth_split.toml").read_text(encoding="utf-8"))
+    pages = [name.removeprefix("rvv-bench ") for name in split["held"]]
+    return [
+        item
+        for page in pages
+        for item in routines.get(page, ())
+        if not has_slow_memory(page, _size(item))
+    ]
+
+
+def _error(kind: str, held_out: Sequence[Comparison]) -> float:
+    """The band of a class's held-out points, or of all of them where it has only a few."""
+    part = _by_class(held_out)[kind]
+    return band(part if len(part) >= _FEWEST_HELD_OUT else held_out)
+
+
+def _write_bands(comparisons: Sequence[Comparison], held_out: Sequence[Comparison]) -> None:
     lines = [
-        "# Written by benchmarks/boards/bench_board_truth.py --write: 80% of published times lie",
-        "# within `error` of the estimates; closer than `tied`, their order is not to be trusted.",
+        "# Written by benchmarks/boards/bench_board_truth.py --write: 80% of the published times",
+        "# that no figure was chosen by lie within `error` of the estimates; closer than `tied`,",
+        "# the order of two is not to be trusted, by all points.",
     ]
     for kind, part in _by_class(comparisons).items():
         lines += ["", f"[{_KIND}.{kind}]", f"points = {len(part)}"]
-        lines += [f"error = {band(part):.3f}", f"tied = {tied_below(part):.3f}"]
+        lines += [f"held_out = {len(_by_class(held_out)[kind])}"]
+        lines += [f"error = {_error(kind, held_out):.3f}", f"tied = {tied_below(part):.3f}"]
     BANDS_FILE.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -252,11 +274,11 @@ def main() -> None:
         names = ", ".join(missing)
         print(f"left out, since no checkout is named: {names} (see --help)", file=sys.stderr)
     if has_all:
-        _print_classes(programs)
+        _print_classes(programs, _held_out(routines))
     if write:
         if not has_all:
             sys.exit(f"the error bands need all checkouts: set {', '.join(_CHECKOUTS)}")
-        _write_bands(programs)
+        _write_bands(programs, _held_out(routines))
 
 
 if __name__ == "__main__":

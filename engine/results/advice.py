@@ -50,7 +50,10 @@ def _estimated(summary: Summary, winner: StoredTrial, default: StoredTrial, gain
         return (
             f"Use the winner: {gain} the default, by a model that no real core has checked{limit}."
         )
-    return f"Use the winner: {gain} the default, ±{tied:.0%} by the model's error band{limit}."
+    return (
+        f"Use the winner: {gain} the default, where the model tells times apart that differ by "
+        f"{tied:.0%} or more{limit}."
+    )
 
 
 def _limit(summary: Summary, tied: float) -> str:

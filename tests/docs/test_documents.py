@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from engine.__main__ import COMMANDS
 from engine.arguments.configuration import complete_config
 from engine.search.samplers.registry import SAMPLERS
 from kernels.registry import is_kernel_file, kernel_names, load_kernel, make_problem
+from rvv_runner.emulated.error_band import BANDS_FILE
 from triton_rvv.lowering.control.function import HANDLERS
 from triton_rvv.lowering.elementwise.unsupported import REASONS
 
@@ -243,6 +245,16 @@ def test_shares_of_the_emulated_board_are_those_of_its_note(page: str) -> None:
     assert f"{near} of {sum(int(row[1]) for row in rows)}" in text
 
 
+def test_the_error_bands_are_those_that_are_printed_and_of_held_out_points() -> None:
+    page = (REPOSITORY / "docs/concepts/emulated_board.md").read_text()
+    bands = tomllib.loads(BANDS_FILE.read_text())["x60"]
+    assert sum(band["held_out"] for band in bands.values()) == 94
+    for kind, band in bands.items():
+        row = re.search(rf"^\| {kind} \|.*", page, re.M)[0]
+        error, tied = (f"{band[name]:.0%}" for name in ("error", "tied"))
+        assert row.endswith(f"| {band['held_out']} | ±{error} | {band['points']} | {tied} |")
+
+
 def test_the_table_of_operations_is_the_compilers() -> None:
     table = "\n".join(
         line
@@ -262,6 +274,7 @@ def test_the_table_of_refusals_is_the_compilers() -> None:
 # `engine.measure` without Ray, whose processes take twice as long to start as this takes.
 MEASURE = """
 import sys
+import tomllib
 from pathlib import Path
 from engine import measure
 from engine.arguments.configuration import complete_config
