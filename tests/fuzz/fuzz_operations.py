@@ -104,6 +104,38 @@ def few_bits(w: Writer) -> None:
     w.let(kind, a.shape, text, compute, a)
 
 
+def fixed_point(w: Writer) -> None:
+    """Products of loaded integers that are rounded or not, shifted, limited and cut."""
+    kind, shape = w.choose(["int8", "uint8", "int16", "int32"]), w.shape()
+    a, factor, distance = (
+        w.load(kind, shape),
+        w.choose([1, 77, 257, -32768]),
+        w.choose(range(1, 20)),
+    )
+    half = w.choose([1 << distance - 1, 1 << distance - 1, 0])
+    cut, (low, high) = w.choose(_LIMITED)
+
+    def compute(a):
+        wide = a.data.astype(np.int64) * factor + half
+        shifted = wide.astype(np.int32) >> distance
+        return _exact(cut, np.minimum(np.maximum(shifted, low), high))
+
+    text = f"(({a.name}.to(tl.int32) * {factor} + {half}) >> {distance})"
+    text = f"tl.minimum(tl.maximum({text}, {low}), {high}).to(tl.{cut})"
+    w.let(cut, a.shape, text, compute, a)
+
+
+_LIMITED = (
+    ("int8", (-128, 127)),
+    ("int8", (-5, 100)),
+    ("uint8", (0, 255)),
+    ("uint8", (3, 200)),
+    ("int16", (-32768, 32767)),
+    ("int16", (0, 255)),
+    ("int16", (-(1 << 31), (1 << 31) - 1)),  # the lower bits
+)
+
+
 def multiply_high(w: Writer) -> None:
     kind, shape = w.choose(["int32", "uint32", "int64", "uint64"]), w.shape()
     a, b = w.operand(kind, shape), w.operand(kind, shape)
@@ -231,7 +263,7 @@ OPERATIONS = {
     operation: weight
     for weight, operations in {
         4: (binary, conversion, comparison, choice),
-        2: (division, shift, few_bits, unary, mathematics, truth),
+        2: (division, shift, few_bits, fixed_point, unary, mathematics, truth),
         1: (multiply_high, fused, clamp, reinterpretation, lanes, scalar_argument, call),
     }.items()
     for operation in operations

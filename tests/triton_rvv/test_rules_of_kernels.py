@@ -50,6 +50,7 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     (f"{_COMMON}sums.py:gemv_rows", {}, "x60", "go-down-rows"),
     (f"{_COMMON}signals.py:softmax_backward", {}, "x60", "end-rows"),
     ("benchmarks/compiler/hand/tenth_draw.py:gc_content_windows", {}, "x60", "count-truths"),
+    (f"{_COMMON}bytes.py:gain_int16", {}, "x60", "round-shifts clip-shifted"),
     (f"{_COMMON}layers.py:embedding_bag", {}, "x60", "prefetch-next-turn"),
     (f"{_COMMON}signals.py:bias_relu", {}, "x60", "prefetch-stream"),
     (f"{_COMMON}kernels.py:cumsum_rows", {}, "x60", "fill-moved-lanes"),

@@ -20,8 +20,10 @@ from triton_rvv.lowering.llvm.values import Val, float_constant, integer
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.math.casts import CASTS, cast
 from triton_rvv.lowering.math.division import COST_BY_ONE_NUMBER, divide
+from triton_rvv.lowering.math.fixed_point import rounding
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.math.narrow_floats import computed_wide
+from triton_rvv.lowering.ttir.fixed_point import ROUNDS
 
 __all__ = ["EMITTERS", "HANDLERS", "combine", "emitter"]
 
@@ -86,6 +88,11 @@ def _binary(instruction: str) -> Emit:
     return lambda builder, values: builder.binary(name, values[0], values[1], flags)
 
 
+def _shift(operation: Operation) -> Emit:
+    instruction, _ = _INSTRUCTIONS[operation.name]
+    return (rounding if ROUNDS in operation.attributes else _binary)(instruction)
+
+
 def _comparison(operation: Operation) -> Emit:
     predicate = predicate_of(operation)
     return computed_wide(operation, lambda builder, values: builder.compare(predicate, *values))
@@ -147,6 +154,7 @@ EMITTERS: dict[str, tuple[Emit, int]] = {
 _FACTORIES: dict[str, Callable[[Operation], Emit]] = {
     **dict.fromkeys(PREDICATES, _comparison),
     **dict.fromkeys(CASTS, cast),
+    **dict.fromkeys(("arith.shrsi", "arith.shrui"), _shift),
 }
 
 

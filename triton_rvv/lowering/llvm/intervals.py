@@ -129,9 +129,9 @@ def _remainder(a: Interval, b: Interval) -> Interval | None:
     return Interval(larger(-most, _smaller(a.low, 0)), _smaller(most, larger(a.high, 0)))
 
 
-def _shifted(function: _Function) -> _Rule:
+def _shifted(function: _Function, bits: int) -> _Rule:
     def of(a: Interval, b: Interval) -> Interval | None:
-        return _at_ends(function)(a, b) if b.least >= 0 and b.most < 32 else None
+        return _at_ends(function)(a, b) if b.least >= 0 and b.most < bits else None
 
     return of
 
@@ -177,8 +177,8 @@ RULES: Mapping[str, _Rule] = {
     "mul": _at_ends(operator.mul),
     "sdiv": _quotient,
     "srem": _remainder,
-    "shl": _shifted(operator.lshift),
-    "ashr": _shifted(operator.rshift),
+    "shl": _shifted(operator.lshift, 32),
+    "ashr": _shifted(operator.rshift, 64),
     "and": _common_bits,
     "or": _bits(operator.or_),
     "xor": _bits(operator.xor),

@@ -25,31 +25,43 @@ __all__ = [
     "DYNAMIC_ROUNDING",
     "KEPT_TAIL",
     "TO_NEAREST_EVEN",
+    "TO_NEAREST_UP",
     "clipped",
     "first_readable",
     "fits_group",
+    "fits_integers",
     "group_call",
     "multiply_add",
     "nearest",
     "product",
     "scaled_and_added",
+    "shifted",
     "upper_product",
 ]
 
 # An element of LLVM's types for groups stands for 64 bits of a register; a group has 8 at most.
 _UNIT_BITS, _LARGEST_GROUP = 64, 8
-_ELEMENT_BITS = {"i32": 32, "float": 32, "double": 64}
+_ELEMENTS = ("i32", "float", "double")
 DYNAMIC_ROUNDING = integer(7)
 # How LLVM numbers the rounding modes of fixed-point instructions.
-TO_NEAREST_EVEN, DOWN = integer(1), integer(2)
+TO_NEAREST_UP, TO_NEAREST_EVEN, DOWN = integer(0), integer(1), integer(2)
 # What is behind the last lane of a result that overwrites an operand.
 KEPT_TAIL, ANY_TAIL = integer(0), integer(3)
 
 
 def fits_group(builder: Builder, value: Val) -> bool:
     """Whether there are instructions of RVV for a vector of this type."""
-    bits, of_each = builder.abilities.rvv_bits, _ELEMENT_BITS.get(value.element, 0)
-    return 0 < value.width * of_each <= _LARGEST_GROUP * bits and value.width > 1
+    return value.element in _ELEMENTS and _fits(builder, value)
+
+
+def fits_integers(builder: Builder, value: Val) -> bool:
+    """The same of integers of any type."""
+    return value.element[0] == "i" and _fits(builder, value)
+
+
+def _fits(builder: Builder, value: Val) -> bool:
+    of_all = value.width * element_bits(value.element)
+    return 0 < of_all <= _LARGEST_GROUP * builder.abilities.rvv_bits and value.width > 1
 
 
 def group_call(
@@ -121,11 +133,20 @@ def nearest(builder: Builder, value: Val, element: str) -> Val:
     return group_call(builder, name, [None, value, DYNAMIC_ROUNDING], element=element)
 
 
-def clipped(builder: Builder, value: Val, shift: int, signed: bool = True) -> Val:
-    """Integers of half the bits: shifted right, rounded down, and the closest that they can be."""
+def clipped(
+    builder: Builder, value: Val, shift: int, signed: bool = True, rounding: Val = DOWN
+) -> Val:
+    """Integers of half the bits: shifted right, rounded, and the closest that they can be."""
     element, name = f"i{int(value.element[1:]) // 2}", "vnclip" if signed else "vnclipu"
-    operands = [None, value, integer(shift), DOWN]
+    operands = [None, value, integer(shift), rounding]
     return group_call(builder, f"{name}.{{}}.{{}}.i64", operands, element=element)
+
+
+def shifted(builder: Builder, value: Val, shift: int, signed: bool) -> Val:
+    """Integers shifted right, to the nearest, a half upwards."""
+    name = "vssra" if signed else "vssrl"
+    operands = [None, value, integer(shift), TO_NEAREST_UP]
+    return group_call(builder, f"{name}.{{0}}.i64.i64", operands)
 
 
 def multiply_add(builder: Builder, total: Val, value: Val) -> Val | None:

@@ -76,6 +76,8 @@ RULES: Sequence[Rule] = (
     Rule("prefetch-stream", "Asks for what a row that is read once has some lines further on."),
     Rule("prefetch-next-turn", "Asks for the row that a later turn of a loop reads."),
     Rule("convert-by-limits", "Makes integers of floats that have limits without checking them."),
+    Rule("round-shifts", "Adds half of what a shift divides by in the same instruction."),
+    Rule("clip-shifted", "Shifts, limits and cuts integers by one instruction."),
     Rule("convert-rounded", "Rounds floats that become integers by what converts them."),
     Rule("pack-transposed", "Packs a left operand that lies by column as it lies."),
     Rule("begin-plainly", "Loads what a product's tile begins with without masks, and ahead."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from triton_rvv.frontend.float_formats import SMALL_FLOATS
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, element_type
@@ -11,6 +13,7 @@ from triton_rvv.lowering.llvm.register_groups import fits_group
 from triton_rvv.lowering.llvm.register_groups import nearest as saturated
 from triton_rvv.lowering.llvm.values import Val, type_suffix
 from triton_rvv.lowering.math.few_bits import few_bits, limits_of
+from triton_rvv.lowering.math.fixed_point import clipping
 from triton_rvv.lowering.math.lanes import Emit, Lanes, absolute, call, where
 from triton_rvv.lowering.math.narrow_floats import (
     double_toward_zero,
@@ -26,6 +29,7 @@ from triton_rvv.lowering.math.rounding import (
     rounded,
     to_unsigned_64,
 )
+from triton_rvv.lowering.ttir.fixed_point import CLIPS
 
 __all__ = ["CASTS", "cast", "conversion"]
 
@@ -61,7 +65,11 @@ def cast(operation: Operation) -> Emit:
         return lambda builder, values: _to_integer(
             builder, name, values[0], source, target, is_only_use
         )
-    return lambda builder, values: _from_integer(builder, name, values[0], source, target)
+
+    def emit(builder: Builder, values: Sequence[Val]) -> Val:
+        return _from_integer(builder, name, values[0], source, target)
+
+    return clipping(operation, emit) if CLIPS in operation.attributes else emit
 
 
 def conversion(source: ScalarType, target: ScalarType, toward_zero: bool = False) -> Emit:

@@ -13,7 +13,12 @@ from collections.abc import Callable, Mapping
 
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.lowering.llvm.intervals import Interval
-from triton_rvv.lowering.ttir.known_integers import integer_bits, one_integer, result_interval
+from triton_rvv.lowering.ttir.known_integers import (
+    KnownIntegers,
+    integer_bits,
+    one_integer,
+    result_interval,
+)
 from triton_rvv.lowering.ttir.polynomials import Atom, Polynomial
 
 __all__ = ["Range", "bits_of", "ranges_of_blocks"]
@@ -25,10 +30,20 @@ Range = tuple[int, int]
 _MAX_ATOMS = 6
 
 
-def ranges_of_blocks(function: Operation) -> dict[Value, Range]:
-    """The ranges of the integers and blocks of integers of a function, where any is known."""
+def ranges_of_blocks(
+    function: Operation, integers: KnownIntegers | None = None
+) -> dict[Value, Range]:
+    """The ranges of the integers and blocks of integers of a function, where any is known.
+
+    Args:
+        integers: what is known of its arguments.
+    """
     known: dict[Value, Range] = {}
     sums: dict[Value, Polynomial] = {}
+    for argument in function.regions[0].blocks[0].arguments if integers is not None else ():
+        value = integers.of(argument) if integers is not None else None
+        if value is not None and _fits(argument, (value, value)):
+            known[argument], sums[argument] = (value, value), Polynomial.of(argument)
     for operation in function.walk():
         if operation.name == "scf.for" and (turns := _turns(operation, known)) is not None:
             number = operation.regions[0].block.arguments[0]

@@ -17,7 +17,7 @@ from triton_rvv.lowering.llvm.predicates import predicate_of
 from triton_rvv.lowering.ttir.block_ranges import Range, bits_of, ranges_of_blocks
 from triton_rvv.lowering.ttir.demanded_bits import FROM_LOWER_BITS, MOVES, WIDENED, demanded_bits
 from triton_rvv.lowering.ttir.index_values import block_bits, index_values, is_one_number
-from triton_rvv.lowering.ttir.known_integers import integer_bits
+from triton_rvv.lowering.ttir.known_integers import KnownIntegers, integer_bits
 
 __all__ = ["UNSIGNED", "IntegerWidths"]
 
@@ -61,7 +61,12 @@ class IntegerWidths:
         chosen: the bits that they get.
     """
 
-    def __init__(self, function: Operation, makers: Mapping[Value, Operation]) -> None:
+    def __init__(
+        self,
+        function: Operation,
+        makers: Mapping[Value, Operation],
+        integers: KnownIntegers | None = None,
+    ) -> None:
         self._makers = makers
         self._indices = index_values([*function.walk()], makers)
         members = [each for each in function.walk() if self._belongs(each)]
@@ -69,7 +74,7 @@ class IntegerWidths:
         self.chosen: dict[Operation, int] = {}
         if not any(map(self._may_begin, members)):
             return
-        self.ranges = ranges_of_blocks(function)
+        self.ranges = ranges_of_blocks(function, integers)
         self._demanded = demanded_bits(function, self.ranges)
         self.chosen = {each: self._least(each) for each in members}
         if self.narrower:

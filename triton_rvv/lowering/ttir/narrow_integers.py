@@ -14,6 +14,7 @@ from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import ScalarType, TensorType, Type
 from triton_rvv.lowering.llvm.predicates import PREDICATES, predicate_of
 from triton_rvv.lowering.ttir.demanded_bits import WIDENED
+from triton_rvv.lowering.ttir.fixed_point import ROUNDS, rounds_within
 from triton_rvv.lowering.ttir.index_values import block_bits, is_one_number
 from triton_rvv.lowering.ttir.integer_widths import UNSIGNED, IntegerWidths
 from triton_rvv.lowering.ttir.kernel import Kernel
@@ -30,7 +31,7 @@ def narrow_integers(kernel: Kernel) -> int:
     fired = 0
     for function in kernel.functions.values():
         rewriter = Rewriter(kernel.module)
-        widths = IntegerWidths(function, rewriter.makers)
+        widths = IntegerWidths(function, rewriter.makers, kernel.integers_so_far())
         if widths.narrower:
             _Narrowing(function, widths, rewriter).run()
             fired += len(widths.narrower)
@@ -77,6 +78,7 @@ class _Narrowing:
         ]
         if bits is not None and bits < self._widths.own[operation]:
             self._read_as_it_is(operation)
+            self._round_only_within(operation, bits)
             if block_bits(operation.result):
                 operation.result.type = _with_element(operation.result.type, bits)
         if operands != operation.operands:
@@ -97,6 +99,12 @@ class _Narrowing:
             if operation.name == "arith.cmpi":
                 predicate = predicate_of(operation).replace("s", "u", 1)
                 operation.attributes["predicate"] = PREDICATES["arith.cmpi"].index(predicate)
+
+    def _round_only_within(self, operation: Operation, bits: int) -> None:
+        """Have a shift round no more if its sum may wrap in so many bits."""
+        makers, ranges = self._rewriter.makers, self._widths.ranges
+        if ROUNDS in operation.attributes and not rounds_within(operation, makers, ranges, bits):
+            del operation.attributes[ROUNDS]
 
     def _with_bits(self, value: Value, bits: int) -> Value:
         """A block in some bits; not in more than it had as it was written."""

@@ -21,6 +21,7 @@ from triton_rvv.lowering.ttir.column_limits import mark_column_limits, mark_resh
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.epilogues import start_in_product, store_in_last_turn
 from triton_rvv.lowering.ttir.every_other import find_every_other
+from triton_rvv.lowering.ttir.fixed_point import mark_clipped, mark_rounded
 from triton_rvv.lowering.ttir.grid_order import order_programs
 from triton_rvv.lowering.ttir.hoisted_masks import hoist_masks
 from triton_rvv.lowering.ttir.infer_access import infer_access, show_accesses
@@ -30,6 +31,7 @@ from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.located_extremes import locate_extremes
 from triton_rvv.lowering.ttir.narrow_carried import narrow_carried
 from triton_rvv.lowering.ttir.narrow_comparisons import narrow_comparisons, narrow_thresholds
+from triton_rvv.lowering.ttir.narrow_factors import narrow_factors
 from triton_rvv.lowering.ttir.narrow_integers import narrow_integers
 from triton_rvv.lowering.ttir.narrow_products import narrow_products
 from triton_rvv.lowering.ttir.picked_elements import pick_elements
@@ -100,8 +102,11 @@ PASSES: Sequence[Pass] = tuple(
         narrow_carried,
         narrow_thresholds,
         narrow_comparisons,
+        mark_rounded,
         narrow_integers,
+        narrow_factors,
         narrow_products,
+        mark_clipped,
         locate_extremes,
         join_reductions,
         find_chosen_rows,
