@@ -11,6 +11,7 @@ from engine.explained.explained import CAUSE_MEANINGS, Explained
 from engine.explained.spent import gaps, line_text, main_cause, place_text
 from engine.results.units import count_text, spaced_config
 from foundation.console import EscapingConsole
+from rvv_runner.usage import cores_in
 from triton_rvv.codegen.line_table import SourceLine
 
 __all__ = ["print_explained"]
@@ -56,7 +57,7 @@ def _print_lines(explained: Sequence[Explained], estimate: str, console: Escapin
 
 
 def _causes_table(explained: Sequence[Explained], estimate: str) -> Table:
-    table = _table(f"Cycles by cause ({estimate})", "cause", explained)
+    table = _table(f"{_cycles(explained)} by cause ({estimate})", "cause", explained)
     table.add_column("what the core waited for")
     for cause, meaning in CAUSE_MEANINGS.items():
         if any(one.by_cause.get(cause) for one in explained):
@@ -81,12 +82,18 @@ def _lines_table(
     estimate: str,
     text: Callable[[SourceLine], str],
 ) -> Table:
-    table = _table(f"Cycles by source line ({estimate})", "line", explained)
+    title = f"{_cycles(explained)} by source line ({estimate})"
+    table = _table(title, "line", explained)
     table.add_column("most of the winner's")
     for line in lines:
         cells = [_cell(one, one.of_line(line)) for one in explained]
         table.add_row(text(line), *cells, main_cause(explained[0].by_line[line]))
     return table
+
+
+def _cycles(explained: Sequence[Explained]) -> str:
+    several = cores_in(explained[0].measurement.board) > 1
+    return "Cycles of all cores" if several else "Cycles"
 
 
 def _table(title: str, first: str, explained: Sequence[Explained]) -> Table:

@@ -168,3 +168,16 @@ def test_a_source_line_takes_one_row_in_any_width(tmp_path, width, beside):
     assert (shown in rows) != beside
     first = shown if beside else "long_name.py:1"
     assert [row for row in rows if row.startswith(f"{first}  ") and row.endswith("vector")]
+
+
+@pytest.mark.parametrize("board", ["emulated:x60", "emulated:x60@4cores"])
+def test_cycles_of_several_cores_are_called_so(board: str) -> None:
+    measurement = Measurement(status="correct", reason="", board=board)
+    lines = {SourceLine("k.py", 1): {"vector": 9.0}}
+    one = Explained("winner", Config({"B": 1}), measurement, 9.0, {"vector": 9.0}, lines)
+    console = EscapingConsole(width=120, record=True, file=io.StringIO())
+    print_explained([one], "estimated", console)
+    shown = " ".join(console.export_text().split())
+    heading = "Cycles of all cores" if "4cores" in board else "Cycles"
+    assert f"{heading} by cause (" in shown
+    assert f"{heading} by source line (" in shown
