@@ -157,6 +157,9 @@ def compile_kernel(
     import triton
     from triton.compiler import ASTSource
     from triton.compiler.compiler import make_backend
+    from triton.compiler.errors import CompilationError
+
+    from triton_rvv.frontend.refusals import line_of, refusal
 
     backend = make_backend(target.triton)
     options = dict(made_from.options)
@@ -175,6 +178,9 @@ def compile_kernel(
             compiled = triton.compile(source, target=target.triton, options=options)
     except (OSError, MemoryError, GpuCompileError):
         raise
+    except CompilationError as error:
+        line = line_of(kernel, error)
+        raise GpuCompileError(f"{line}: {refusal(error)}" if line else refusal(error)) from error
     except Exception as error:  # Triton's passes and assemblers raise errors of many kinds
         raise GpuCompileError(_reason(error)) from error
     if limits is not None:  # what Triton's cache holds comes without stages

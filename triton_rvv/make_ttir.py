@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,15 +16,13 @@ from triton.runtime.jit import JITCallable
 
 from triton_rvv.compiler import RVVBackend
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.refusals import innermost, line_of, refusal
 from triton_rvv.frontend.ttir_passes import generic_text, optimise
 from triton_rvv.frontend.tuples import nested, path_of
 from triton_rvv.targets.target import Target
 
 __all__ = ["make_ttir"]
 
-
-# What Triton says of a function that is used before it is complete, by its name in the IR.
-_INCOMPLETE_FUNCTION = re.compile(r"KeyError\('[\w.<>]+\.\w+__\w*'\)")
 
 # Triton parses a kernel and all that it calls each time that it compiles. All that it changes in a
 # tree is to mark calls whose results are unused, the same ones each time.
@@ -79,33 +76,9 @@ def make_ttir(
             context,
         )
     except CompilationError as error:
-        cause = _innermost(error)
+        cause = innermost(error)
         if isinstance(cause, OSError | MemoryError):
             raise cause from error
-        raise CompileError(_problem(cause), _line(function, error)) from error
+        raise CompileError(refusal(error), line_of(function, error)) from error
     optimise(module, known)
     return generic_text(module)
-
-
-def _innermost(error: BaseException) -> BaseException:
-    """What Triton met, without the errors for the code around it."""
-    while error.__cause__ is not None:
-        error = error.__cause__
-    return error
-
-
-def _problem(error: BaseException) -> str:
-    """What is wrong, without the source excerpts around it."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip(" ^")]
-    if lines and _INCOMPLETE_FUNCTION.fullmatch(lines[-1]):
-        return "a function that calls itself is not supported: write a loop"
-    return lines[-1] if lines else type(error).__name__
-
-
-def _line(function: Any, error: CompilationError) -> str:
-    """The line of the kernel's source as "file:line", empty where Triton does not know it."""
-    number = getattr(getattr(error, "node", None), "lineno", None)
-    if number is None:
-        return ""
-    source = function.fn
-    return f"{source.__code__.co_filename}:{source.__code__.co_firstlineno + number - 1}"

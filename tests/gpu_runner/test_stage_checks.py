@@ -86,3 +86,20 @@ def test_a_loop_that_would_spill_in_each_step_is_refused_early(
     with pytest.raises(GpuCompileError, match=rf"carries {columns} registers.* are {most}:"):
         make(columns)
     assert time.process_time() - start_s < 10
+
+
+@triton.jit
+def accumulator_kernel(x_ptr):
+    at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    x = tl.load(x_ptr + at)
+    total = tl.dot(x, x, tl.zeros((16, 16), tl.int32))
+    tl.store(x_ptr + at, total.to(tl.int8))
+
+
+def test_what_triton_refuses_without_a_message_names_the_line() -> None:
+    target = target_of(H200)
+    given = kernel_input(accumulator_kernel, [], {"x_ptr": None}, {}, target)
+    made_from = replace(given, signature=(("x_ptr", "*i8"),), constants=())
+    line = r"test_stage_checks\.py:\d+: Triton does not accept `total = tl\.dot\(x, x, .*"
+    with pytest.raises(GpuCompileError, match=line + "AssertionError in its semantic"):
+        compile_kernel(accumulator_kernel, made_from, target)

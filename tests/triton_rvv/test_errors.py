@@ -109,6 +109,23 @@ def test_mistakes_in_a_kernel(kernel, constants, what):
     assert error.line.startswith(f"{__file__}:")
 
 
+@triton.jit
+def accumulator_kernel(x_ptr):
+    at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    x = tl.load(x_ptr + at)
+    total = tl.zeros((16, 16), tl.int32)
+    total = tl.dot(x, x, total)  # Triton wants an out_dtype of int32, which it does not say
+    tl.store(x_ptr + at, total.to(tl.int8))
+
+
+def test_what_triton_asserts_without_a_message():
+    error = compile_error(accumulator_kernel, {"x_ptr": "*i8"})
+    assert error.line == line_of(accumulator_kernel, "tl.dot")
+    assert error.problem.startswith("Triton does not accept `total = tl.dot(x, x, total)")
+    assert "AssertionError in its semantic.py:" in error.problem
+    assert error.problem.endswith("acc.type.element_ty == out_dtype`")
+
+
 def test_unknown_core():
     target = RVVTarget(cpu="spacemit-x61")
     message = str(compile_error(square_kernel, {"x_ptr": "*fp32"}, {"N": 4}, target))
