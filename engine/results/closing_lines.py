@@ -90,7 +90,7 @@ def closing_lines(result: TuningResult) -> list[str]:
     lines += [f"other_study={study}" for study in other_studies(result)]
     lines += [f"{what}={place}" for what, place in places(result).items()]
     if summary.winner is not None and summary.to_use is not None:
-        use = "winner" if summary.to_use is summary.winner else "default"
+        use = "default" if summary.to_use is summary.default else "winner"
         lines.append(f"measure_command={measure_command(result, summary.winner.config)}")
         lines.append(f"use={use}\tconfig={summary.to_use.config}\tadvice={advice(summary)}")
         if result.problem.spec.callable_file is None:

@@ -145,7 +145,7 @@ def _pastes(result: TuningResult, winner: Config) -> dict[str, str]:
     """Lines to paste, by purpose."""
     to_use = result.summary.to_use
     assert to_use is not None
-    use = "use the winner" if to_use.config == winner else "use the default"
+    use = "use the default" if to_use is result.summary.default else "use the winner"
     return {
         "measure the winner": measure_command(result, winner),
         use: winner_to_use(result, to_use.config),

@@ -178,7 +178,7 @@ def test_the_tables_say_what_they_shorten(
     assert ("cycles of" in several, "cycles of" in shown) == (True, False)
 
 
-@pytest.mark.parametrize(("slower", "use"), [(1.0, "default"), (9.0, "winner")])
+@pytest.mark.parametrize(("slower", "use"), [(1, "default"), (9, "winner"), (0, "default")])
 def test_the_default_is_to_be_used_where_it_is_tied(
     slower: float,
     use: str,
@@ -191,9 +191,10 @@ def test_the_default_is_to_be_used_where_it_is_tied(
     assert winner.time_s is not None
     config = Config({**winner.config, "GROUP_SIZE_M": 77})
     default = replace(winner, config=config, time_s=winner.time_s * slower)
+    default = default if slower else winner
     summary = replace(summary, best=(winner, default), default=default)
     result = shown_result(replace(listened[1], summary=summary))
-    used = default if slower == 1 else winner
+    used = default if use == "default" else winner
     pasted, says = triton_config(used.config), advice(summary)
     assert f"se the {use}" in says
     terminal = printed(result, 160, monkeypatch).splitlines()
