@@ -90,9 +90,9 @@ def test_a_loop_that_would_spill_in_each_step_is_refused_early(
 
 @triton.jit
 def accumulator_kernel(x_ptr):
-    at = tl.arange(0, 16)[:, None] * 16 + tl.arange(0, 16)[None, :]
+    at = tl.arange(0, 32)[:, None] * 32 + tl.arange(0, 32)[None, :]
     x = tl.load(x_ptr + at)
-    total = tl.dot(x, x, tl.zeros((16, 16), tl.int32))
+    total = tl.dot(x, x, tl.zeros((32, 32), tl.int32))
     tl.store(x_ptr + at, total.to(tl.int8))
 
 
