@@ -15,7 +15,8 @@ class ErrorBand:
         error: relative error that 80% of the published times that no figure of the model was chosen
             by do not exceed.
         tied: relative difference of two estimates below which fewer than 90% of such pairs were
-            published in that order.
+            published in that order, of those that were published more than 5% apart: of the others,
+            it does not matter which one is used.
     """
 
     error: float

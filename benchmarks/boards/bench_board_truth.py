@@ -219,7 +219,8 @@ def _write_bands(comparisons: Sequence[Comparison], held_out: Sequence[Compariso
     lines = [
         "# Written by benchmarks/boards/bench_board_truth.py --write: 80% of the published times",
         "# that no figure was chosen by lie within `error` of the estimates; closer than `tied`,",
-        "# the order of two is not to be trusted, by all points.",
+        "# the order of two is not to be trusted, by all pairs of",
+        "# points that were published more than 5% apart.",
     ]
     for kind, part in _by_class(comparisons).items():
         lines += ["", f"[{_KIND}.{kind}]", f"points = {len(part)}"]

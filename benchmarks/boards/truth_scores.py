@@ -66,11 +66,7 @@ def score(comparisons: Sequence[Comparison]) -> Score:
     """Sum up at least one comparison."""
     errors = [abs(item.log_error) for item in comparisons]
     bias = math.exp(sum(item.log_error for item in comparisons) / len(comparisons))
-    pairs = [
-        (first, second)
-        for first, second in _pairs(comparisons)
-        if _ratio(first.published, second.published) > _CLEARLY_DIFFERENT
-    ]
+    pairs = _different_pairs(comparisons)
     return Score(
         len(comparisons),
         sum(error <= math.log(1.25) for error in errors) / len(errors),
@@ -92,10 +88,14 @@ def tied_below(comparisons: Sequence[Comparison]) -> float:
     """The relative difference of two estimates from which their order can be trusted.
 
     The share of pairs within groups that are published in the estimated order is taken to rise with
-    the difference (isotonic regression); it is the least difference at which 90% are.
+    the difference (isotonic regression); it is the least difference at which 90% are. Pairs that
+    are published within 5% of each other do not count: whichever one takes, little is lost.
     """
     pairs = sorted(
-        ((_ratio(a.estimated, b.estimated) - 1, _alike(a, b)) for a, b in _pairs(comparisons)),
+        (
+            (_ratio(a.estimated, b.estimated) - 1, _alike(a, b))
+            for a, b in _different_pairs(comparisons)
+        ),
         key=lambda pair: (pair[0], not pair[1]),  # so that equal differences have one share
     )
     shares = isotonic_regression([float(right) for _, right in pairs]).x
@@ -117,6 +117,15 @@ def _groups(comparisons: Iterable[Comparison]) -> dict[str, list[Comparison]]:
 def _pairs(comparisons: Iterable[Comparison]) -> list[tuple[Comparison, Comparison]]:
     groups = _groups(comparisons).values()
     return [pair for group in groups for pair in itertools.combinations(group, 2)]
+
+
+def _different_pairs(comparisons: Iterable[Comparison]) -> list[tuple[Comparison, Comparison]]:
+    """The pairs whose published times differ clearly."""
+    return [
+        (first, second)
+        for first, second in _pairs(comparisons)
+        if _ratio(first.published, second.published) > _CLEARLY_DIFFERENT
+    ]
 
 
 def _alike(first: Comparison, second: Comparison) -> bool:

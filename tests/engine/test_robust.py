@@ -209,6 +209,30 @@ def test_what_a_gain_over_the_default_rests_on_is_told(winner_s, says):
     assert advice(summary).endswith(says.format(no="software prefetches do nothing"))
 
 
+@pytest.mark.parametrize(
+    ("default_s", "use", "says"),
+    [
+        ((1.15, 1.15, 1.15), 8, "12% or more."),
+        ((1.15, 0.97, 1.15), 8, "the winner runs at an estimated 0.97x the default's speed."),
+        ((1.08, 1.08, 1.08), 64, "differ by less than 12%: use the default."),
+    ],
+)
+def test_a_gain_that_published_pairs_confirm_is_no_tie(default_s, use, says):
+    counts = {"vector_inst": 9.0, "vector_load_inst": 4.0, "scalar_loads": 2.0}  # computing
+    more = {"board": "emulated:x60", "counters": {"u_mode_cycle": 1e6, **counts}}
+    times_s = {8: (1.0, 1.0, 1.0), 64: default_s}
+    trials = [
+        replace(found, time_s=times[0], attributes={**found.attributes, **more})
+        for number, (block, times) in enumerate(times_s.items())
+        for found in [trial(number, block, dict(zip(NAMES, times, strict=True)))]
+    ]
+    summary = summarise(trials, trials[1].config, robust="off")
+    assert summary.to_use is not None
+    assert summary.to_use.config["BLOCK_SIZE"] == use
+    assert summary.tied(trials[1]) == (use == 64)
+    assert advice(summary).endswith(says)
+
+
 def test_lines_and_json_say_the_same():
     found = summarise(TRIALS, None).robustness
     assert found is not None
