@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from test_c_library import infos
 
 from engine.c_library.library_winner import LibraryWinner
 from engine.c_library.objects import compile_variants
+from engine.c_library.sources import header
 from engine.c_library.variants import library_functions
 from engine.workers.artifacts import ArtifactStore
 from engine.workers.kernel_builder import BuildRequest, KernelBuilder
@@ -64,3 +67,13 @@ def test_a_call_at_the_tuned_sizes_runs_what_was_measured(kernel, shape, config,
 def code_of(contents: bytes) -> bytes:
     section = ELFFile(io.BytesIO(contents)).get_section_by_name(".text")
     return bytes(section.data())
+
+
+def test_the_header_says_where_the_default_runs_since_it_is_tied():
+    target, config = infos()[0].target, Config({"BLOCK_SIZE": 512})
+    one = LibraryWinner("vector_add", "fp32", {"N": 4096}, config, target, "a", "x60", 1, True, "")
+    other = replace(one, shape={"N": 64}, study="b", tied=True)
+    text = header(library_functions([one, other], lambda _: None))
+    assert re.findall(r"Tuned at (.*)", text) == [
+        "N=64: the default, which is tied with the fastest."
+    ]
