@@ -11,9 +11,11 @@ from qemu_kernels import Expected, KernelRunner, as_argument
 
 from triton_rvv.frontend.ttir import parse_module
 from triton_rvv.frontend.ttir_verifier import verify
-from triton_rvv.lowering.ttir.grid_order import GRID_ORDER
+from triton_rvv.lowering.ttir.carried_offsets import carry_bases
+from triton_rvv.lowering.ttir.grid_order import GRID_ORDER, order_programs
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.passes import run_passes
+from triton_rvv.make_ttir import make_ttir
 from triton_rvv.pipeline import compile_kernel
 from triton_rvv.targets.target import RVVTarget
 
@@ -61,7 +63,7 @@ def test_x_stays_fastest_where_it_goes_on_in_memory():
     assert order(body(row_axis=1)) == []
 
 
-@pytest.mark.parametrize("grid", [None, (16, 1, 1)], ids=str)
+@pytest.mark.parametrize("grid", [None, (16, 1, 1), (1, 1, 1)], ids=str)
 def test_x_stays_fastest_where_no_other_axis_is_known(grid):
     assert order(body(row_axis=0), grid) == []
 
@@ -81,6 +83,123 @@ def test_atomic_operations_keep_the_order():
         " scope = 1 : i32} : (!tt.ptr<f32>, i32) -> i32"
     )
     assert order(counted) == []
+
+
+def test_products_keep_the_order():
+    block = "tensor<16x16xf32>"
+    blocks = f"{block}, {block}, {block}"
+    product = f"""
+%zeros = "arith.constant"() {{value = dense<0.0> : {block}}} : () -> {block}
+%product = "tt.dot"(%zeros, %zeros, %zeros) {{inputPrecision = 2 : i32}} : ({blocks}) -> {block}
+"""
+    assert order(body(row_axis=0) + product) == []
+
+
+@triton.jit
+def swept_kernel(x_ptr, y_ptr, n, KIND: tl.constexpr):
+    """Programs of a grid of rows and their parts."""
+    row, part, at = tl.program_id(0), tl.program_id(1), tl.arange(0, 64)
+    here = row * 512 + part * 64 + at
+    if KIND == "jumps":  # along both axes
+        tl.store(y_ptr + row * 1024 + part * 128 + at, 1)
+    elif KIND == "turned":  # what is loaded goes on along one axis, what is stored along the other
+        tl.store(y_ptr + part * 1024 + row * 64 + at, tl.load(x_ptr + here))
+    elif KIND == "uneven":  # how far a row lies from the one before is another number each time
+        tl.store(y_ptr + here, tl.load(x_ptr + row * row * 512 + at))
+    elif KIND == "two places":
+        tl.store(y_ptr + here, tl.load(x_ptr + here) + tl.load(x_ptr + here + n))
+    elif KIND == "tiles":  # of rows that lie apart: none goes on where one before ended
+        rows = tl.arange(0, 4)[:, None] * 16384
+        tl.store(y_ptr + row * 8192 + part * 512 + rows + at[None, :], 1)
+    elif KIND == "shared":  # each row's programs load the same, but for the part that they store
+        tl.store(y_ptr + here, tl.load(x_ptr + row * 64 + at))
+    elif KIND == "shared and large":
+        whole = tl.load(x_ptr + row * 16384 + tl.arange(0, 16384))
+        tl.store(y_ptr + row * 512 + part * 64, tl.max(whole, 0))
+    elif KIND == "scattered":  # as many lines as L1 does not keep
+        places = tl.arange(0, 16384)
+        whole = tl.load(x_ptr + row * 64 + places * places)
+        tl.store(y_ptr + row * 512 + part * 64, tl.max(whole, 0))
+
+
+@triton.jit
+def updating_kernel(x_ptr, y_ptr, n, KIND: tl.constexpr):
+    """What programs update in place, beside what goes on in memory."""
+    row, part, at = tl.program_id(0), tl.program_id(1), tl.arange(0, 32)
+    tl.store(x_ptr + row * 512 + part * 64 + tl.arange(0, 64), 1)
+    some = y_ptr + row * 512 + part * 64 + at
+    if KIND == "uneven":
+        some = y_ptr + row * row * 512 + part * 64 + at
+    elif KIND == "scattered":  # within other programs' parts
+        some = y_ptr + row * 512 + part * 64 + at * at
+    for turn in range(n):  # as often as is not known
+        if KIND == "moved":
+            some = y_ptr + row * 512 + part * 64 + at + turn
+        tl.store(some, tl.load(some) + 1)
+
+
+@triton.jit
+def looping_kernel(x_ptr, y_ptr, n, KIND: tl.constexpr):
+    """Where a part lies in its row is found by a loop."""
+    row, part, first = tl.program_id(0), tl.program_id(1), n
+    here = y_ptr + row * 512 + tl.arange(0, 64)
+    if KIND == "from":  # the counter begins at another number in each program
+        for turn in range(part * 64, part * 64 + 64, 64):
+            tl.store(here + turn, 1)
+    elif KIND == "up to":  # how many turns there are depends on the program
+        for _ in range(part):
+            first += 64
+        tl.store(here + first, 1)
+    elif KIND == "begins":
+        first = part
+        for _ in range(n):
+            first = first * 2 % 7
+        tl.store(here + first, 1)
+    elif KIND == "adds":
+        for _ in range(n):
+            first += part
+        tl.store(here + first, 1)
+    elif KIND == "pointers":
+        here += part * 64
+        for _ in range(n):
+            tl.store(here, 1)
+            here += 4096
+    elif KIND == "own pointers":
+        for _ in range(n):
+            tl.store(here, 1)
+            here += part * 64
+
+
+@pytest.mark.parametrize(
+    ("function", "kind", "fires"),
+    [
+        (swept_kernel, "jumps", False),
+        (swept_kernel, "turned", False),
+        (swept_kernel, "uneven", True),
+        (swept_kernel, "two places", True),
+        (swept_kernel, "tiles", False),
+        (swept_kernel, "shared", True),
+        (swept_kernel, "shared and large", False),
+        (swept_kernel, "scattered", False),
+        (updating_kernel, "", True),
+        (updating_kernel, "uneven", False),
+        (updating_kernel, "scattered", False),
+        (updating_kernel, "moved", False),
+        (looping_kernel, "from", True),
+        (looping_kernel, "up to", False),
+        (looping_kernel, "begins", False),
+        (looping_kernel, "adds", False),
+        (looping_kernel, "pointers", True),
+        (looping_kernel, "own pointers", False),
+    ],
+)
+def test_programs_are_ordered_by_what_they_are_known_to_access(function, kind, fires):
+    signature = {"x_ptr": "*fp32", "y_ptr": "*fp32", "n": "i32", "KIND": "constexpr"}
+    target = RVVTarget(vlen_bits=256)
+    text = make_ttir(function, signature, {"KIND": kind}, frozenset(), target)
+    kernel = Kernel(parse_module(text), target, True, [None] * 3, PARTS_OF_ROWS)
+    carry_bases(kernel)
+    assert order_programs(kernel) == fires
 
 
 @triton.jit

@@ -35,9 +35,9 @@ _MAY_NEED_ORDER = ("tt.atomic", "tt.call", "tt.extern", "tt.descriptor")
 
 def order_programs(kernel: Kernel) -> int:
     """Runs those programs after one another that read and write neighbouring memory."""
-    grid = kernel.grid
-    axes = [axis for axis, size in enumerate(grid or ()) if size > 1]
-    if grid is None or len(axes) < 2 or kernel.has_product or not kernel.arguments_are_disjoint:
+    grid = kernel.grid or ()
+    axes = [axis for axis, size in enumerate(grid) if size > 1]
+    if len(axes) < 2 or kernel.has_product or not kernel.arguments_are_disjoint:
         return 0
     if any(operation.name.startswith(_MAY_NEED_ORDER) for operation in kernel.operations):
         return 0
@@ -89,11 +89,10 @@ class _Block:
 
     def is_own(self, grid: Sequence[int]) -> bool:
         """Whether each program's elements are apart from those of all others."""
-        far_bytes = self.span_bytes
-        known = [(step, size) for step, size in zip(self.steps, grid, strict=True) if size > 1]
-        if far_bytes is None or any(step is None for step, _ in known):
+        far_bytes, pairs = self.span_bytes, zip(self.steps, grid, strict=True)
+        if far_bytes is None:
             return False
-        for step, size in sorted((abs(step or 0), size) for step, size in known):
+        for step, size in sorted((abs(step or 0), size) for step, size in pairs if size > 1):
             if step < far_bytes:
                 return False
             far_bytes += step * (size - 1)

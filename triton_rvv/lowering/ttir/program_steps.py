@@ -12,7 +12,6 @@ from triton_rvv.lowering.ttir.polynomials import (
     Atom,
     Extended,
     Polynomial,
-    Position,
     Unknown,
 )
 
@@ -45,11 +44,9 @@ class ProgramSteps:
         if isinstance(atom, Extended):
             return atom.sum.growth(self._of_atom)
         value = atom.value if isinstance(atom, Unknown) else atom
-        if isinstance(value, Position):
-            return ZERO
         if value in self._ids:
             return ONE
-        if value not in self._varying:
+        if not isinstance(value, Value) or value not in self._varying:
             return ZERO
         if value in self._counters:
             return self._sums.of(self._counters[value].operands[0]).growth(self._of_atom)
