@@ -31,6 +31,10 @@ def rounds_kernel(x_ptr, y_ptr, M, N, SIZE: tl.constexpr, KIND: tl.constexpr):
             tl.store(x_ptr + 2 * (at + turn), a, mask=mask)
         if KIND == "trail":
             tl.store(y_ptr + at + turn, a, mask=mask)
+        if KIND == "volatile":
+            b += tl.load(y_ptr + at, mask=mask, other=0, volatile=True)
+        if KIND == "printed":
+            tl.device_print("turn", turn)
     away = 2 if KIND == "away" else 0
     tl.store(x_ptr + 2 * at + away, a, mask=mask)
     tl.store(x_ptr + 2 * at + 1, b, mask=mask)
@@ -47,6 +51,8 @@ def rounds_kernel(x_ptr, y_ptr, M, N, SIZE: tl.constexpr, KIND: tl.constexpr):
         (128, "again", 128),  # where another turn of another part has been
         (128, "trail", 128),  # the last turn's stays, of whatever part
         (128, "away", 128),  # what the next line loads
+        (128, "volatile", 128),  # others would look on
+        (128, "printed", 128),
     ],
 )
 def test_lines_are_split_where_elements_meet_at_their_own_places_alone(size, kind, part):
@@ -77,11 +83,13 @@ def paths_kernel(
     at = tl.arange(0, SIZE)
     if KIND == "blocks":
         at += tl.program_id(0) * SIZE
-    mask = at < M
+    first = at + 2147483637 if KIND == "wraps" else at  # from some lane on
+    mask = first >= M if KIND == "behind" else first < M
+    mask = at % 3 < M if KIND == "every third" else mask
     a = tl.zeros((SIZE,), tl.int32)
     b = tl.zeros((SIZE,), tl.int32)
     for turn in range(T):
-        here = turn * N + STEP * at
+        here = turn * N + at * (at if KIND == "squares" else STEP)
         a += (b << 4) ^ turn
         b += (a >> 3) ^ tl.load(x_ptr + here, mask=mask, other=0)
         if KIND == "before":
@@ -117,6 +125,11 @@ def paths_kernel(
         (128, 0, 1, "", 64),  # each turn has the same places
         (128, (1 << 28) + 1, 1, "", 128),  # nine turns wrap
         (128, None, 1, "", 128),
+        (None, 100, 1, "", 128),
+        (100, 100, 1, "behind", 128),
+        (100, 100, 1, "every third", 128),
+        (100, 100, 1, "wraps", 128),
+        (128, 128, 1, "squares", 128),
         (128, 128, 1, "before", 64),
         (128, 128, 1, "beside", 128),
         (128, 128, 1, "ahead", 128),  # what the second turn of another part stores
@@ -147,3 +160,23 @@ def test_paths(run):
         paths_kernel, x_ptr=x, y_ptr=Expected(b), out_ptr=Expected(np.stack(rows[1:])),
         M=100, T=9, N=100, SIZE=128, STEP=1, KIND="before", known=["M", "T", "N"],
     )  # fmt: skip
+
+
+@triton.jit
+def counting_kernel(x_ptr, y_ptr, out_ptr, KIND: tl.constexpr):
+    rows, columns = tl.arange(0, 16), tl.arange(0, 32)
+    total = tl.zeros((16, 32), tl.int32)
+    for turn in range(4):
+        total += tl.abs(tl.load(x_ptr + turn * 16 + rows)[:, None] - columns[None, :])
+        if KIND == "counted":
+            at = turn * 64 + tl.arange(0, 64)
+            tl.store(y_ptr + at, tl.load(y_ptr + at) + 1)
+    tl.store(out_ptr + rows[:, None] * 32 + columns[None, :], total)
+
+
+@pytest.mark.parametrize(("kind", "part"), [("", 4), ("counted", 16)])
+def test_what_all_parts_have_in_common_is_stored_once(kind, part):
+    types = {"x_ptr": "*i32", "y_ptr": "*i32", "out_ptr": "*i32"}
+    kernel = kernel_of(counting_kernel, {"KIND": kind}, types)
+    assert split_blocks(kernel) == int(part < 16)
+    assert carried(kernel.module) == [(part, 32)]
