@@ -7,9 +7,13 @@ import pytest
 import triton
 import triton.language as tl
 from ir_passes import after
+from ir_text import function
 from qemu_kernels import Expected
 
-from triton_rvv.lowering.ttir.chosen_rows import LATER_ROW
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.lowering.ttir.chosen_rows import LATER_ROW, find_chosen_rows
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.targets.target import RVVTarget
 
 ROW, POINTERS = "tensor<16xf32>", "tensor<16x!tt.ptr<f32>>"
 LOOP = f"""
@@ -34,6 +38,7 @@ LOOP = f"""
 }}) : (i32, i32, i32, {ROW}, !tt.ptr<f32>) -> ({ROW}, !tt.ptr<f32>)
 """
 LOADED = '"tt.load"(%one) : (!tt.ptr<f32>) -> f32'
+VOLATILE = '"tt.load"(%one) {isVolatile = true} : (!tt.ptr<f32>) -> f32'
 MASKED = '"tt.load"(%one, %true) : (!tt.ptr<f32>, i1) -> f32'
 MASKED_ANEW = MASKED.replace("%true", "%is_inside")
 PATH = LOOP[LOOP.index("  %one") : LOOP.index("  %p =")]
@@ -57,6 +62,7 @@ PATH_OF_BLOCK = f"""
         # end, and no number is loaded where hardware may foresee the row.
         ("%at", LOADED, 1, 0),
         ("%y", LOADED, 2, 0),
+        ("%y", VOLATILE, 1, 0),  # which is loaded as often as it says
         ("%y", MASKED, 1, 1),
         ("%y", MASKED_ANEW, 1, 0),
         ("%y", '"arith.sitofp"(%i) : (i32) -> f32', 1, 0),
@@ -71,6 +77,13 @@ def test_numbers_of_later_rows_are_loaded(where, loaded, step, count):
     # By the same mask, if any.
     masks = [each.operands[1:] for each in loads if len(each.operands) > 1]
     assert masks in ([], masks[:1] * (1 + count))
+
+
+@pytest.mark.parametrize(("core", "fires"), [("x60", 1), ("x100", 0)])
+def test_rows_are_asked_for_where_a_core_waits_for_each(core, fires):
+    text = LOOP.replace("WHERE", "%y").replace("LOADED", LOADED).replace("STEP", "1")
+    kernel = Kernel(parse_module(function(text)), RVVTarget.named(core), True)
+    assert find_chosen_rows(kernel) == fires
 
 
 @pytest.mark.parametrize(("count", "fires"), [(1, 1), (16, 0)])

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 import triton
 import triton.language as tl
+from ir_text import function
 from qemu_kernels import Expected, KernelRunner
 
 from triton_rvv import RVVTarget, compile_kernel
+from triton_rvv.frontend.ttir import parse_module
+from triton_rvv.lowering.ttir.kernel import Kernel
+from triton_rvv.lowering.ttir.small_tables import find_small_tables
 
 
 @triton.jit
@@ -49,6 +53,27 @@ def test_tables_that_are_kept(element, most, block, is_kept, offset, masked):
     assert ("vrgather" in compiled.assembly) == is_kept
     # An offset may be below 0, and what the table begins with then where no memory is.
     assert ("vluxei" in compiled.assembly) == (offset != 0 or not is_kept)
+
+
+PLACES, POINTERS = "tensor<64xi32>", "tensor<64x!tt.ptr<f32>>"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "pointee", "fires"),
+    [("", "f32", 1), ("{isVolatile = true}", "f32", 0), ("", "!tt.ptr<f32>", 0)],
+)
+def test_what_is_loaded_from_a_table_each_time(attributes, pointee, fires):
+    pointers = POINTERS.replace("f32", pointee)
+    text = f"""
+%at = "tt.make_range"() {{start = 0, end = 64}} : () -> {PLACES}
+%most = "arith.constant"() {{value = dense<7> : {PLACES}}} : () -> {PLACES}
+%places = "arith.andi"(%at, %most) : ({PLACES}, {PLACES}) -> {PLACES}
+%xs = "tt.splat"(%x) : (!tt.ptr<{pointee}>) -> {pointers}
+%p = "tt.addptr"(%xs, %places) : ({pointers}, {PLACES}) -> {pointers}
+%v = "tt.load"(%p) {attributes} : ({pointers}) -> tensor<64x{pointee}>
+"""
+    module = parse_module(function(text, f"%x: !tt.ptr<{pointee}>"))
+    assert find_small_tables(Kernel(module, RVVTarget(vlen_bits=256), True)) == fires
 
 
 @triton.jit
