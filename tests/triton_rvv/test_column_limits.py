@@ -218,6 +218,99 @@ def test_mirrored_rows(run: KernelRunner, base: int, low: int, stride: int, tota
     )  # fmt: skip
 
 
+@triton.jit
+def neighbours_kernel(x_ptr, y_ptr, width, far, N: tl.constexpr):
+    """Neighbours of a row beyond whose ends are its other end, itself, or a mirror."""
+    i = tl.arange(0, N)
+    mask = i < width
+    before = tl.where(i == 0, width - 1, i - 1)
+    behind = tl.where(i != width - 1, i + 1, 0)
+    kept = tl.where(i > 0, i - 1, i)
+    second = tl.where(i < width - 1, i + 1, width - 2)
+    on = tl.where(i + far >= width, i + far - width, i + far)
+    near = tl.where(far > i, far - i, i - far)
+    third = tl.where(3 * i <= far, 3 * i, 3 * i - far)
+    tl.store(y_ptr + i, tl.load(x_ptr + before, mask=mask), mask=mask)
+    tl.store(y_ptr + width + i, tl.load(x_ptr + behind, mask=mask, other=7), mask=mask)
+    tl.store(y_ptr + 2 * width + i, tl.load(x_ptr + kept, mask=mask) + i, mask=mask)
+    tl.store(y_ptr + 3 * width + i, tl.load(x_ptr + tl.maximum(second, 0), mask=mask), mask=mask)
+    sums = tl.load(x_ptr + on, mask=mask) + 2 * tl.load(x_ptr + near, mask=mask)
+    tl.store(y_ptr + 4 * width + i, sums * tl.load(x_ptr + behind, mask=mask), mask=mask)
+    tl.store(y_ptr + 5 * width + i, tl.load(x_ptr + third, mask=mask), mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("width", "far", "vlen_bits"),
+    in_turn(
+        [(200, 3, 256), (256, 100, 128), (33, 1, 1024), (5, 4, 256), (2, 1, 128), (1, 0, 256)],
+        turns=3,
+    ),
+)
+def test_neighbours_at_the_ends_of_a_row(
+    run: KernelRunner, width: int, far: int, vlen_bits: int
+) -> None:
+    size, i = 256, np.arange(width)
+    x = np.random.default_rng(4).integers(0, 1000, 3 * size).astype(np.int32)
+    behind = np.where(i != width - 1, i + 1, 0)
+    second = np.maximum(np.where(i < width - 1, i + 1, width - 2), 0)
+    y = np.zeros((6, width), np.int32)
+    y[0] = x[np.where(i == 0, width - 1, i - 1)]
+    y[1], y[3] = x[behind], x[second]
+    y[2] = x[np.maximum(i - 1, 0)] + i
+    y[4] = (x[(i + far) % width] + 2 * x[abs(i - far)]) * x[behind]
+    y[5] = x[np.where(3 * i <= far, 3 * i, 3 * i - far)]
+    run(
+        neighbours_kernel, x_ptr=x, y_ptr=Expected(y), vlen_bits=vlen_bits,
+        width=width, far=far, N=size,
+    )  # fmt: skip
+
+
+@triton.jit
+def torus_kernel(x_ptr, y_ptr, height, width, up, on, H: tl.constexpr, W: tl.constexpr):
+    """Blocks of an image that goes on from its other end, with negative remainders."""
+    rows = tl.program_id(0) * H + tl.arange(0, H)
+    columns = tl.program_id(1) * W + tl.arange(0, W)
+    mask = (rows < height)[:, None] & (columns < width)[None, :]
+    above = (rows - up) % height
+    above = tl.where(above < 0, above + height, above)[:, None] * width
+    here = rows[:, None] * width
+    further = ((columns + on) % width + width) % width
+    last = tl.where(columns == width - 1, 0, columns + 1)
+    x = tl.load(x_ptr + above + further[None, :], mask=mask, other=0)
+    x += 3 * tl.load(x_ptr + here + last[None, :], mask=mask, other=0)
+    x += tl.load(x_ptr + ((rows + 1) % height)[:, None] * width + columns[None, :], mask=mask)
+    tl.store(y_ptr + here + columns[None, :], x, mask=mask)
+
+
+@pytest.mark.parametrize(
+    ("shape", "far", "block", "vlen_bits"),
+    in_turn(
+        [
+            ((7, 150), (1, 1), (4, 64), 256),
+            ((3, 64), (5, -70), (8, 32), 128),
+            ((6, 130), (2, 129), (1, 128), 1024),
+            ((1, 1), (3, -9), (2, 16), 256),
+            ((5, 6), (4, -40), (4, 64), 256),
+        ],
+        turns=3,
+    ),
+)
+def test_images_that_go_on_from_the_other_end(
+    run: KernelRunner,
+    shape: tuple[int, int],
+    far: tuple[int, int],
+    block: tuple[int, int],
+    vlen_bits: int,
+) -> None:
+    x = np.random.default_rng(5).integers(0, 1000, shape).astype(np.int16)
+    y = np.roll(x, (far[0], -far[1]), (0, 1)) + 3 * np.roll(x, -1, 1) + np.roll(x, -1, 0)
+    run(
+        torus_kernel, x_ptr=x, y_ptr=Expected(y), vlen_bits=vlen_bits,
+        height=shape[0], width=shape[1], up=far[0], on=far[1], H=block[0], W=block[1],
+        grid=(-(-shape[0] // block[0]), -(-shape[1] // block[1])),
+    )  # fmt: skip
+
+
 def _marked(body: str) -> tuple[int, bool]:
     module = parse_module(function(body, "%p: !tt.ptr<f32>, %n: i32"))
     fired = mark_column_limits(Kernel(module, RVVTarget(), True))
@@ -244,11 +337,16 @@ _MIRROR = _address(0, "1x64").replace(
 )
 
 
+_WRAP = _address(0, "1x64").replace("arith.minsi", "arith.remsi")
+
+
 @pytest.mark.parametrize(
     ("body", "fires"),
     [
         (_address(0, "1x64"), True),
         (_MIRROR, True),
+        (_WRAP, True),
+        (_address(1, "64x1").replace("arith.minsi", "arith.remsi"), False),
         (_address(1, "64x1"), False),
         (_LIMIT, False),
     ],

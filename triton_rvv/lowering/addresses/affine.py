@@ -297,7 +297,7 @@ class Affine(Tensor):
         offset = integer(0, self.index_type)
         for part, position in zip(self.components[:-1], point.index, strict=True):
             offset = builder.add(
-                offset, self._component(builder, part, position, point.version.linear)
+                offset, self._component(builder, part, position, point.version.linear_rows)
             )
         if point.version.linear:
             for table, scale in self.components[-1].tables:

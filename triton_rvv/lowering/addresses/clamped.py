@@ -1,10 +1,5 @@
 """Lines of integers with a limit, such as `tl.maximum(at - 1, 0)` at the edge of an image.
 
-Beyond it they are others where a signal is mirrored at its ends, or goes on from its other end:
-
-    at = tl.abs(at)                                     at = at - shift
-    at = tl.where(at < n, at, 2 * n - 2 - at)           at = tl.where(at < 0, at + n, at)
-
 Where a block, or a part of it, does not reach the limit, its integers rise evenly: addresses made
 of them are contiguous.
 """
@@ -29,7 +24,6 @@ from triton_rvv.lowering.math.lanes import Emit
 
 __all__ = [
     "Clamped",
-    "bent",
     "clamped",
     "columns_of",
     "fit_32_bits",
@@ -56,8 +50,6 @@ class Clamped(Segments):
     rise: int
     limit: Val
     is_lower: bool
-    # Whether other integers than the limit are beyond it.
-    goes_on = False
 
     def step(self, builder: Builder) -> int:
         return self.rise
@@ -197,7 +189,8 @@ def fit_32_bits(builder: Builder, low: Val, high: Val) -> Val:
 def columns_of(builder: Builder, block: Affine) -> tuple[Affine, int] | None:
     """The last dimension of a block of 32-bit integers, and how they rise from one to the next.
 
-    None where they differ along another one, or where nothing is known of them.
+    That is 0 for a block of one number. None where they differ along another dimension, or where
+    nothing is known of them.
     """
     *rows, part = block.components
     is_known = (
@@ -206,7 +199,7 @@ def columns_of(builder: Builder, block: Affine) -> tuple[Affine, int] | None:
     if block.base.type != "i32" or block.wrapped is not None or not is_known:
         return None
     step, size = part.linear_stride(builder, block.index_type).constant, block.shape[-1]
-    varies_elsewhere = part.is_zero or not all(row.is_zero for row in rows)
+    varies_elsewhere = not all(row.is_zero for row in rows)
     if varies_elsewhere or step is None or abs(step) * size > _LARGEST:
         return None
     return Affine(TensorType((size,), block.element), block.base, [part]), step
@@ -223,7 +216,7 @@ def with_columns(builder: Builder, block: Affine, values: Tensor, segments: Segm
 def is_limited(addresses: Affine) -> bool:
     """Whether columns stay at a limit."""
     segments = [each.segments for each, _ in addresses.components[-1].tables]
-    return any(isinstance(each, Clamped) and not each.goes_on for each in segments)
+    return any(isinstance(each, Clamped) for each in segments)
 
 
 def limits_of(addresses: Affine, point: VectorIndex) -> Clamped | None:
@@ -235,67 +228,3 @@ def limits_of(addresses: Affine, point: VectorIndex) -> Clamped | None:
         return None
     limits = last.tables[0][0].segments
     return limits if isinstance(limits, Clamped) and limits.has_plain_ends else None
-
-
-@dataclass(frozen=True, eq=False)
-class Bent(Clamped):
-    """32-bit integers that rise evenly up to a limit, or from one on; any others are beyond it.
-
-    Args:
-        others: what integers beyond the limit are among, with or without their sign.
-    """
-
-    others: Sequence[Affine]
-
-    goes_on = True
-
-    def run_of(self, builder: Builder, first: Val, size: int) -> tuple[Val, Val]:
-        """As of `Segments`; below a lower limit, minus the integers up to it."""
-        count, value = self.line.run_at(builder, first, size)
-        own = self._run_of(builder, value, size)
-        if self.is_lower and self.rise == 1:
-            ahead = builder.binary("sub", value, self.limit)
-            own = builder.select(builder.compare("slt", ahead, integer(0)), ahead, own)
-        return builder.smin(count, own), value
-
-    @property
-    def has_plain_ends(self) -> bool:
-        return False
-
-    def bound(self, builder: Builder) -> Val:
-        farthest = integer(0)
-        for each in (self.line.affine, *self.others):
-            low, high = each.ends(builder)
-            opposite = builder.binary("sub", integer(0), low)
-            farthest = functools.reduce(builder.smax, [farthest, opposite, high])
-        return builder.select(self.fits(builder), farthest, integer(1 << 31))
-
-    def fits(self, builder: Builder) -> Val:
-        ends = [each.ends(builder) for each in (self.line.affine, *self.others)]
-        return functools.reduce(builder.conjunction, [fit_32_bits(builder, *each) for each in ends])
-
-
-def bent(
-    builder: Builder,
-    blocks: Sequence[Affine],
-    emit: Emit,
-    cost: int,
-    limit: Val,
-    is_lower: bool,
-) -> Affine | None:
-    """A block whose columns are others beyond a limit; None for blocks of which nothing is known.
-
-    Args:
-        blocks: 32-bit integers, first those that are kept where the limit is not passed.
-        emit, cost: the operation on all of them, and roughly its instructions.
-        limit: the last integer that is kept, as i64.
-        is_lower: whether the limit is below the columns.
-    """
-    columns = [columns_of(builder, block) for block in blocks]
-    found = [each for each in columns if each is not None]
-    if len(found) < len(blocks) or found[0][1] < 1:
-        return None
-    (line, *others), rise = [each for each, _ in found], found[0][1]
-    values = Elementwise(line.type, emit, [line, *others], cost)
-    segments = Bent(Line(line, "i64"), rise, limit, is_lower, others)
-    return with_columns(builder, blocks[0], values, segments)

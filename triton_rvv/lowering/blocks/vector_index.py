@@ -35,6 +35,11 @@ class LoopVersion:
     starts: Mapping[object, Val] = field(default_factory=dict)
     origin: Val | None = None
 
+    @property
+    def linear_rows(self) -> bool:
+        """Whether tables of all dimensions are linear: of a part, it is known of its columns."""
+        return self.linear and self.origin is None
+
     def __str__(self) -> str:
         """What is known, for people."""
         if self.linear and self.unmasked and self.fits:

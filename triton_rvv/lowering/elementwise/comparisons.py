@@ -13,14 +13,11 @@ from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise.index import or_elementwise
 from triton_rvv.lowering.elementwise.quotients import low_bits
-from triton_rvv.lowering.llvm.predicates import predicate_of
+from triton_rvv.lowering.llvm.predicates import EXCHANGED, predicate_of
 from triton_rvv.lowering.llvm.values import FALSE
 from triton_rvv.lowering.loops.wrapping import fits_32_bits
 
 __all__ = ["HANDLERS"]
-
-_MIRRORED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle", "eq": "eq", "ne": "ne"}
-_MIRRORED |= {"ult": "ugt", "ule": "uge", "ugt": "ult", "uge": "ule"}
 
 
 def _compare(context: Context, operation: Operation, left: Affine, right: Affine) -> Tensor | None:
@@ -28,7 +25,7 @@ def _compare(context: Context, operation: Operation, left: Affine, right: Affine
     if left.is_pointer or right.is_pointer:
         return None
     if left.is_uniform:
-        left, right, predicate = right, left, _MIRRORED[predicate]
+        left, right, predicate = right, left, EXCHANGED[predicate]
     varying = [axis for axis, part in enumerate(left.components) if not part.is_zero]
     if not right.is_uniform:
         return None

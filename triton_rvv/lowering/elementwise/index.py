@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.lowering.addresses.affine import Affine
 from triton_rvv.lowering.addresses.as_affine import as_affine
-from triton_rvv.lowering.addresses.clamped import bent, clamped
+from triton_rvv.lowering.addresses.chosen_lines import Condition, chosen_line
+from triton_rvv.lowering.addresses.clamped import clamped
 from triton_rvv.lowering.addresses.components import Component
 from triton_rvv.lowering.blocks.context import Context, Handler
 from triton_rvv.lowering.blocks.recipes import Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
 from triton_rvv.lowering.elementwise import arith
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.predicates import predicate_of
+from triton_rvv.lowering.llvm.predicates import EXCHANGED, predicate_of
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops.row_offsets import listed_by_row
 from triton_rvv.lowering.loops.wrapping import scaled_wrapped, sum_of_wrapped, widened
@@ -128,49 +130,63 @@ def _limit(context: Context, operation: Operation, left: Affine, right: Affine) 
 
 def _absolute(context: Context, operation: Operation, block: Affine, _: Affine) -> Tensor | None:
     """`tl.abs(at)`: linear where no integer is below 0."""
-    if IS_COLUMN not in operation.attributes:
+    if IS_COLUMN not in operation.attributes or block.is_uniform:
         return None
     emit, cost = arith.EMITTERS[operation.name]
-    return bent(context.builder, [block], emit, cost, integer(0), is_lower=True)
+    negative = _scale(context.builder, block, integer(-1, block.base.type))
+    condition = Condition(block, "sge", integer(0))
 
+    def absolute(builder: Builder, values: Sequence[Val]) -> Val:
+        return emit(builder, values[:1])
 
-# What is between the integers that a comparison holds for and its limit, and which side they are.
-_KEPT = {"slt": (-1, False), "sle": (0, False), "sgt": (1, True), "sge": (0, True)}
-_OPPOSITE = {"slt": "sge", "sle": "sgt", "sgt": "sle", "sge": "slt"}
+    return chosen_line(context.builder, condition, (block, negative), absolute, cost)
 
 
 def _choose(context: Context, operation: Operation) -> None:
     """`tl.where(at < n, at, 2 * n - 2 - at)`: linear where all are on one side."""
-    chosen = _bent_choice(context, operation) if IS_COLUMN in operation.attributes else None
+    chosen = _chosen_by_line(context, operation) if IS_COLUMN in operation.attributes else None
     if chosen is None:
         arith.HANDLERS[operation.name](context, operation)
     else:
         context.bind(operation.result, chosen)
 
 
-def _bent_choice(context: Context, operation: Operation) -> Affine | None:
-    condition, *chosen = operation.operands
+# A condition in place of each comparison with a limit: how it compares, and with how much more.
+_CONDITIONS: Mapping[str, tuple[Literal["sle", "sge", "ne"], int]] = {
+    "slt": ("sle", -1),
+    "sle": ("sle", 0),
+    "sgt": ("sge", 1),
+    "sge": ("sge", 0),
+    "ne": ("ne", 0),
+}
+
+
+def _chosen_by_line(context: Context, operation: Operation) -> Affine | None:
+    builder, (condition, *values) = context.builder, operation.operands
     comparison = context.kernel.makers.get(condition)
     if comparison is None or comparison.name != "arith.cmpi":
         return None
-    predicate, (line, limit) = predicate_of(comparison), comparison.operands
-    blocks = [as_affine(context.lowered(value)) for value in (*chosen, limit)]
-    if predicate not in _KEPT or line not in chosen or any(each is None for each in blocks):
+    blocks = [as_affine(context.lowered(each)) for each in (*values, *comparison.operands)]
+    known = [each for each in blocks if each is not None]
+    if len(known) < len(blocks):
         return None
-    first, second, most = [each for each in blocks if each is not None]
-    if not most.is_uniform:
+    kept, other, line, most = known
+    predicate = predicate_of(comparison)
+    if line.is_uniform:
+        line, most, predicate = most, line, EXCHANGED[predicate]
+    if predicate == "eq":
+        kept, other, predicate = other, kept, "ne"
+    if predicate not in _CONDITIONS or line.is_uniform or not most.is_uniform:
         return None
-    if line is chosen[1]:
-        predicate, first, second = _OPPOSITE[predicate], second, first
 
-    def emit(builder: Builder, values: Sequence[Val]) -> Val:
-        kept, other = values
-        limits = builder.splat(most.base, kept.width)
-        return builder.select(builder.compare(predicate, kept, limits), kept, other)
+    def emit(builder: Builder, lines: Sequence[Val]) -> Val:
+        compared, first, second = lines
+        limits = builder.splat(most.base, compared.width)
+        return builder.select(builder.compare(predicate, compared, limits), first, second)
 
-    beyond, is_lower = _KEPT[predicate]
-    last = context.builder.add(context.builder.resize(most.base, "i64"), integer(beyond))
-    return bent(context.builder, [first, second], emit, 2, last, is_lower)
+    name, more = _CONDITIONS[predicate]
+    limit = builder.add(builder.resize(most.base, "i64"), integer(more))
+    return chosen_line(builder, Condition(line, name, limit), (kept, other), emit, 2)
 
 
 def _extend(context: Context, operation: Operation, operand: Affine, _: Affine) -> Affine | None:

@@ -19,7 +19,7 @@ from triton_rvv.lowering.elementwise.index import or_elementwise, uniform_only
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val, integer
 from triton_rvv.lowering.loops import materialise
-from triton_rvv.lowering.ttir.column_limits import IS_RESHAPED
+from triton_rvv.lowering.ttir.column_limits import IS_COLUMN, IS_RESHAPED
 from triton_rvv.lowering.ttir.every_other import EVERY_OTHER
 
 __all__ = ["HANDLERS", "low_bits"]
@@ -98,6 +98,8 @@ def _followed(context: Context, found: _ByScalar, known: int | None) -> Affine |
         return None
     # What is put into blocks, such as the columns of a matrix, is asked for again for every row.
     is_in_block = len(found.block.shape) > 1 or IS_RESHAPED in attributes
+    if IS_COLUMN in attributes and not context.has_products:
+        is_in_block = False
     granule = division.granule(builder)
     if is_in_block and _MIN_GRANULE <= granule < found.line.shape[0]:
         return found.result(granular=[division.in_granules(builder, found.values)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triton_rvv.frontend.ttir import Operation
 
-__all__ = ["PREDICATES", "predicate_of"]
+__all__ = ["EXCHANGED", "PREDICATES", "predicate_of"]
 
 # By the operation that compares.
 PREDICATES = {
@@ -14,6 +14,10 @@ PREDICATES = {
         *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
     ),
 }
+
+# Those of integers, for the operands the other way round.
+EXCHANGED = {"slt": "sgt", "sle": "sge", "sgt": "slt", "sge": "sle", "eq": "eq", "ne": "ne"}
+EXCHANGED |= {"ult": "ugt", "ule": "uge", "ugt": "ult", "uge": "ule"}
 
 
 def predicate_of(comparison: Operation) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from triton_rvv.lowering.addresses.affine import Affine
+from triton_rvv.lowering.addresses.chosen_lines import Chosen
 from triton_rvv.lowering.addresses.clamped import Clamped
 from triton_rvv.lowering.addresses.components import Periodic, Segmented
+from triton_rvv.lowering.addresses.div_mod import DivMod
 from triton_rvv.lowering.addresses.line import shortest
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
@@ -26,6 +29,10 @@ from triton_rvv.lowering.loops.vector_shape import tail_width
 __all__ = ["LinearSegments"]
 
 _Visit = Callable[[Sequence[VectorIndex]], None]
+
+# So many elements are computed one by one, in less time than a run that has other lanes as well:
+# fewer where it loads what a limit repeats beside neighbours.
+_FEW, _FEW_AT_LIMITS = 4, 2
 
 
 class LinearSegments:
@@ -88,7 +95,16 @@ class LinearSegments:
     def _limits(self) -> list[Clamped]:
         """What columns stay at beyond a limit, as at the edge of an image."""
         segments = [each.segments for each in self.found]
-        return [each for each in segments if isinstance(each, Clamped) and not each.goes_on]
+        return [each for each in segments if isinstance(each, Clamped)]
+
+    @property
+    def _go_on(self) -> bool:
+        """Whether lines go on elsewhere at the ends of rows, where parts are short."""
+        return len(self._shape) > 1 or any(isinstance(e.segments, Chosen) for e in self.found)
+
+    @property
+    def _periods(self) -> list[Segmented]:
+        return [each for each in self.found if isinstance(each.segments, Periodic)]
 
     @property
     def _has_boundary_masks(self) -> bool:
@@ -146,32 +162,41 @@ class LinearSegments:
             self._visit_runs(builder, where, first, length, visit)
             place.write(builder.add(first, length))
 
-        def one() -> None:
-            visit([VectorIndex((), first, 1, version)])
-            place.write(builder.add(first, integer(1)))
+        def some(lanes: Val) -> None:
+            with builder.loop(integer(0), lanes, integer(1)) as lane:
+                visit([VectorIndex((), builder.add(first, lane), 1, version)])
+            place.write(builder.add(first, lanes))
 
         def run() -> None:
             lanes = builder.smin(self._lanes_before_linear(builder, count, counts), rest)
             visit([VectorIndex((), first, self._width, version, lanes=lanes)])
             place.write(builder.add(first, lanes))
 
-        def others() -> None:
-            # Gathers take as much as for a whole run, and few elements are beyond most limits. Of
-            # a whole block, all those behind a row may be.
-            if not self._limits:
-                run()
-            elif end.constant and all(each.has_plain_ends for each in self._limits):
+        def at_limits() -> None:
+            # Few elements are beyond most limits. Of a whole block, all those behind a row may be.
+            one = functools.partial(some, integer(1))
+            if end.constant and all(each.has_plain_ends for each in self._limits):
                 builder.branches(self._are_several(builder, first, rest), run, one)
             else:
                 one()
 
-        is_linear = builder.compare("sgt", count, integer(0))
+        def others() -> None:
+            # Gathers take as much as for a whole run.
+            lanes = builder.smin(self._lanes_in_short_parts(builder, counts), rest)
+            are_several = builder.compare("sgt", lanes, integer(_FEW))
+            builder.branches(are_several, run, functools.partial(some, lanes))
+
+        if self._go_on and not self._limits:
+            is_linear = builder.compare("sgt", builder.smin(count, rest), integer(_FEW))
+        else:
+            is_linear = builder.compare("sgt", count, integer(0))
+            others = at_limits if self._limits else run
         builder.branches(is_linear, linear, others, likely=True)
         builder.branch(head)
         builder.label(done)
 
     def _are_several(self, builder: Builder, first: Val, rest: Val) -> Val:
-        """Whether more than two elements in turn are beyond one of the limits."""
+        """Whether more than a few elements in turn are beyond one of the limits."""
         most = integer(0)
         for limits in self._limits:
             _, inside = limits.inside(builder, first)
@@ -180,7 +205,26 @@ class LinearSegments:
                 is_behind = builder.compare("sle", inside.end, integer(0))
                 beyond = builder.select(is_behind, rest, beyond)
             most = builder.smax(most, beyond)
-        return builder.compare("sgt", most, integer(2))
+        return builder.compare("sgt", most, integer(_FEW_AT_LIMITS))
+
+    def _lanes_in_short_parts(self, builder: Builder, counts: Mapping[Segmented, Val]) -> Val:
+        """So many elements are among others, or in parts of a few; a run where that is not known.
+
+        Args:
+            counts: how many are linear, as of `Segments.run_of`.
+        """
+        most, width = integer(1), integer(self._width)
+        for own in (counts[steps] for steps in self.found):
+            part = builder.smax(own, builder.binary("sub", integer(0), own))
+            part = builder.select(builder.compare("ne", own, integer(0)), part, width)
+            is_long = builder.compare("sgt", own, integer(_FEW))
+            most = builder.smax(most, builder.select(is_long, integer(0), part))
+        if len(self._periods) > 1:
+            count = builder.smin(*(counts[each] for each in self._periods))
+            before = self._lanes_before_linear(builder, count, counts)
+            is_ahead = builder.compare("slt", count, integer(0))
+            most = builder.select(is_ahead, builder.smax(most, before), most)
+        return most
 
     def _lanes_before_linear(
         self, builder: Builder, count: Val, counts: Mapping[Segmented, Val]
@@ -237,10 +281,11 @@ def _partly_linear(context: Context, tensors: Sequence[Tensor]) -> list[Segmente
     is_known &= all(each.is_one_line for each in below if isinstance(each, Buffer))
     lines = [each for each in below if isinstance(each, Affine)]
     lines += [term.left for each in below if isinstance(each, Mask) for term in each.terms]
-    rows = [part for line in lines for part in line.components[:-1]]
-    parts = [part for line in lines for part in line.components]
+    parts = [line.components[-1] for line in lines]
     steps = [*dict.fromkeys(step for part in parts for step, _ in part.tables)]
-    is_known &= not any(step.is_table for step in steps) and not any(part.tables for part in rows)
-    is_known &= not any(part.granular for part in parts)
-    is_known &= is_line or all(isinstance(each.segments, Clamped) for each in steps)
+    is_known &= not any(step.is_table for step in steps)
+    is_known &= not any(part.granular for line in lines for part in line.components)
+    # Panels of a product are as short as what a division leaves of a row.
+    among = Clamped | Chosen if context.has_products else Clamped | Chosen | DivMod
+    is_known &= is_line or all(isinstance(each.segments, among) for each in steps)
     return steps if is_known else []

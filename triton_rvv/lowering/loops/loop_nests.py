@@ -137,7 +137,8 @@ class _Walk(Generic[T]):
     @property
     def _may_end_early(self) -> bool:
         """Whether a leading part can be walked over; not of arrays that registers hold."""
-        reads_arrays = any(tensor.buffers() for tensor in self._tensors)
+        below = recipes_under(self._tensors)
+        reads_arrays = any(isinstance(tensor, Buffer) for tensor in below)
         in_registers = self._is_unrolled and reads_arrays
         return self._is_by_row and not self._squares and not in_registers
 

@@ -17,15 +17,18 @@ __all__ = ["IS_COLUMN", "IS_RESHAPED", "mark_column_limits", "mark_reshaped"]
 # The attribute of a limit whose last dimension is that of addresses.
 IS_COLUMN = "triton_rvv.is_column"
 _LIMITS = ("arith.minsi", "arith.maxsi", "math.absi", "arith.select")
+# What wraps columns around.
+_WRAPS = "arith.remsi"
 # Operations whose results rise evenly where their operands do.
 _KEEP_LINES = frozenset(
-    (*_LIMITS, "arith.addi", "arith.subi", "arith.muli", "arith.extsi", "tt.broadcast")
+    (*_LIMITS, _WRAPS, "arith.addi", "arith.subi", "arith.muli", "arith.extsi", "tt.broadcast")
 )
 
 
 def mark_column_limits(kernel: Kernel) -> int:
     """Finds limits of columns, such as those at the edge of an image, in addresses."""
-    if not any(operation.name in _LIMITS for operation in kernel.operations):
+    marked = (*_LIMITS, _WRAPS)
+    if not any(operation.name in marked for operation in kernel.operations):
         return 0
     columns, fired = set[Value](), 0
     for operation in reversed(kernel.operations):
@@ -33,7 +36,7 @@ def mark_column_limits(kernel: Kernel) -> int:
             columns.update(operation.operands)
         elif _keeps_columns(operation) and not columns.isdisjoint(operation.results):
             columns.update(operation.operands)
-            if operation.name in _LIMITS and isinstance(operation.result.type, TensorType):
+            if operation.name in marked and isinstance(operation.result.type, TensorType):
                 operation.attributes[IS_COLUMN] = None
                 fired += 1
     return fired
