@@ -65,6 +65,7 @@ def _measure(arguments: argparse.Namespace) -> dict[str, object]:
 
 def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str, object]:
     # Ray and Triton take seconds to import: --help and mistyped names do not wait for them.
+    from engine.run.astray import Astray
     from engine.run.checked_file import checked_file
     from engine.run.on_inputs import on_inputs
     from engine.run.wrong_everywhere import note_on_reference_of_one
@@ -88,6 +89,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
     ) as bench:
         tell(StageStarted("building and measuring"))
         measurement, artifact = bench.measure(config, _LIMIT_S)
+        measurement = Astray([problem]).told(config, measurement)
         for event in bench.boards.take_events():
             tell(event)
     if measurement.status == "wrong":

@@ -149,6 +149,8 @@ class KernelSpec:
             they are: what is found holds for such alone.
         on_inputs: which arguments a configuration that the check found wrong relies on, in one
             sentence; "" if it is wrong whatever they are.
+        astray: the access outside of its array that a configuration makes, with its line and its
+            program, found on this machine; "" if none is.
         on_other_sizes: at which other sizes a configuration is wrong, and the default one right, in
             one sentence; "" if none were found.
         on_gpu: what is to be said of a study where torch's default device is a GPU, by its winner
@@ -179,6 +181,7 @@ class KernelSpec:
     ordered: bool = False
     kept_inputs: frozenset[str] = frozenset()
     on_inputs: Callable[[Problem, Config], str] | None = None
+    astray: Callable[[Problem, Config], str] | None = None
     on_other_sizes: Callable[[Problem, Config], str] | None = None
     on_gpu: Callable[[Problem, Config | None, Sequence[Config]], tuple[str, ...]] | None = None
     unused_arguments: Callable[[Problem, Config], frozenset[str]] | None = None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from engine.repeats.racing import Race
+from engine.run.astray import Astray
 from engine.run.outcome import Outcome, failed_build
 from engine.run.time_limit import DEFAULT_LIMIT_S, TimeLimit
 from engine.workers.artifacts import BuildFailure
@@ -12,6 +14,7 @@ from engine.workers.board_pool import BoardPool
 from engine.workers.builders import NO_TIME_LEFT, Builders
 from engine.workers.spans import Span
 from foundation.config import Config
+from kernels.spec import Problem
 from rvv_runner.measurement import Artifact
 
 __all__ = ["Evaluation"]
@@ -25,6 +28,7 @@ class Evaluation:
         default: measured under a generous limit, which sets the limit of all others.
         limit: of a measurement; it waits for that of the default.
         race: ends a measurement early where it cannot be among the best.
+        problems: what is tuned, at each shape.
     """
 
     def __init__(
@@ -34,11 +38,13 @@ class Evaluation:
         default: Config | None,
         limit: TimeLimit,
         race: Race,
+        problems: Sequence[Problem],
     ) -> None:
         self._builders = builders
         self._boards = boards
         self._default = default
         self._limit = limit
+        self._astray = Astray(problems)
         self._race = race
 
     def of(self, config: Config, build_end_s: float | None = None) -> Outcome:
@@ -59,7 +65,7 @@ class Evaluation:
         measurement = self._race.measure(
             lambda runs: self._boards.measure(built, runs, limit_s, spans)
         )
-        return Outcome(measurement, built, spans=tuple(spans))
+        return Outcome(self._astray.told(config, measurement), built, spans=tuple(spans))
 
     def _build(
         self, config: Config, spans: list[Span], end_s: float | None
@@ -81,6 +87,7 @@ class Evaluation:
             )
             if measurement.status == "correct":
                 wall_s = time.monotonic() - start_s
+            measurement = self._astray.told(config, measurement)
             return Outcome(measurement, built, wall_s, tuple(spans))
         finally:
             self._limit.learn(wall_s)

@@ -33,6 +33,7 @@ from engine.workers.board_pool import BoardPool
 from engine.workers.builders import Builders
 from engine.workers.waiting import Cause
 from foundation.config import Config
+from kernels.spec import Problem
 
 __all__ = ["TuningLoop"]
 
@@ -67,6 +68,7 @@ class TuningLoop:
         rounds_while_idle: whether boards that wait for builds measure the leaders in turns.
         shares_pools: whether the pools stay open for other runs; not if work is pending at the end,
             which only closing them ends.
+        problems: what is tuned, at each shape: it tells where a failure is.
         listeners: called with every event, in this thread.
     """
 
@@ -83,6 +85,7 @@ class TuningLoop:
         estimated: bool = False,
         rounds_while_idle: bool = False,
         shares_pools: bool = False,
+        problems: Sequence[Problem] = (),
         listeners: Sequence[Listener] = (),
     ) -> None:
         self._search = search
@@ -108,7 +111,7 @@ class TuningLoop:
         self._first_build_end_s: float | None = None
         self._limit = TimeLimit()
         default = search.space.default
-        self._evaluation = Evaluation(builders, boards, default, self._limit, self._race)
+        self._evaluation = Evaluation(builders, boards, default, self._limit, self._race, problems)
         self._wall_s = 0.0
         self._waits_s: Mapping[Cause, float] = {}
         self._rounds = LeaderRounds(builders, boards, self._limit)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
+
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.spec import Problem
 
-__all__ = ["on_inputs"]
+__all__ = ["note_on_inputs", "on_inputs"]
 
 
 def on_inputs(problem: Problem, config: Config) -> str:
@@ -22,3 +25,9 @@ def on_inputs(problem: Problem, config: Config) -> str:
         return problem.spec.on_inputs(problem, config)
     except (OSError, UserError):  # as on a full disk: the result is worth more than the note
         return ""
+
+
+def note_on_inputs(problems: Sequence[Problem], wrong: Sequence[Config]) -> tuple[str, ...]:
+    """Of some wrong configurations one that is right on other inputs, and which."""
+    notes = (on_inputs(problem, config) for config in wrong for problem in problems)
+    return tuple(itertools.islice(filter(None, notes), 1))

@@ -19,7 +19,7 @@ from engine.run.identity import identity_of, made_otherwise
 from engine.run.loop import TuningLoop
 from engine.run.matrix_unit import note_on_matrix_unit
 from engine.run.measured_on import store_measured_on
-from engine.run.on_inputs import on_inputs
+from engine.run.on_inputs import note_on_inputs
 from engine.run.request import SearchOptions, TuningRequest
 from engine.run.sizes import notes_on_sizes, on_sizes_left_out
 from engine.run.stop_signals import stopped_by_signals
@@ -170,6 +170,8 @@ def tune(
     if ended.reason != "interrupted":
         notes += notes_on_gpu(problem, request.devices[0], summary, _wrong(search))
         notes += notes_on_sizes(problem, summary, on_gpu=info.gpu is not None)
+        if info.gpu is None:
+            notes += note_on_inputs(problems, _wrong(search))
     return TuningResult(
         problem=problem,
         device=info.study_device,
@@ -185,7 +187,7 @@ def tune(
         ended=ended,
         summary=summary,
         more_problems=tuple(more_problems),
-        notes=notes + _on_inputs(problems, info, search, ended),
+        notes=notes,
         outlook=outlook_of(search),
         cores=_cores(problem, info),
     )
@@ -215,16 +217,6 @@ _ORDERED = (
     "the kernel's file says ordered = True: its programs ran in order alone, one after another, so "
     "the winner is right on this board, and elsewhere only if they run so there"
 )
-
-
-def _on_inputs(
-    problems: Sequence[Problem], info: BoardInfo, search: Search, ended: RunEnded
-) -> tuple[str, ...]:
-    """Of the first wrong configurations one that is right on other inputs, and which."""
-    if info.gpu is not None or ended.reason == "interrupted":
-        return ()
-    notes = (on_inputs(problem, config) for config in _wrong(search) for problem in problems)
-    return tuple(itertools.islice(filter(None, notes), 1))
 
 
 def _wrong(search: Search) -> list[Config]:
@@ -344,6 +336,7 @@ def _run(
             # Builds do not disturb a GPU, and a processor's board may share its cores with them.
             rounds_while_idle=info.gpu is not None,
             shares_pools=shared is not None,
+            problems=problems,
             listeners=listeners,
         )
         signals.enter_context(stopped_by_signals(loop, owns_process))

@@ -23,6 +23,7 @@ from kernels.own.less_work import on_less_work
 from kernels.own.other_numbers import on_other_numbers
 from kernels.own.other_sizes import on_other_sizes
 from kernels.own.own_arguments import OwnArguments
+from kernels.own.reference_runs import access_astray
 from kernels.own.relied_on import on_relied, relied_on
 from kernels.own.reversed_programs import reversed_programs
 from kernels.own.slow_reference import is_slow_reference, on_few_threads, time_reference
@@ -69,6 +70,11 @@ class OwnKernel(OwnArguments):
             names = relied_on(run, given, changes, journal)
         spelt = self._file.spelt("kept_inputs")
         return on_relied(config, names, self._file.maker().__name__, spelt)
+
+    def astray(self, problem: Problem, config: Config) -> str:
+        """See `KernelSpec.astray`."""
+        launch = replace(self._launch(problem, config), changes=self._telling(problem).changes)
+        return access_astray(launch)
 
     def on_other_sizes(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_other_sizes`; on this machine, too."""

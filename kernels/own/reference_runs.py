@@ -22,12 +22,14 @@ from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
 from kernels.own.reference_process import ReferenceProcess
 from kernels.source_digest import source_digest
+from triton_rvv.errors import OutOfBoundsError
 
 __all__ = [
     "NARROW",
     "REFERENCE_LIMIT_S",
     "RunFailed",
     "Way",
+    "access_astray",
     "checked_runs",
     "runs",
     "ways_of",
@@ -35,6 +37,7 @@ __all__ = [
 ]
 
 _LIMIT_S = 120.0
+_ASTRAY_LIMIT_S = 20.0
 # Of processor time, for one run. The interpreter runs programs one by one, each operation as a call
 # of NumPy; a check takes some ten runs.
 _INTERPRETER_LIMIT_S = 5
@@ -118,10 +121,7 @@ def runs(
     shared = {
         "constants": {**launch.constants(first), **launch.config},
         "grid": launch.grid(first),
-        "descriptors": {
-            name: (d.shape, d.strides, d.block_shape, d.padding)
-            for name, d in launch.descriptors().items()
-        },
+        "descriptors": _described(launch),
     }
     digest = source_digest([launch.file.function])
     job = repr((launch.file.load_name, digest, way, shared, os.environ.get(_SANITIZE)))
@@ -160,24 +160,55 @@ def checked_runs(launches: Sequence[Launch]) -> list[dict[str, torch.Tensor]]:
     return _run(launches[0].file, each, False, {_SANITIZE: "1"})
 
 
+def access_astray(launch: Launch) -> str:
+    """The first access outside of its tensor, with its line, its byte and its program; "" if there
+    is none, or if it is not found in time.
+
+    Raises:
+        UserError: for a mistake in the file.
+    """
+    values = launch.values()
+    run = {
+        "values": values,
+        "constants": {**launch.constants(values), **launch.config},
+        "grid": launch.grid(values),
+        "descriptors": _described(launch),
+    }
+    try:
+        _run(launch.file, [run], False, {_SANITIZE: "1"}, _ASTRAY_LIMIT_S)
+    except (RunFailed, _SlowError) as failed:
+        return str(failed).partition(f"{OutOfBoundsError.__name__}: ")[2]
+    return ""
+
+
+def _described(launch: Launch) -> dict[str, Any]:
+    return {
+        name: (d.shape, d.strides, d.block_shape, d.padding)
+        for name, d in launch.descriptors().items()
+    }
+
+
 def _run(
-    file: KernelFile, runs_of_it: list[dict[str, Any]], interprets: bool, more: Mapping[str, str]
+    file: KernelFile,
+    runs_of_it: list[dict[str, Any]],
+    interprets: bool,
+    more: Mapping[str, str],
+    limit_s: float = _LIMIT_S,
 ) -> list[dict[str, torch.Tensor]]:
-    limit_s = _INTERPRETER_LIMIT_S if interprets else 0
     job = {
         "path": str(file.path),
         "kernel": file.kernel,
         "runs": runs_of_it,
-        "cpu_limit_s": limit_s,
+        "cpu_limit_s": _INTERPRETER_LIMIT_S if interprets else 0,
     }
     with scratch_folder("reference-") as folder:
         given, found, errors = folder / "given", folder / "found", folder / "errors"
         torch.save(job, given)
         environment = {**os.environ, "TRITON_INTERPRET": "1" if interprets else "0", **more}
         try:
-            status = _PROCESS.run(given, found, errors, environment, _LIMIT_S)
+            status = _PROCESS.run(given, found, errors, environment, limit_s)
         except TimeoutError:
-            raise RunFailed(f"it did not finish within {_LIMIT_S:g} s") from None
+            raise RunFailed(f"it did not finish within {limit_s:g} s") from None
         if status == -signal.SIGXCPU:
             raise _SlowError
         if status != 0:

@@ -61,6 +61,7 @@ def _spec_of(file: KernelFile, own: OwnKernel) -> KernelSpec:
         ordered=file.is_ordered,
         kept_inputs=file.kept_inputs,
         on_inputs=own.on_inputs,
+        astray=own.astray,
         on_other_sizes=own.on_other_sizes,
         on_gpu=own.on_gpu,
         unused_arguments=own.unused_arguments,

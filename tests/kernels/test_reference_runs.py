@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 from kernel_runs import HOST, run_kernel
 
+from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own import reference_runs
 from kernels.registry import load_kernel, make_problem
@@ -212,6 +215,18 @@ def test_a_signal_is_named_with_what_finds_the_access(problem_of):
     problem = problem_of(CRASHES)
     with pytest.raises(UserError, match=r"SIGSEGV ended its process: TRITON_RVV_SANITIZE=1"):
         problem.spec.check(problem)
+
+
+UNMASKED = TANH.replace("libdevice.tanh(x)", "tl.load(x_ptr + at)")
+
+
+def test_an_access_outside_of_an_array_is_found_by_a_run_that_checks_each(problem_of):
+    problem = problem_of(UNMASKED)
+    line = UNMASKED[: UNMASKED.index("tl.load(x_ptr + at)")].count("\n") + 1
+    found = problem.spec.astray(problem, Config({"BLOCK": 128}))
+    assert re.search(
+        rf":{line}: a load at byte \d+ of x_ptr, which has \d+ bytes, in program", found
+    )
 
 
 # A sum in fp32 beside an output that is rounded, and another that is made of that.
