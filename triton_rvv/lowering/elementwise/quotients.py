@@ -98,9 +98,9 @@ def _followed(context: Context, found: _ByScalar, known: int | None) -> Affine |
         return None
     # What is put into blocks, such as the columns of a matrix, is asked for again for every row.
     is_in_block = len(found.block.shape) > 1 or IS_RESHAPED in attributes
-    if IS_COLUMN in attributes and not context.has_products:
-        is_in_block = False
     granule = division.granule(builder)
+    if IS_COLUMN in attributes and not context.has_products and granule != known:
+        is_in_block = False  # rows as long as an image's wrap once, and are walked over in parts
     if is_in_block and _MIN_GRANULE <= granule < found.line.shape[0]:
         return found.result(granular=[division.in_granules(builder, found.values)])
     if granule >= _MIN_GRANULE or (division.is_long(builder) and not is_in_block):
