@@ -65,7 +65,7 @@ static int64_t limited(int64_t size) {
 /* The product of all sizes but the last, limited. A division takes dozens of cycles: none here. */
 static int64_t row_count(const struct tuned_array *array) {
     int64_t rows = 1;
-    for (int i = 0; i < TUNED_MOST_SIZES - 1; i++) {
+    for (int i = 0; i < TUNED_MOST_DIMENSIONS - 1; i++) {
         rows *= limited(array->shape[i]);
         rows = limited(rows);
     }
@@ -73,7 +73,7 @@ static int64_t row_count(const struct tuned_array *array) {
 }
 
 static int64_t column_count(const struct tuned_array *array) {
-    return array->shape[TUNED_MOST_SIZES - 1];
+    return array->shape[TUNED_MOST_DIMENSIONS - 1];
 }
 
 /* Elements from the first to behind the last. */

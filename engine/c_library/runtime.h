@@ -7,7 +7,8 @@
 
 #include "tuned.h"
 
-#define TUNED_MOST_SIZES 4 /* of a call, and of an array */
+#define TUNED_MOST_SIZES 16     /* of a call */
+#define TUNED_MOST_DIMENSIONS 4 /* of an array */
 #define TUNED_MOST_ROOMS 4
 #define TUNED_HIDDEN __attribute__((visibility("hidden")))
 
@@ -46,7 +47,7 @@ struct tuned_function {
 struct tuned_array {
     const void *address;
     size_t element_bytes;
-    int64_t shape[TUNED_MOST_SIZES];
+    int64_t shape[TUNED_MOST_DIMENSIONS];
     int64_t stride;
     int written;
 };

@@ -39,7 +39,7 @@ _OWN = ("runtime.h", "runtime.c", "machine.c", "pool.h", "pool.c")
 _OF_THE_LAUNCHER = ("portions.h", "portions.c", "region.h")
 # As `enum tuned_extension` of runtime.h orders them.
 _TRIED_EXTENSIONS = ("zba", "zbb", "zbs", "zfh", "zicond")
-_MOST_SIZES = 4  # TUNED_MOST_SIZES
+_MOST_DIMENSIONS = 4  # TUNED_MOST_DIMENSIONS
 
 
 def header(functions: Sequence[Function]) -> str:
@@ -141,7 +141,7 @@ def _checked_array(function: Function, array: Array) -> dict[str, Any]:
     shape = [c_text(size) for size in array.shape(symbolic_sizes(function))]
     return {
         "name": array.name,
-        "shape": ["1"] * (_MOST_SIZES - len(shape)) + shape,
+        "shape": ["1"] * (_MOST_DIMENSIONS - len(shape)) + shape,
         "stride": _stride(function, array, shape),
         "written": int(array.access != "in"),
         "strided": bool(array.stride),

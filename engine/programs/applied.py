@@ -225,7 +225,9 @@ def _followed(task: Task, winner: Winner) -> set[str]:
 def _uses(overlay: Path, report: Path) -> list[Applied]:
     """What all processes of a program used, those of a kind added up, in order of the names."""
     rules = json.loads(overlay.read_text())["rules"]
-    configs = {rule["task"]: spaced_config(Config(rule["config"])) for rule in rules}
+    configs = {
+        rule["task"]: spaced_config(Config(rule["config"])) for rule in rules if rule["config"]
+    }
     found: dict[tuple[str, str | None, float, str], int] = {}
     for line in report.read_text().splitlines():
         with contextlib.suppress(ValueError):  # an empty line, or one of a process that was killed

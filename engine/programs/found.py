@@ -55,7 +55,7 @@ def winners_text(capture: Path, device: str) -> str:
             f"tune them by `rvv-tune tune {shlex.quote(str(capture))} --device {device}{one}`"
         )
     lines = [
-        f"{labels[winner.task]}: {short_config(winner.config)}, "
+        f"{labels[winner.task]}: {_config_text(winner)}, "
         f"{speedup_text(winner.deployed_time_s / winner.time_s)} the deployed speed"
         for winner in winners
     ]
@@ -63,6 +63,10 @@ def winners_text(capture: Path, device: str) -> str:
     return "\n".join(
         [*lines, f"to use them, run: rvv-tune run --with {shlex.quote(str(capture))} -- {program}"]
     )
+
+
+def _config_text(winner: Winner) -> str:
+    return short_config(winner.config) if winner.config else "no parameters to tune"
 
 
 def _of_device(read: Capture, device: str) -> list[Winner]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from engine.results.advice import advice
+from engine.results.counter_text import counter_text
 from engine.results.units import count_text
 from engine.run.counters import ALWAYS_SHOWN, CounterChange
 from engine.run.summary import Summary
@@ -95,7 +96,8 @@ def _cause(change: CounterChange) -> str:
     more = "more" if change.cycles > 0 else "fewer"
     weights = [count_text(abs(cycles)) for cycles in (change.cycles, change.most_cycles)]
     return (
-        f"{count_text(change.winner)} {change.name} in place of {count_text(change.default)}: "
+        f"{count_text(change.winner)} {counter_text(change.name)} in place of "
+        f"{count_text(change.default)}: "
         f"roughly {' to '.join(dict.fromkeys(weights))} {more} cycles"
     )
 

@@ -180,7 +180,11 @@ def tune(
         storage=request.study.storage,
         study=stored.study_name,
         warm_started_from=opened.warm_started_from,
-        other_studies=made_otherwise(opened.identity, stored.other_studies()),
+        other_studies={
+            name: parts
+            for name, parts in made_otherwise(opened.identity, stored.other_studies()).items()
+            if stored.trials_of(name)
+        },
         builds=ARTIFACT_FOLDER,
         space_size=search.size,
         pruned=search.census.removed,

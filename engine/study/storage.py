@@ -7,9 +7,10 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,8 @@ __all__ = [
     "read_studies",
     "study_named",
 ]
+
+_SHOWN = 3
 
 
 def open_study(
@@ -112,7 +115,7 @@ def study_named(storage: str, name: str | None) -> StoredTrials:
     if not studies:
         raise UserError("the storage holds no study: tune something first, or give --storage")
     if name is None:
-        raise UserError(f"STUDY is missing: {nearest('', studies)}")
+        raise UserError(f"STUDY is missing: {_nearest_few('', studies)}")
     if name in studies:
         return studies[name]
     with_part = [study for study in studies if name and name in study]
@@ -121,7 +124,21 @@ def study_named(storage: str, name: str | None) -> StoredTrials:
     if with_part:
         those = listed([_told_apart(studies[study]) for study in sorted(with_part)], " or ")
         raise UserError(f"{name} is a part of {len(with_part)} names: give more of {those}")
-    raise UserError(f"there is no study {name}: {nearest(name, studies)}")
+    raise UserError(f"there is no study {name}: {_nearest_few(name, studies)}")
+
+
+def _nearest_few(name: str, studies: Collection[str]) -> str:
+    """The studies nearest to a name, to end a sentence; of many, a list of all would push the
+    sentence off the screen."""
+    if len(studies) <= _SHOWN:
+        return nearest(name, studies)
+
+    def likeness(study: str) -> float:
+        parts = (study, study.partition("-")[0])
+        return max(SequenceMatcher(None, name, part).ratio() for part in parts)
+
+    few = sorted(studies, key=lambda study: (-likeness(study), study))[:_SHOWN]
+    return f"of {len(studies)}, the nearest are {listed(few, ', ')}"
 
 
 def _told_apart(stored: StoredTrials) -> str:

@@ -230,6 +230,12 @@ def find(
     if exact is not None:
         return Found("exact" if exact.device == wanted.device else "nearest", wanted, exact, 0.0)
     winners = _winners(studies, wanted)
+    if not winners and (tried := sum(len(study.outcomes) for study in studies)):
+        raise NotTunedError(
+            f"no winner yet for {wanted.kernel} in {wanted.dtype} on {wanted.device}: of "
+            f"{tried} configurations that were tried, none is right today; "
+            f"{python_command('engine.report')} {studies[-1].name} says why they failed"
+        )
     if not winners:
         raise NotTunedError(
             f"nothing is tuned for {wanted.kernel} in {wanted.dtype} on {wanted.device}: run "

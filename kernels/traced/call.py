@@ -15,7 +15,8 @@ from kernels.traced.launch import TracedLaunch
 
 __all__ = ["traced_call"]
 
-_MOST_DIMENSIONS = _MOST_SIZES = 4  # TUNED_MOST_SIZES of engine/c_library/runtime.h
+# TUNED_MOST_DIMENSIONS and TUNED_MOST_SIZES of engine/c_library/runtime.h
+_MOST_DIMENSIONS, _MOST_SIZES = 4, 16
 # Of C and C++, and what every function takes.
 _WORDS = """
     alignas alignof and asm auto bitand bitor bool break case catch char class compl const

@@ -317,6 +317,12 @@ def test_mistakes_are_sentences(storage, tmp_path):
     told = rf"part of 2 names: give more of\s+{name} {counts}\s+{other} {counts}$"
     with pytest.raises(UserError, match=told):
         study_named(storage, "board")
+    for kernel in ("softmax", "swiglu", "jacobi"):
+        study_in(storage, f"{kernel}-board", best=8)
+    with pytest.raises(UserError, match=r"there is no study swigla: of 5, the nearest are") as many:
+        study_named(storage, "swigla")
+    assert str(many.value).count("board") == 3
+    assert "swiglu" in str(many.value)
     # Studies of two files whose kernels have one name.
     for digest in "ab":
         of_file = StudyIdentity("k", {"N": 8}, "fp32", "d", "grid", {"compiler": digest})

@@ -151,6 +151,14 @@ def test_nothing_stored_says_what_to_run(storage: Path) -> None:
         lookup(storage, 1000)
 
 
+def test_where_all_failed_it_says_how_many(storage: Path) -> None:
+    store(storage, 1024, {32: None, 64: None})
+    with pytest.raises(
+        NotTunedError, match=r"no winner yet for .*: of 2 configurations .* none is"
+    ):
+        lookup(storage, 1024)
+
+
 def test_what_is_stored_later_is_seen(storage: Path) -> None:
     store(storage, 1000, {16: 3e-6})
     assert lookup(storage, 1000).config == {"BLOCK_SIZE": 16}
