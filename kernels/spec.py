@@ -294,11 +294,9 @@ class Problem:
             timed = self.arguments(config)
         if list(map(without_arrays, timed)) != list(map(without_arrays, checked)):
             return checked
-        if _scalars(timed) == _scalars(checked):
-            return timed
         # Whatever is compiled may follow a number: of a callable, all of it.
         if self.spec.callable_file is not None:
-            return checked
+            return timed if _scalars(timed) == _scalars(checked) else checked
         launched = self.constants(config), self.spec.grid(self, config)
         with data_set(number):
             same = launched == (self.constants(config), self.spec.grid(self, config))

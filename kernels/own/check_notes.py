@@ -92,7 +92,7 @@ def _on_second_inputs(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
     """What keeps the timed runs from having inputs of their own; see `Problem.timed_arguments`."""
     with data_set(1):
         others = launch.values()
-        constants = launch.constants(others)
+        constants, grid = launch.constants(others), launch.grid(others)
     known = launch.constants(values)
     differ = [n for n in known if known[n] != constants.get(n)]
     for name, value in values.items():
@@ -100,6 +100,8 @@ def _on_second_inputs(launch: Launch, values: dict[str, Any]) -> Iterator[str]:
             isinstance(value, torch.Tensor) and value.shape != others[name].shape
         ):
             differ.append(name)
+    if not differ and grid != launch.grid(values):
+        differ.append("the number of programs")
     if differ:
         yield (
             f"the timed runs have the same inputs as the check, since {', '.join(differ)} "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -111,12 +112,19 @@ class Launch:
     def unhooked(self, fill: int | None = None) -> dict[str, Any]:
         """What the file's `arguments` returns or its `call` launches, in the kernel's order, before
         any `pre_hook`."""
-        seed = current_data_set()
-        with seeded(seed), filled_uninitialised(seed if fill is None else fill):
+        with self._same_each_time(fill):
             given = self._made()
         self._check(given)
         names = self.file.function.arg_names
         return {name: _without_gradient(given[name]) for name in names if name in given}
+
+    @contextlib.contextmanager
+    def _same_each_time(self, fill: int | None = None) -> Iterator[None]:
+        """Within the block, the file's functions draw and find what they do in every process: how
+        many programs run has to follow from the same numbers as the tensors."""
+        seed = current_data_set()
+        with seeded(seed), filled_uninitialised(seed if fill is None else fill):
+            yield
 
     def _made(self) -> Any:
         make = self.file.maker()
@@ -170,10 +178,11 @@ class Launch:
 
     def programs(self, values: Mapping[str, Any]) -> Any:
         """What the file says of the number of programs, as it says it."""
-        made = self._grid()
         meta = {**self.shape, **values, **self.constants(values), **self.config}
-        with mistakes_of(self.file.path, "fails in grid"):
-            return made(meta) if callable(made) else made
+        with self._same_each_time():
+            made = self._grid()
+            with mistakes_of(self.file.path, "fails in grid"):
+                return made(meta) if callable(made) else made
 
     def _grid(self) -> Any:
         """The file's function `grid`, or what its `call` launches."""
@@ -187,7 +196,8 @@ class Launch:
         """Whether `call` launches numbers of programs that no configuration can change."""
         call = self.file.optional("call")
         takes_one = call is not None and "config" in inspect.signature(call).parameters
-        return not takes_one and not callable(self._grid())
+        with self._same_each_time():
+            return not takes_one and not callable(self._grid())
 
     def reference(self, values: Mapping[str, Any]) -> dict[str, torch.Tensor | None] | None:
         """Expected contents of the outputs as the file's reference gives them, in any type, or as

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import torch
 from triton.compiler import CompiledKernel
 from triton.runtime.jit import JITFunction, KernelInterface
 
 from kernels.own.module import call_by_name
 from kernels.own.other_kernels import other_kernels_run
+from kernels.own.seeded import seeded
 from kernels.unwrapped import unwrapped
 from triton_rvv.launches.interception import with_constants
 
@@ -89,7 +89,7 @@ def first_launched(path: Path, call: Callable[..., Any], name: str | None) -> An
     sizes = {p.name: p.default for p in parameters if p.default is not p.empty}
     with (
         contextlib.suppress(CaughtError),
-        torch.random.fork_rng(devices=[]),
+        seeded(0),
         other_kernels_run(),
         launches_caught(catch),
     ):

@@ -22,6 +22,7 @@ from foundation.printing import others_print_aside
 from foundation.programs import python_command
 from foundation.user_folders import cache_folder
 from kernels.own.other_kernels import asked_for_device
+from kernels.own.seeded import seeded
 from kernels.own.time_limit import time_limit
 
 __all__ = ["call_by_name", "capture_advice", "import_file", "mistakes_of"]
@@ -81,6 +82,7 @@ def import_file(path: Path) -> ModuleType:
         _tolerant_config(),
         asked_for_device(),
         others_print_aside(),
+        seeded(0),  # what a file draws when it is imported is the same in every process, too
     ):
         loader.exec_module(module)
     return module

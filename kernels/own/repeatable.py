@@ -12,6 +12,7 @@ from kernels.own.exact_reference import largest
 from kernels.own.expected import tensors_of
 from kernels.own.launch import Launch
 from kernels.own.tolerance import relative_tolerance
+from kernels.spec import Grid
 
 __all__ = ["refuse_unrepeatable"]
 
@@ -33,24 +34,30 @@ def refuse_unrepeatable(
 
     Raises:
         UserError: if one of them gives other numbers than before, beyond what sums in another order
-            make of floats.
+            make of floats, or another number of programs.
     """
     again = launch.values()
     maker = launch.file.maker().__name__
     if names := [name for name, value in values.items() if _differ(value, again.get(name))]:
-        raise UserError(_sentence(launch, maker, names))
+        raise UserError(_sentence(launch, maker, f"other numbers for {', '.join(names)}"))
+    one, other = launch.grid(values), launch.grid(values)
+    if one != other:
+        function = "grid" if launch.file.optional("grid") else maker
+        what = f"another number of programs ({_counts(one)}, then {_counts(other)})"
+        raise UserError(_sentence(launch, function, what))
     if said is None:
         return
     outputs, others = tensors_of(said), tensors_of(launch.reference(values))
     if names := [name for name, value in outputs.items() if _differ(value, others.get(name))]:
-        raise UserError(_sentence(launch, "reference", names))
+        raise UserError(_sentence(launch, "reference", f"other numbers for {', '.join(names)}"))
 
 
-def _sentence(launch: Launch, function: str, names: list[str]) -> str:
-    return (
-        f"{launch.file.path}: {function} gives other numbers for {', '.join(names)} each time that "
-        f"it is called: {_DRAW}"
-    )
+def _sentence(launch: Launch, function: str, what: str) -> str:
+    return f"{launch.file.path}: {function} gives {what} each time that it is called: {_DRAW}"
+
+
+def _counts(grid: Grid) -> str:
+    return "x".join(map(str, grid))
 
 
 def _differ(one: Any, other: Any) -> bool:

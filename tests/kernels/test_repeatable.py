@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
-from own_kernel_files import TWICE
+import torch
+from kernel_runs import run_kernel
+from own_kernel_files import HEAD, TWICE
 
 from foundation.config import Config
 from foundation.errors import UserError
@@ -130,3 +134,77 @@ def test_an_output_that_the_default_configuration_does_without_is_no_mistake(pro
     )
     fast = Config({"BLOCK": 64, "PLUS": True})
     assert made.spec.on_other_sizes(made, fast) == ""
+
+
+# As a router sends rows: how many there are is drawn, the tensors have room for all.
+_ROUTED = (
+    HEAD
+    + """
+import random
+
+import random
+
+import numpy as np
+
+@triton.jit
+def routed_kernel(x_ptr, count_ptr, out_ptr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at, mask=at < tl.load(count_ptr))
+    tl.store(out_ptr + at, 2 * x, mask=at < tl.load(count_ptr))
+
+def get_routed_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 16}), triton.Config({"BLOCK": 64})]
+
+GENERATOR, kept_inputs = np.random.default_rng(), ["count_ptr"]
+
+def call(N=900):
+    n = int(DRAWN)
+    x, out = torch.randn(ROOM), torch.zeros(ROOM)
+    count = torch.tensor([n], dtype=torch.int32)
+    routed_kernel[lambda meta: (triton.cdiv(n, meta["BLOCK"]),)](x, count, out)
+
+def reference(x_ptr, count_ptr):
+    return {"out_ptr": torch.where(torch.arange(len(x_ptr)) < count_ptr, 2 * x_ptr, 0)}
+"""
+)
+
+
+@pytest.mark.parametrize("room", ["n", "N"])
+@pytest.mark.parametrize(
+    "drawn",
+    ["torch.randint(N // 2, N, ())", "np.random.randint(N // 2, N)", "random.randint(1, N)"],
+)
+def test_as_many_programs_run_as_the_drawn_sizes_of_the_tensors_ask_for(tmp_path, room, drawn):
+    (tmp_path / "routed.py").write_text(_ROUTED.replace("DRAWN", drawn).replace("ROOM", room))
+    made = make_problem(load_kernel(str(tmp_path / "routed.py")), {})
+    for block, seed in [(16, 1), (64, 2)]:
+        torch.manual_seed(seed)  # whatever the process drew before
+        random.seed(seed)
+        np.random.seed(seed)
+        config = Config({"BLOCK": block})
+        count = np.asarray(made.arguments(config)[1].value)[0]
+        assert made.spec.grid(made, config) == (-(-int(count) // block), 1, 1)
+        # One grid serves the timed runs, too.
+        assert made.timed_arguments(config)[1].value == count
+    run_kernel(made, {"BLOCK": block}, tmp_path)
+    assert made.spec.check(made)[0].startswith("the timed runs have the same inputs as the check")
+
+
+def test_another_number_of_programs_at_each_call_is_a_mistake(tmp_path):
+    text = _ROUTED.replace("DRAWN", "GENERATOR.integers(N // 2, N)").replace("ROOM", "N")
+    (tmp_path / "routed.py").write_text(text.replace("tensor([n]", "tensor([N]"))
+    made = make_problem(load_kernel(str(tmp_path / "routed.py")), {})
+    what = r"call gives another number of programs \(\d+x1x1, then \d+x1x1\) each time"
+    with pytest.raises(UserError, match=what):
+        made.spec.check(made)
+
+
+def test_what_a_file_draws_when_it_is_imported_is_the_same_each_time(tmp_path):
+    drawn = "COUNT = int(torch.randint(1, 1000, ()))\n\ndef call("
+    text = _ROUTED.replace("DRAWN", "COUNT").replace("ROOM", "N").replace("def call(", drawn)
+    found = []
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(text)
+        made = make_problem(load_kernel(str(tmp_path / f"{name}.py")), {})
+        found.append(made.spec.grid(made, Config({"BLOCK": 16})))
+    assert found[0] == found[1]
