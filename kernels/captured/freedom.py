@@ -7,7 +7,7 @@ from typing import Literal
 
 from foundation.config import ParameterValue
 
-__all__ = ["STAGES", "Freedom", "Obstacle", "hint_freedom"]
+__all__ = ["STAGES", "Freedom", "Obstacle", "hint_freedom", "is_block"]
 
 # Why a block stays, where a user can change that: it covers an axis, the program's grid does not
 # follow it, outputs differ though the grid may follow, or no time was left to try other values.
@@ -51,3 +51,8 @@ def hint_freedom(name: str, value: int) -> Freedom:
     """
     values = tuple(sorted({*STAGES, value}))
     return Freedom(name, value, values, "a hint that processors ignore", is_hint=True)
+
+
+def is_block(value: object) -> bool:
+    """Whether a value may be a block's size: a power of two above 1."""
+    return type(value) is int and value > 1 and not value & (value - 1)

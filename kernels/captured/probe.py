@@ -20,7 +20,7 @@ from kernels.captured.block_rule import BlockRule
 from kernels.captured.changed_memory import telling_changes
 from kernels.captured.data_sizes import data_covering_names, data_size_names
 from kernels.captured.deployed import Deployed
-from kernels.captured.freedom import Freedom, Obstacle, hint_freedom
+from kernels.captured.freedom import Freedom, Obstacle, hint_freedom, is_block
 from kernels.captured.grid_rule import GridRule
 from kernels.captured.memory import Memory
 from kernels.captured.outputs import CheckedOutputs, checked_outputs
@@ -33,6 +33,7 @@ from triton_rvv.runtime.host_bounds import ended_after
 
 __all__ = ["Probed", "probed"]
 
+_GRID = "{grid}"  # what is known of the grid once every constexpr was tried
 _UNCOVERED = "smaller ones may not cover what other data need"
 _UNTRIED = "there was no time to try others: a longer --budget tries them"
 
@@ -170,7 +171,7 @@ class _Probe:
         freedoms = {name: self._freedom(name) for name in self._grid.largest_first(names)}
         return Probed(
             self._rule,
-            tuple(freedoms[name] for name in names),
+            tuple(self._with_grid(freedoms[name]) for name in names),
             self._checked.varying,
             self._checked.in_fp32,
             self._loads,
@@ -211,7 +212,7 @@ class _Probe:
             return "is only compared, as modes and sizes are"
         if isinstance(value, bool) or not isinstance(value, int):
             return "is no integer"
-        if not _is_block(value) and (value != 1 or name not in self._blocks):
+        if not is_block(value) and (value != 1 or name not in self._blocks):
             return "is no power of two above 1, as blocks are"
         if name in self._data_sizes and value in self._extents():
             return "is a size of the data"
@@ -238,12 +239,12 @@ class _Probe:
                     if self._may_follow(name, smallest := min(map(int, others))):
                         self._follow(name, smallest)
                     break
-        return Freedom(name, value, values, "listed by the autotuner; " + self._grid_text(name))
+        return Freedom(name, value, values, "listed by the autotuner; " + _GRID)
 
     def _widened(self, listed: Freedom) -> Freedom:
         """What the autotuner lists, and what else a block may be."""
         value = listed.deployed
-        if not self._widens or not _is_block(value):
+        if not self._widens or not is_block(value):
             return listed
         assert isinstance(value, int)
         found = self._block_freedom(listed.name, value)
@@ -274,7 +275,7 @@ class _Probe:
             why = f"{smaller}, and {value} covers all"
             return Freedom(name, value, values, why, "covers its axis")
         what = "" if below else f"{smaller}; "
-        return Freedom(name, value, values, what + self._grid_text(name))
+        return Freedom(name, value, values, what + _GRID)
 
     def _freedom_of_one(self, name: str) -> Freedom:
         """What a block of one element may be besides: more elements, if there are fewer blocks."""
@@ -288,7 +289,7 @@ class _Probe:
             return Freedom(name, 1, (1,), why, "fixed grid")
         most = min(self._most(name, 1), most)
         values = tuple(1 << place for place in range(int(math.log2(most)) + 1))
-        return Freedom(name, 1, values, self._grid_text(name))
+        return Freedom(name, 1, values, _GRID)
 
     def _most(self, name: str, value: int) -> int:
         """The smallest power of two that covers all that the block divides."""
@@ -302,9 +303,11 @@ class _Probe:
         largest = max(sizes or dims or [value])
         return max(value, 1 << (largest - 1).bit_length())
 
-    def _grid_text(self, name: str) -> str:
-        followed = self._rule.text(name)
-        return f"the grid is {followed}" if followed else "the grid stays"
+    def _with_grid(self, freedom: Freedom) -> Freedom:
+        """A freedom that says how the grid follows it, and whatever else that axis follows."""
+        followed = self._rule.text(freedom.name)
+        grid = f"the grid is {followed}" if followed else "the grid stays"
+        return replace(freedom, why=freedom.why.replace(_GRID, grid))
 
     def _follow(self, name: str, value: int) -> bool:
         """Whether another value gives the right outputs, with the grid as it is or following it.
@@ -342,8 +345,3 @@ class _Probe:
             return agrees_in_shared_memory(checked, shared, other.run(shared))
         except Exception:  # whatever the compiler or the kernel's own assertions have against it
             return False
-
-
-def _is_block(value: object) -> bool:
-    """Whether a value may be a block's size: a power of two above 1."""
-    return type(value) is int and value > 1 and not value & (value - 1)

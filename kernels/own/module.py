@@ -99,9 +99,14 @@ def call_by_name(path: Path, function: Callable[..., Any], known: Mapping[str, A
     named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     for parameter in named:
         if parameter.name not in known and parameter.default is parameter.empty:
+            is_tuned = parameter.name in known.get("config", ())
             raise UserError(
-                f"{path}: {function.__name__} takes {parameter.name}, but there is only "
-                f"{', '.join(known)}"
+                f"{path}: {function.__name__} takes {parameter.name}, "
+                + (
+                    "which is tuned: take `config`, which holds it"
+                    if is_tuned
+                    else f"but there is only {', '.join(known)}"
+                )
             )
     wanted = known if takes_all else {p.name: known[p.name] for p in named if p.name in known}
     where = f"fails in {function.__name__}"

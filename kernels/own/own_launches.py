@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import torch
@@ -11,6 +11,7 @@ import torch
 from foundation.config import Config
 from foundation.errors import UserError
 from kernels.own.accesses import unused_arguments
+from kernels.own.block_grids import may_follow_a_block
 from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
@@ -72,11 +73,15 @@ class OwnLaunches:
         """The space that consists of the file's configurations."""
         listed = self._listed(problem, for_gpu=board.gpu is not None)
         space = SearchSpace.from_configs(listed.configs)
-        notes = (*listed.notes, *self._note_on_grid(problem, len(listed.configs)))
+        notes = (*listed.notes, *self._note_on_grid(problem, listed.configs))
         return replace(space, default=listed.configs[0], notes=notes)
 
-    def _note_on_grid(self, problem: Problem, configs: int) -> tuple[str, ...]:
-        if configs == 1 or not self._launch(problem, self._first).has_fixed_grid:
+    def _note_on_grid(self, problem: Problem, configs: Sequence[Config]) -> tuple[str, ...]:
+        launch = self._launch(problem, self._first)
+        if len(configs) == 1 or not launch.has_fixed_grid:
+            return ()
+        values = launch.values()
+        if not may_follow_a_block(launch.grid(values), values, configs[0]):
             return ()
         return (
             "every configuration runs as many programs as the file launches: if that depends on "

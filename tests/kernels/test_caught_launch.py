@@ -240,8 +240,13 @@ def test_other_kernels_do_not_run_where_only_types_are_asked_for(problem_of, mon
 
 
 def test_a_grid_that_no_configuration_changes_is_said(problem_of):
-    (note,) = space_of(problem_of(TWO, ":plus_kernel")).notes
+    launched = "plus_kernel[(1,)]"
+    in_blocks = TWO.replace(launched, "plus_kernel[(triton.cdiv(N, 16),)]")
+    (note,) = space_of(problem_of(in_blocks, ":plus_kernel")).notes
     assert note.startswith("every configuration runs as many programs as the file launches")
+    for rows in ("1", "N"):  # no block divides what each row has a program for
+        text = TWO.replace(launched, f"plus_kernel[({rows},)]")
+        assert space_of(problem_of(text, ":plus_kernel")).notes == ()
     assert space_of(problem_of(TWO, ":minus_kernel")).notes == ()
 
 

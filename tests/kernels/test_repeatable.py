@@ -86,6 +86,13 @@ def test_a_reference_may_end_its_process_on_inputs_that_the_file_never_makes(pro
     assert made.spec.on_other_sizes(made, Config({"BLOCK": 64, "PLUS": True})) == ""
 
 
+def test_a_reference_that_takes_a_tuned_parameter_is_told_what_to_take(problem):
+    made = problem(("def reference(x_ptr)", "def reference(x_ptr, BLOCK)"))
+    said = "reference takes BLOCK, which is tuned: take `config`, which holds it$"
+    with pytest.raises(UserError, match=said):
+        made.spec.check(made)
+
+
 @pytest.mark.parametrize("kept", ["torch.zeros(N)", "torch.full((N,), 0.5)"])
 def test_an_output_that_is_right_before_the_kernel_runs_is_named(problem, kept):
     changes = ("torch.empty(N)", kept), ("2 * x_ptr", f"{kept.replace('N', '200')}"), ("2 * x", "x")
