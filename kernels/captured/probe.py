@@ -169,6 +169,8 @@ class _Probe:
     def run(self) -> Probed:
         names = [p.name for p in self._deployed.function.params if p.is_constexpr]
         freedoms = {name: self._freedom(name) for name in self._grid.largest_first(names)}
+        in_order = sorted(self._rule.factors, key=lambda factor: names.index(factor.parameter))
+        self._rule = replace(self._rule, factors=tuple(in_order))
         return Probed(
             self._rule,
             tuple(self._with_grid(freedoms[name]) for name in names),

@@ -140,8 +140,8 @@ def test_two_blocks_that_share_an_axis() -> None:
     found = probe(deployed, memory)
     assert found.rule.grid({"BLOCK_M": 8, "BLOCK_N": 8}) == (6 * 8, 1, 1)
     assert all(f.varies for f in found.freedoms)
-    # Of one grid, each says the whole, however little was known when it was tried.
-    whole = "the grid is cdiv(N, BLOCK_N) * cdiv(M, BLOCK_M)"
+    # Each says the whole, in the kernel's order, however little was known when it was tried.
+    whole = "the grid is cdiv(M, BLOCK_M) * cdiv(N, BLOCK_N)"
     assert [freedom(found, f"BLOCK_{name}").why for name in "MN"] == [whole, whole]
     listed = probe(deployed, memory, BLOCK_M=[16, 8], BLOCK_N=[32, 16])
     for name in "MN":
