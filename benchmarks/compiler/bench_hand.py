@@ -77,6 +77,8 @@ _NAMES = (
     "nineteenth_held_out2",
     "twentieth_held_out",
     "twentieth_held_out2",
+    "twentyfirst_held_out",
+    "twentyfirst_held_out2",
 )
 DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
