@@ -56,7 +56,12 @@ class ProblemArguments:
         Raises:
             UserError: for a mistake in a user's own file.
         """
-        return made_on(device, lambda: self.problem.arguments(config))
+        made = made_on(device, lambda: self.problem.arguments(config))
+        if device == "cpu" or _sizes(made) == _sizes(without_contents(self.problem, config)):
+            return made
+        # A file that draws its sizes draws others on a GPU than where the number of programs was
+        # counted.
+        return self.problem.arguments(config)
 
     def make_timed(
         self, config: Config, device: str, checked: tuple[Argument, ...], number: int = 1
@@ -71,7 +76,10 @@ class ProblemArguments:
         Raises:
             UserError: like `make`.
         """
-        return made_on(device, lambda: self.problem.timed_arguments(config, checked, number))
+        made = made_on(device, lambda: self.problem.timed_arguments(config, checked, number))
+        if device == "cpu" or _sizes(made) == _sizes(checked):
+            return made
+        return self.problem.timed_arguments(config, checked, number)
 
     @property
     def problem(self) -> Problem:
@@ -81,6 +89,18 @@ class ProblemArguments:
             UserError: if it names an unknown kernel, dimension or element type.
         """
         return _problem(self)
+
+
+def _sizes(arguments: Iterable[Argument]) -> list[tuple[str, object]]:
+    """Of arrays their sizes, and of integers their values."""
+    found: list[tuple[str, object]] = []
+    for each in arguments:
+        held = each.expected if each.value is None else each.value
+        if isinstance(held, np.ndarray):
+            found.append((each.name, held.shape))
+        elif isinstance(held, int):
+            found.append((each.name, held))
+    return found
 
 
 @functools.lru_cache(maxsize=16)

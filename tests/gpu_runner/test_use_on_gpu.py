@@ -83,3 +83,40 @@ def test_a_program_runs_with_the_winner_that_the_gpu_gave(
     told = json.loads(done.stdout.splitlines()[-1])
     assert told["how"] == "exact"
     assert told["looked_up"].items() <= told["ran"].items()
+
+
+DRAWN = """\
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def doubled_kernel(x_ptr, n_ptr, y_ptr, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    n = tl.load(n_ptr)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n) * 2, mask=at < n)
+
+
+def get_doubled_kernel_autotune_config():
+    return [triton.Config({"BLOCK": block}) for block in (16, 64)]
+
+
+def call(L=100000):
+    n = int(torch.randint(L // 2, L, ()))
+    x, y = torch.randn(n), torch.empty(n)
+    programs = lambda meta: (triton.cdiv(n, meta["BLOCK"]),)
+    doubled_kernel[programs](x, torch.tensor([n], dtype=torch.int32), y)
+
+
+def reference(x_ptr):
+    return {"y_ptr": x_ptr * 2}
+"""
+
+
+def test_sizes_that_a_file_draws_are_those_for_which_programs_were_counted(tmp_path, capsys):
+    (tmp_path / "doubled.py").write_text(DRAWN)
+    arguments = [f"{tmp_path}/doubled.py", "--device", "cuda", "--trials", "2", "--no-report"]
+    storage = ["--storage", f"sqlite:///{tmp_path}/studies.db"]
+    assert tune_command.main([*arguments, *storage]) == 0
+    assert "status=correct\tcount=2\n" in capsys.readouterr().out
