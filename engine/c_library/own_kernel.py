@@ -22,13 +22,14 @@ from kernels.registry import load_kernel
 from kernels.traced.call import traced_call
 from kernels.traced.formulas import Formula, UntranslatedError
 from kernels.traced.launch import TracedLaunch, traced_launch
-from kernels.traced.right_sizes import Limit, limits_of
+from kernels.traced.right_sizes import Limit, RightSizes, limits_of
 
 __all__ = ["OwnKernel"]
 
 _LARGEST_I32 = 2**31 - 1
 # Blocks that have to cover a size: up to which one there is code, unless more was tuned.
 _MOST_COVERED = 4096
+_MOST_SHOWN = 2  # of the alternatives, on one line
 
 
 class OwnKernel:
@@ -54,7 +55,7 @@ class OwnKernel:
         self._dtype = dtype
         self._launches: dict[object, TracedLaunch] = {}
         self._calls: list[PlainCall] = []
-        self._found: dict[object, tuple[Limit, ...] | None] = {}
+        self._found: dict[object, RightSizes] = {}
         self.name = self._file.name
         self.function = self._file.function
 
@@ -151,15 +152,29 @@ class OwnKernel:
 
     def notes(self, variants: Sequence[Variant]) -> list[str]:
         """The sizes for which there is code, where that is not any."""
+        every = self._limited(variants)
+        return ["There is code where", *(f"- {one}" for one in every)] if every else []
+
+    def limits_in_words(self, variants: Sequence[Variant]) -> str:
+        """The same in one line, and why."""
+        every = self._limited(variants)
+        if not every:
+            return ""
+        shown = ", or ".join(every[:_MOST_SHOWN])
+        more = f", or {len(every) - _MOST_SHOWN} more" if len(every) > _MOST_SHOWN else ""
+        decided = f"{self._file.path.name} decides by its sizes"
+        why = next((found.why for found in self._found.values() if found.why), decided)
+        return f"there is code where {shown}{more}; {why}"
+
+    def _limited(self, variants: Sequence[Variant]) -> list[str]:
+        """What has to hold of sizes for any of the variants; nothing if one takes any."""
         sizes = _symbols(self._calls[0])
         every = []
         for variant in variants:
             limited = [*self._decided(variant, sizes), *self._found_right(variant, sizes)]
             texts = [_in_words(c_text(one)) for one in limited if isinstance(one, Expression)]
             every.append(" and ".join(dict.fromkeys(texts)))
-        if "" in every:
-            return []
-        return ["There is code where", *(f"- {one}" for one in dict.fromkeys(every))]
+        return [] if "" in every else [*dict.fromkeys(every)]
 
     def _others(self, tuned: Variant) -> list[Variant]:
         """For each thing that the file decides otherwise at other sizes, a variant, where it passes
@@ -219,7 +234,7 @@ class OwnKernel:
                 lambda shape: all(self._decided(variant, shape)),
                 self._launch(variant.config, variant.shape).elements,
             )
-        return self._found[key]
+        return self._found[key].limits
 
     def _launch(self, config: Config, shape: Shape) -> TracedLaunch:
         key = config, tuple(shape.items())

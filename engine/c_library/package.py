@@ -10,6 +10,7 @@ from pathlib import Path
 from engine.c_library.library_winner import LibraryWinner, best_winners
 from engine.c_library.objects import archive, compile_c, compile_variants
 from engine.c_library.sources import header, sources
+from engine.c_library.variant import Function
 from engine.c_library.variants import library_functions
 from foundation.scratch import UNFINISHED, scratch_folder
 
@@ -18,7 +19,7 @@ __all__ = ["write_library"]
 
 def write_library(
     winners: Sequence[LibraryWinner], folder: Path, tell: Callable[[str], None]
-) -> list[str]:
+) -> list[Function]:
     """Write the library of these winners; the same winners give the same bytes.
 
     Writes include/tuned.h, lib/libtuned.a, CMakeLists.txt and lib/pkgconfig/tuned.pc.
@@ -29,7 +30,7 @@ def write_library(
         tell: takes what is done now, for each step that takes seconds.
 
     Returns:
-        The names of the functions; none without winners, and then nothing is written.
+        The functions; none without winners, and then nothing is written.
 
     Raises:
         UserError: for winners that cannot be in one library.
@@ -55,4 +56,4 @@ def write_library(
     (folder / "CMakeLists.txt").write_text((own / "CMakeLists.txt").read_text())
     described = (own / "tuned.pc").read_text().replace("{{ version }}", version("triton-rvv-tuner"))
     (folder / "lib" / "pkgconfig" / "tuned.pc").write_text(described)
-    return [function.name for function in functions]
+    return functions

@@ -100,6 +100,10 @@ class ShippedKernel:
             notes.append(f"{call.covered.size} is at most {min(most.values())}.")
         return notes
 
+    def limits_in_words(self, variants: Sequence[Variant]) -> str:
+        """None: what it takes does not depend on the studies."""
+        return ""
+
     def _problem(self, shape: Sizes) -> Problem:
         return Problem(self._spec, shape, self._dtype)
 

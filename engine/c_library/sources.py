@@ -193,6 +193,8 @@ def _described(function: Function) -> dict[str, Any]:
     for number in call.numbers:
         prototype.append(f"{_C_TYPES[number.dtype]} {number.name}")
         spoken.append(f"{number.name}: {number.meaning}")
+    passed = call.compiled_in.items()
+    spoken += [f"{name}: the file passes {value}, compiled in" for name, value in passed]
     return {
         "name": function.name,
         "meaning": call.meaning,

@@ -93,6 +93,10 @@ class LibraryKernel(Protocol):
         """Sentences for callers on the sizes that a function takes."""
         ...
 
+    def limits_in_words(self, variants: Sequence[Variant]) -> str:
+        """For which sizes alone there is code, and why, as this export found it; "" for any."""
+        ...
+
 
 @dataclass(frozen=True)
 class Function:

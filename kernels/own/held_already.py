@@ -10,7 +10,7 @@ import torch
 from kernels.own.expected import ExpectedOutput
 from kernels.own.tolerance import is_finite, within
 
-__all__ = ["hold_already", "holds"]
+__all__ = ["first_wrong", "hold_already", "holds"]
 
 
 def hold_already(values: Mapping[str, Any], expected: Mapping[str, ExpectedOutput]) -> bool:
@@ -31,3 +31,19 @@ def holds(tensor: torch.Tensor, output: ExpectedOutput) -> bool:
     if output.slack is None:
         return torch.equal(tensor, output.tensor)
     return bool(within(tensor, output.tensor, output.slack, output.rounded_to).all())
+
+
+def first_wrong(name: str, tensor: torch.Tensor, output: ExpectedOutput) -> str:
+    """The first element that is not what is expected, as "y[3, 4] is 1 and should be 2"."""
+    if output.slack is None:
+        right = tensor == output.tensor
+    else:
+        right = within(tensor, output.tensor, output.slack, output.rounded_to)
+    place = tuple((~right).nonzero()[0].tolist())
+    found, expected = (_in_words(one[place].item()) for one in (tensor, output.tensor))
+    at = f"[{', '.join(map(str, place))}]" if place else ""
+    return f"{name}{at} is {found} and should be {expected}"
+
+
+def _in_words(number: float) -> str:
+    return f"{number:.6g}" if isinstance(number, float) else str(number)

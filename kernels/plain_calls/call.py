@@ -109,6 +109,8 @@ class PlainCall:
         unused: element types of the kernel's other addresses, which no configuration of a
             processor reads or writes: they are NULL.
         rooms: what else the kernel writes to.
+        compiled_in: the values of integer arguments that follow from no size and that no caller
+            gives, by the kernel's parameters.
     """
 
     meaning: str
@@ -121,6 +123,7 @@ class PlainCall:
     integer_types: Mapping[str, str] = field(default_factory=dict)
     unused: Mapping[str, str] = field(default_factory=dict)
     rooms: tuple[Room, ...] = ()
+    compiled_in: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def strided(self) -> tuple[Array, ...]:

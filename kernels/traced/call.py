@@ -56,6 +56,7 @@ def traced_call(file: KernelFile, launch: TracedLaunch, accesses: Accesses) -> P
         numbers=tuple(numbers),
         integer_types={n: t for n, value in launch.integers.items() if (t := _type(value))},
         unused={},
+        compiled_in={n: v for n, v in launch.integers.items() if not isinstance(v, Formula)},
     )
 
 

@@ -15,12 +15,14 @@ from dataclasses import dataclass
 
 from foundation.c_expressions import Operand, compared, remainder
 from foundation.errors import UserError
+from foundation.shapes import shape_text
 from kernels.own.expected import expected_outputs
-from kernels.own.held_already import holds
+from kernels.own.held_already import first_wrong, holds
 from kernels.own.launch import Launch
 from kernels.own.reference_runs import RunFailed, checked_runs
+from triton_rvv.errors import OutOfBoundsError
 
-__all__ = ["Limit", "limits_of"]
+__all__ = ["Limit", "RightSizes", "limits_of"]
 
 _SEED = 20261127
 _MOST_ELEMENTS = 1 << 22  # of all tensors of a drawn run
@@ -54,13 +56,27 @@ class Limit:
         return compared(remainder(size, self.value), "==", 0)
 
 
+@dataclass(frozen=True)
+class RightSizes:
+    """For which sizes a configuration is right.
+
+    Args:
+        limits: what has to hold of them; None if it is wrong at the tuned ones.
+        why: the first sizes at which it was not right, and what happened there, or else why no
+            others were run; "" without limits.
+    """
+
+    limits: tuple[Limit, ...] | None
+    why: str = ""
+
+
 def limits_of(
     launch_at: Callable[[Shape], Launch],
     tuned: Shape,
     blocks: Sequence[int],
     allowed: Callable[[Shape], bool],
     elements: Callable[[Shape], int],
-) -> tuple[Limit, ...] | None:
+) -> RightSizes:
     """What has to hold of sizes for a configuration to be right.
 
     Args:
@@ -73,21 +89,25 @@ def limits_of(
     Returns:
         Limits that held in every run; if no others did, every size is that of `tuned`. So it is
         without a reference, as the kernel in its place might be as wrong, and where the kernel
-        cannot be run on this machine. None if it is wrong at `tuned`.
+        cannot be run on this machine.
     """
     exact = tuple(Limit(name, "equal to", size) for name, size in tuned.items())
     runner = _Runner(launch_at, allowed, elements)
-    if launch_at(tuned).file.optional("reference") is None or not runner.fits(tuned):
-        return exact
+    if launch_at(tuned).file.optional("reference") is None:
+        return RightSizes(exact, "the file has no reference")
+    if not runner.fits(tuned):
+        return RightSizes(exact, "the tuned sizes are too large to be run on this machine")
     draws = _Draws(tuned, blocks, runner.fits, allowed)
     drawn = draws.together(())
     if runner.is_right([tuned, *drawn]):
-        return draws.reached(drawn)
+        reached = draws.reached(drawn)
+        return RightSizes(reached, "no larger sizes were run" if reached else "")
     if not runner.is_right([tuned]):
-        return exact if runner.failed else None
+        return RightSizes(exact if runner.failed else None, runner.why)
     limits = tuple(filter(None, (draws.limit(name, runner) for name in tuned)))
     drawn = draws.together(limits)
-    return (*limits, *draws.reached(drawn, limits)) if runner.is_right(drawn) else exact
+    found = (*limits, *draws.reached(drawn, limits)) if runner.is_right(drawn) else exact
+    return RightSizes(found, runner.why if found else "")
 
 
 class _Runner:
@@ -104,6 +124,7 @@ class _Runner:
         self._elements = elements
         self._found: dict[frozenset[tuple[str, int]], bool] = {}  # right or wrong, by shape
         self.failed = False  # the last run, which left nothing to compare
+        self.why = ""  # the first shape that was not right, and what happened
 
     def fits(self, shape: Shape) -> bool:
         """Whether the code is made for a shape, and a run of it is short."""
@@ -130,12 +151,27 @@ class _Runner:
         try:
             expected = [expected_outputs(launch, with_unnamed=False) for launch in launches]
             found = checked_runs(launches) if launches else []
-        except (RunFailed, UserError):
+        except (RunFailed, UserError) as failure:
+            self._explain(shapes, failure)
             self.failed = True
             return
         for shape, outputs, after in zip(shapes, expected, found, strict=True):
-            right = all(holds(after[name], output) for name, output in outputs.items())
-            self._found[frozenset(shape.items())] = right
+            wrong = [name for name, output in outputs.items() if not holds(after[name], output)]
+            self._found[frozenset(shape.items())] = not wrong
+            if wrong and not self.why:
+                element = first_wrong(wrong[0], after[wrong[0]], outputs[wrong[0]])
+                self.why = f"wrong at {shape_text(shape)}: {element}"
+
+    def _explain(self, shapes: Sequence[Shape], failure: Exception) -> None:
+        """Find which of several shapes fails first, unless it is known why there are limits."""
+        alone = iter(shapes if len(shapes) > 1 else ())
+        while not self.why and (shape := next(alone, None)):
+            self._run([shape])
+        if not self.why:
+            where = f" at {shape_text(shapes[0])}" if len(shapes) == 1 else ""
+            astray = str(failure).partition(f"{OutOfBoundsError.__name__}: ")[2]
+            how = "out of bounds" if astray else "failed"
+            self.why = f"{how}{where}: {astray or failure}"
 
 
 class _Draws:

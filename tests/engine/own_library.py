@@ -137,6 +137,48 @@ def least_grid(meta):
     return (triton.cdiv(meta["n"], meta["BLOCK"]),)
 
 
+# It stores one element too many, but where a block ends with the last one.
+@triton.jit
+def behind_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n), mask=at <= n)
+
+
+def get_behind_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 16})]
+
+
+def behind_arguments(N=32):
+    x = torch.randint(0, 100, (N,), dtype=torch.int32)
+    return {"x_ptr": x, "y_ptr": torch.empty_like(x), "n": N}
+
+
+def behind_grid(meta):
+    return (triton.cdiv(meta["n"], meta["BLOCK"]),)
+
+
+def behind_reference(x_ptr):
+    return {"y_ptr": x_ptr}
+
+
+# Its reference takes whole rows of 32 alone.
+@triton.jit
+def halved_kernel(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + at, tl.load(x_ptr + at, mask=at < n) // 2, mask=at < n)
+
+
+def get_halved_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 16})]
+
+
+halved_arguments, halved_grid = behind_arguments, behind_grid
+
+
+def halved_reference(x_ptr):
+    return {"y_ptr": (x_ptr.view(-1, 32) // 2).view(-1)}
+
+
 # For large sizes, its grid is none for others. Its file made a tensor when it was imported.
 FACTORS = torch.tensor([3.0, 2.0])
 

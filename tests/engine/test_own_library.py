@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +12,9 @@ from test_c_library import LANGUAGES, STRICT, export, infos, run, write_study
 
 from engine.c_library import own_kernel
 from engine.c_library.library_winner import LibraryWinner
-from engine.c_library.variant import Variant
+from engine.c_library.sources import header
+from engine.c_library.variant import Function, Variant
+from engine.results.exports.c import _left_out
 from engine.study.identity import KERNEL_FILE
 from engine.study.storage import read_studies
 from foundation.config import Config
@@ -36,7 +41,9 @@ def library(tmp_path_factory):
         write_study(storage, f"{FILE}:relu_kernel", {"M": 4, "N": 6}, info, ROWS=2)
         write_study(storage, f"{FILE}:spread_kernel", {"N": 50}, info, BLOCK=16)
         write_study(storage, f"{FILE}:chosen_kernel", {"HIDDEN": 100}, info, BLOCK=16)
-        assert export(storage, folder) == 0
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            assert export(storage, folder) == 0
+    (folder / "said").write_text(said.getvalue())
     return folder / "c"
 
 
@@ -63,6 +70,66 @@ def test_the_header_says_what_is_passed_and_for_which_sizes_there_is_code(librar
         "and (M % 2) == 0",
     ):
         assert f"* {line}" in header
+    said = (library.parent / "said").read_text()
+    assert "\ntuned_sums_i8: there is code where N <= STRIDE and N <= 32; wrong at M=" in said
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "config", "sizes", "line"),
+    [
+        (
+            "sums",
+            "i8",
+            {"BLOCK": 32},
+            {"M": 5, "N": 20, "STRIDE": 24},
+            r"there is code where N <= STRIDE and N <= 32; "
+            r"wrong at M=\d+,N=\d+,STRIDE=\d+: y_ptr\[0\] is -?\d+ and should be -?\d+",
+        ),
+        (
+            "behind",
+            "i32",
+            {"BLOCK": 16},
+            {"N": 32},
+            r"there is code where \(N % 16\) == 0; "
+            r"out of bounds at N=(\d+): .*: a store at byte \d+ of y_ptr, which has .*",
+        ),
+        (
+            "halved",
+            "i32",
+            {"BLOCK": 16},
+            {"N": 32},
+            r"there is code where N == 32; "
+            r"failed at N=\d+: .* fails in halved_reference: RuntimeError: .*",
+        ),
+        (
+            "least",
+            "i32",
+            {"BLOCK": 16},
+            {"N": 50, "READS": 1},
+            "there is code where .* and READS == 1; the file has no reference",
+        ),
+        ("chosen", "fp32", {"BLOCK": 16}, {"HIDDEN": 100}, r".*; own_library.py decides by .*"),
+        ("scaled", "fp32", {"BLOCK": 32}, {"N": 100}, ""),
+    ],
+)
+def test_one_line_says_why_sizes_are_limited(name, dtype, config, sizes, line):
+    function = _function(name, dtype, config, sizes)
+    assert re.fullmatch(line, function.kernel.limits_in_words(function.variants))
+
+
+def test_integers_that_are_compiled_in_are_named():
+    function = _function("least", "i32", {"BLOCK": 16}, {"N": 50, "READS": 1})
+    assert "\n * most: the file passes 7, compiled in\n" in header([function])
+    assert next(_left_out(function)) == "least: compiled in, as the file passes them: most=7"
+
+
+def _function(name, dtype, config, sizes):
+    kernel = own_kernel.OwnKernel(f"{FILE}:{name}_kernel", dtype)
+    kernel.add(Config(config), sizes)
+    target = infos()[0].target
+    winner = LibraryWinner(name, dtype, sizes, Config(config), target, "", "", 1, True, "")
+    variants = kernel.variants([Variant(target, Config(config), sizes, winner)])
+    return Function(name, dtype, kernel, tuple(variants))
 
 
 def test_without_a_reference_there_is_code_for_the_tuned_sizes_alone():

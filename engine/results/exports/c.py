@@ -8,6 +8,7 @@ from pathlib import Path
 
 from engine.c_library.library_winner import LibraryWinner
 from engine.c_library.package import write_library
+from engine.c_library.variant import Function
 from engine.c_library.winners import winners_of
 from engine.results.tuned_shape import UnfitStudyError
 from engine.study.trials import StoredTrials
@@ -32,16 +33,28 @@ def entry_of(study: StoredTrials) -> list[LibraryWinner]:
 def write_entries(
     entries: Sequence[Sequence[LibraryWinner]], folder: Path, tell: Callable[[str], None]
 ) -> Iterator[str]:
-    """Write the library; a line with its functions, and one with how to link a program.
+    """Write the library; a line with its functions, lines on what they leave out, and one with how
+    to link a program.
 
     Raises:
         UserError: for studies that cannot be in one library.
         ZigError: if this machine cannot compile it.
     """
-    names = write_library([winner for entry in entries for winner in entry], folder, tell)
-    if names:
-        yield f"{folder}: {', '.join(names)}"
+    functions = write_library([winner for entry in entries for winner in entry], folder, tell)
+    if functions:
+        yield f"{folder}: {', '.join(function.name for function in functions)}"
+        for function in functions:
+            yield from _left_out(function)
         yield f"to link: {_link_command(folder)}"
+
+
+def _left_out(function: Function) -> Iterator[str]:
+    """What callers cannot give: integers that are compiled in, and sizes without code."""
+    if passed := function.call.compiled_in:
+        values = ", ".join(f"{name}={value}" for name, value in passed.items())
+        yield f"{function.name}: compiled in, as the file passes them: {values}"
+    if limits := function.kernel.limits_in_words(function.variants):
+        yield f"{function.name}: {limits}"
 
 
 def _link_command(folder: Path) -> str:
