@@ -103,7 +103,14 @@ def _no_report(status: int, info: BoardInfo) -> str:
         return text
     target = RVVTarget.named(info.cpu, info.vlen_bits)
     march = "_".join(("rv64gcv", *(e[1:] for e in target.extensions if e.startswith("+"))))
-    return f"{text}: what {info.name} runs is compiled for {march} and no other extensions"
+    text = f"{text}: what {info.name} runs is compiled for {march} and no other extensions"
+    absent = ", ".join(e[1:].capitalize() for e in target.extensions if e.startswith("-"))
+    if not absent:
+        return text
+    return (
+        f"{text}; it is without {absent} in every QEMU, which -mcpu of a core may add, as "
+        "spacemit_x60 does: Zig leaves it out with -mcpu=spacemit_x60-zicond"
+    )
 
 
 def _notes(region: Region) -> list[str]:
