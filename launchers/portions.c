@@ -17,16 +17,22 @@ struct portions portions_of(portions_kernel *kernel, const uint64_t *args, const
     };
 }
 
-/* The first program of the next portion. Out of line, so that the mark stands once. */
-__attribute__((noinline)) static uint64_t take_portion(struct portions *portions) {
-    TRITON_RVV_NEXT_PORTION();
+/* The first program of the next portion. */
+static uint64_t take_portion(struct portions *portions) {
     return __atomic_fetch_add(&portions->next, portions->size, __ATOMIC_RELAXED);
 }
 
-void portions_run(struct portions *portions) {
+/* The same where an emulator chooses the core. Out of line, so that the mark stands once. */
+__attribute__((noinline)) static uint64_t mark_portion(struct portions *portions) {
+    TRITON_RVV_NEXT_PORTION();
+    return take_portion(portions);
+}
+
+__attribute__((always_inline)) static inline void run(struct portions *portions,
+                                                      uint64_t (*take)(struct portions *)) {
     uint32_t num_x = portions->grid[0], num_y = portions->grid[1], num_z = portions->grid[2];
     uint64_t first;
-    while ((first = take_portion(portions)) < portions->programs) {
+    while ((first = take(portions)) < portions->programs) {
         uint64_t left = portions->programs - first;
         uint64_t end = first + (left < portions->size ? left : portions->size);
         uint32_t x = (uint32_t)(first % num_x), y = (uint32_t)(first / num_x % num_y);
@@ -43,7 +49,9 @@ void portions_run(struct portions *portions) {
     }
 }
 
+void portions_run(struct portions *portions) { run(portions, take_portion); }
+
 void portions_run_in_turn(struct portions *portions) {
-    portions_run(portions);
+    run(portions, mark_portion);
     TRITON_RVV_ALL_PORTIONS();
 }

@@ -5,6 +5,7 @@
 
 #include "pool.h"
 #include "portions.h"
+#include "region.h"
 
 #define MOST_ELEMENTS INT32_MAX /* kernels count elements in 32 bits */
 
@@ -41,9 +42,11 @@ static void run_programs(void *argument) {
     scratch.memory = NULL;
 }
 
-/* For an emulator, which takes what one thread runs for the work of all. */
+/* For an emulator, which takes what one thread runs for the work of so many cores. */
 static void run_in_turn(struct job *job) {
     scratch.job = job;
+    for (int i = 0; i < job->threads; i++)
+        TRITON_RVV_ONE_MORE_CORE();
     portions_run_in_turn(&job->portions);
     free(scratch.memory);
     scratch.memory = NULL;

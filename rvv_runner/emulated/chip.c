@@ -48,9 +48,40 @@ struct core *chip_hand_over(struct chip *chip, struct core *from, unsigned numbe
     return to;
 }
 
+/* Every core waits until these times, but for one that has passed them. */
+static void wait_until(struct chip *chip, const ticks_t *times) {
+    for (unsigned i = 0; i < chip->count; i++) {
+        struct core *core = chip->cores[i];
+        ticks_t until[MAX_MEMBERS];
+        for (unsigned member = 0; member < core->family->count; member++) {
+            ticks_t time = core_elapsed(core, member);
+            until[member] = time > times[member] ? time : times[member];
+        }
+        core_wait_until(core, until);
+    }
+}
+
+void chip_invite(struct chip *chip, struct core *core, uint64_t pc, bool tracking) {
+    ticks_t now[MAX_MEMBERS];
+    if (core->pending != NULL) {
+        core_finish_block(core, pc, tracking);
+    }
+    if (chip->invited == 0) {
+        for (unsigned member = 0; member < core->family->count; member++) {
+            now[member] = core_elapsed(core, member);
+        }
+        wait_until(chip, now);
+    }
+    chip->invited++;
+}
+
+static unsigned takers(const struct chip *chip) {
+    return chip->invited > 0 && chip->invited < chip->count ? chip->invited : chip->count;
+}
+
 static unsigned earliest_core(const struct chip *chip) {
     unsigned first = 0;
-    for (unsigned i = 1; i < chip->count; i++) {
+    for (unsigned i = 1; i < takers(chip); i++) {
         if (core_elapsed(chip->cores[i], 0) < core_elapsed(chip->cores[first], 0)) {
             first = i;
         }
@@ -62,7 +93,7 @@ static unsigned earliest_core(const struct chip *chip) {
  * chance. So no core finds in its caches what it is going to need by the order of cores alone. */
 static unsigned any_core(struct chip *chip) {
     unsigned fewest[MAX_CORES], count = 0;
-    for (unsigned i = 0; i < chip->count; i++) {
+    for (unsigned i = 0; i < takers(chip); i++) {
         if (count > 0 && chip->portions[i] < chip->portions[fewest[0]]) {
             count = 0;
         }
@@ -95,8 +126,7 @@ struct core *chip_join(struct chip *chip, struct core *core, uint64_t pc, bool t
             last[member] = time > last[member] ? time : last[member];
         }
     }
-    for (unsigned i = 0; i < chip->count; i++) {
-        core_wait_until(chip->cores[i], last);
-    }
+    wait_until(chip, last);
+    chip->invited = 0;
     return chip_hand_over(chip, core, 0);
 }

@@ -16,6 +16,7 @@ struct chip {
     struct memories *memories[MAX_CORES]; /* of each core */
     struct calendar l2[MAX_CORES], dram;  /* the former by cluster */
     struct shared shared[MAX_CORES];      /* by cluster */
+    unsigned invited;                     /* how many take portions; 0 for all */
     uint64_t portions[MAX_CORES];         /* taken while nothing is measured */
     uint32_t random;                      /* decides which of the cores takes one then */
 };
@@ -25,6 +26,10 @@ bool chip_init(struct chip *chip, const struct family *family);
 
 /* Start counting from nothing on all cores; the caches keep what they hold. */
 void chip_start_region(struct chip *chip);
+
+/* One more core takes the portions that follow, up to where all are done. At the first mark, every core
+ * waits for `core`, which has come to the mark at `pc`: none began before the program got there. */
+void chip_invite(struct chip *chip, struct core *core, uint64_t pc, bool tracking);
 
 /* The core that takes the next portion: `core` has come to the mark at `pc` and hands the program's
  * state over. */

@@ -23,7 +23,7 @@
 #include "report.h"
 #include "software.h"
 
-/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a8. */
+/* Hints with no effect on any RISC-V core: slti x0, x0, 0x5a1 to 0x5a9. */
 enum {
     REGION_START = 0x5a102013,
     REGION_STOP = 0x5a202013,
@@ -32,6 +32,7 @@ enum {
     MODEL_END = 0x5a502013,
     NEXT_PORTION = 0x5a602013,
     ALL_PORTIONS = 0x5a802013,
+    ONE_MORE_CORE = 0x5a902013,
 };
 enum { MAX_THREADS = 1024 };
 
@@ -282,6 +283,12 @@ static void on_all_portions(unsigned vcpu, void *data) {
     }
 }
 
+static void on_one_more_core(unsigned vcpu, void *data) {
+    if (chip.count > 0) {
+        chip_invite(&chip, core_of(vcpu), (uint64_t)(uintptr_t)data, tracking);
+    }
+}
+
 /* The first time, the caches become empty: a program that says what they see says so of everything. */
 static void on_pause(unsigned vcpu, void *data) {
     (void)data;
@@ -336,10 +343,12 @@ static bool instrument_marker(struct qemu_plugin_insn *insn, uint32_t word) {
     if (software_announced(word, qemu_plugin_insn_haddr(insn)) || software_is_missing(word)) {
         return true;
     }
-    if (word == NEXT_PORTION || word == ALL_PORTIONS) {
-        qemu_plugin_register_vcpu_insn_exec_cb(
-            insn, word == NEXT_PORTION ? on_portion : on_all_portions, QEMU_PLUGIN_CB_NO_REGS,
-            (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
+    if (word == NEXT_PORTION || word == ALL_PORTIONS || word == ONE_MORE_CORE) {
+        qemu_plugin_vcpu_udata_cb_t called = word == NEXT_PORTION   ? on_portion
+                                             : word == ALL_PORTIONS ? on_all_portions
+                                                                    : on_one_more_core;
+        qemu_plugin_register_vcpu_insn_exec_cb(insn, called, QEMU_PLUGIN_CB_NO_REGS,
+                                               (void *)(uintptr_t)qemu_plugin_insn_vaddr(insn));
         return true;
     }
     if (word == MODEL_PAUSE || word == MODEL_RESUME || word == MODEL_END) {

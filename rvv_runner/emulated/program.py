@@ -25,13 +25,18 @@ __all__ = ["count_program"]
 _SYSROOT = Path("/usr/riscv64-linux-gnu")
 _SYSROOT_VARIABLE = "QEMU_LD_PREFIX"  # QEMU's own
 _SIGNAL_BASE = 128
+_ONE_CORE = (
+    "several threads share one core here, so their times add up, with no error band; "
+    "@4cores at the device's name gives them four"
+)
 
 
 def count_program(emulator: Emulator, info: BoardInfo, program: Program) -> ProgramCounts:
     """Run a program in QEMU, with this process's files and terminal, and count what it does.
 
     Its environment is empty, so that the counts do not depend on this process's. What is counted is
-    each region that it marks, or the whole program if it marks none.
+    each region that it marks, or the whole program if it marks none. On a board with one core, the
+    time of several threads is their sum.
 
     Raises:
         UserError: if it is dynamic and the libraries for it are not to be found.
@@ -55,16 +60,28 @@ def count_program(emulator: Emulator, info: BoardInfo, program: Program) -> Prog
         return ProgramCounts(status, (), notes=(_no_report(status, info),))
     regions = parse_report(text)
     counted = _names(len(regions), whole=reports_whole(text))
+    shared = [info.used_cores == 1 and region.raw["threads"] > 1 for region in regions]
     return ProgramCounts(
         status,
         tuple(
-            Scope(name, region.cycles / info.frequency_hz, region.counters)
-            for name, region in zip(counted, regions, strict=True)
+            Scope(name, _cycles(region, is_shared) / info.frequency_hz, region.counters)
+            for name, region, is_shared in zip(counted, regions, shared, strict=True)
         ),
         estimated=MODELLED_EVENTS | {TIME},
-        bands=tuple(error_band(info.name, region.counters) for region in regions),
-        notes=tuple(note for region in regions for note in _notes(region)),
+        bands=tuple(
+            None if is_shared else error_band(info.name, region.counters)
+            for region, is_shared in zip(regions, shared, strict=True)
+        ),
+        notes=(
+            *(note for region in regions for note in _notes(region)),
+            *([_ONE_CORE] if any(shared) else []),
+        ),
     )
+
+
+def _cycles(region: Region, is_shared: bool) -> float:
+    """Of one core, on which all threads run one after another, or of the slowest thread's."""
+    return region.raw["busy_cycles"] if is_shared else region.cycles
 
 
 def _run(command: Sequence[str]) -> int:
