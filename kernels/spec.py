@@ -294,12 +294,16 @@ class Problem:
             timed = self.arguments(config)
         if list(map(without_arrays, timed)) != list(map(without_arrays, checked)):
             return checked
+        same_numbers = _scalars(timed) == _scalars(checked)
         # Whatever is compiled may follow a number: of a callable, all of it.
         if self.spec.callable_file is not None:
-            return timed if _scalars(timed) == _scalars(checked) else checked
-        launched = self.constants(config), self.spec.grid(self, config)
+            return timed if same_numbers else checked
+        # A grid that alone follows the seed does so in every configuration, whose values then do
+        # not count for what is made here.
+        asked = self.default_config if same_numbers else config
+        launched = self.constants(asked), self.spec.grid(self, asked)
         with data_set(number):
-            same = launched == (self.constants(config), self.spec.grid(self, config))
+            same = launched == (self.constants(asked), self.spec.grid(self, asked))
         return timed if same else checked
 
     @property
