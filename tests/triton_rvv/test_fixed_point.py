@@ -238,3 +238,28 @@ def test_products_of_fixed_point(run, known):
         grid=(2,),
         known=known,
     )
+
+
+@triton.jit
+def weighed_kernel(x_ptr, y_ptr, GAIN: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at).to(tl.int32) * GAIN
+    y = tl.minimum(tl.maximum((x + 32768) >> 16, -128), 127)
+    tl.store(y_ptr + at, y.to(tl.int8))
+    y = tl.minimum(tl.maximum((x + 128) >> 8, -100), 100)
+    tl.store(y_ptr + BLOCK + at, y.to(tl.int8))
+    y = tl.minimum(tl.maximum((x + 4) >> 3, -128), 127)
+    tl.store(y_ptr + 2 * BLOCK + at, y.to(tl.int8))
+
+
+@pytest.mark.parametrize("gain", [77, -50, 127, 257])
+@pytest.mark.parametrize("element", [np.uint8, np.int8])
+def test_sums_of_bytes_that_are_narrowed_before_they_are_shifted(run, element, gain):
+    x = np.arange(256).astype(element)
+    total = x.astype(np.int64) * gain
+    y = [
+        np.clip((total + (1 << count - 1)) >> count, *limits)
+        for count, limits in ((16, (-128, 127)), (8, (-100, 100)), (3, (-128, 127)))
+    ]
+    expected = Expected(np.concatenate(y).astype(np.int8))
+    run(weighed_kernel, x_ptr=x, y_ptr=expected, GAIN=gain, BLOCK=256)

@@ -58,8 +58,11 @@ def rounds_within(
     place = _half_place(shift, makers)
     if place is None or total not in ranges:
         return False
-    value = makers[total].operands[1 - place]
-    low, high = ranges.get(value, (-1, 0))[0], ranges[total][1]
+    half = one_integer(makers[makers[total].operands[place]])
+    assert half is not None
+    low, high = ranges[total][0] - half, ranges[total][1]
+    if (own := ranges.get(makers[total].operands[1 - place])) is not None:
+        low = max(low, own[0])
     if shift.name == "arith.shrui" and low < 0:
         return False
     bits = bits or block_bits(shift.result) or 0
@@ -149,8 +152,8 @@ class _Limited:
         value = self.shift.operands[0]
         if ROUNDS in self.shift.attributes:
             place = _half_place(self.shift, makers)
-            assert place is not None
-            value = makers[value].operands[1 - place]
+            # A sum that was narrowed since is widened before it is shifted, and shifted as it is.
+            value = value if place is None else makers[value].operands[1 - place]
         return self.shift.name == "arith.shrsi" and ranges.get(value, (-1, 0))[0] < 0
 
     def limits(self, ranges: Mapping[Value, Range]) -> Range | None:
