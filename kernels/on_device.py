@@ -56,12 +56,7 @@ class ProblemArguments:
         Raises:
             UserError: for a mistake in a user's own file.
         """
-        made = made_on(device, lambda: self.problem.arguments(config))
-        if device == "cpu" or _sizes(made) == _sizes(without_contents(self.problem, config)):
-            return made
-        # A file that draws its sizes draws others on a GPU than where the number of programs was
-        # counted.
-        return self.problem.arguments(config)
+        return made_on(_maker(self, device), lambda: self.problem.arguments(config))
 
     def make_timed(
         self, config: Config, device: str, checked: tuple[Argument, ...], number: int = 1
@@ -76,10 +71,8 @@ class ProblemArguments:
         Raises:
             UserError: like `make`.
         """
-        made = made_on(device, lambda: self.problem.timed_arguments(config, checked, number))
-        if device == "cpu" or _sizes(made) == _sizes(checked):
-            return made
-        return self.problem.timed_arguments(config, checked, number)
+        device = _maker(self, device)
+        return made_on(device, lambda: self.problem.timed_arguments(config, checked, number))
 
     @property
     def problem(self) -> Problem:
@@ -89,6 +82,18 @@ class ProblemArguments:
             UserError: if it names an unknown kernel, dimension or element type.
         """
         return _problem(self)
+
+
+@functools.lru_cache(maxsize=16)
+def _maker(source: ProblemArguments, device: str) -> str:
+    """Where arguments are made: on the CPU if the user's file draws sizes, which are others on a
+    GPU than those by which builders count programs."""
+    problem = source.problem
+    if device == "cpu" or problem.spec.file is None:
+        return device
+    config = problem.default_config
+    there = made_on(device, lambda: problem.arguments(config))
+    return device if _sizes(there) == _sizes(without_contents(problem, config)) else "cpu"
 
 
 def _sizes(arguments: Iterable[Argument]) -> list[tuple[str, object]]:

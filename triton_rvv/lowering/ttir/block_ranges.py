@@ -40,8 +40,8 @@ def ranges_of_blocks(
     """
     known: dict[Value, Range] = {}
     sums: dict[Value, Polynomial] = {}
-    for argument in function.regions[0].blocks[0].arguments if integers is not None else ():
-        value = integers.of(argument) if integers is not None else None
+    for argument in function.regions[0].blocks[0].arguments:
+        value = None if integers is None else integers.of(argument)
         if value is not None and _fits(argument, (value, value)):
             known[argument], sums[argument] = (value, value), Polynomial.of(argument)
     for operation in function.walk():

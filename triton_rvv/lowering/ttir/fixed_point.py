@@ -41,7 +41,7 @@ def mark_rounded(kernel: Kernel) -> int:
         indices = index_values(operations, makers)
         ranges = ranges_of_blocks(function, kernel.integers_so_far())
         for each in found:
-            if each.result not in indices and rounds_within(each, makers, ranges, None):
+            if each.result not in indices and rounds_within(each, makers, ranges):
                 each.attributes[ROUNDS] = True
                 fired += 1
     return fired
@@ -51,9 +51,8 @@ def rounds_within(
     shift: Operation,
     makers: Mapping[Value, Operation],
     ranges: Mapping[Value, Range],
-    bits: int | None,
 ) -> bool:
-    """Whether a shift that rounds reads a sum that does not wrap in some bits; None for its own."""
+    """Whether a shift that rounds reads a sum that does not wrap, of what does not wrap."""
     total = shift.operands[0]
     place = _half_place(shift, makers)
     if place is None or total not in ranges:
@@ -65,7 +64,7 @@ def rounds_within(
         low = max(low, own[0])
     if shift.name == "arith.shrui" and low < 0:
         return False
-    bits = bits or block_bits(shift.result) or 0
+    bits = block_bits(shift.result) or 0
     return -1 << bits - 1 <= low and high < 1 << bits - (shift.name == "arith.shrsi")
 
 
@@ -152,8 +151,8 @@ class _Limited:
         value = self.shift.operands[0]
         if ROUNDS in self.shift.attributes:
             place = _half_place(self.shift, makers)
-            # A sum that was narrowed since is widened before it is shifted, and shifted as it is.
-            value = value if place is None else makers[value].operands[1 - place]
+            assert place is not None  # `narrow_integers` takes the attribute off otherwise
+            value = makers[value].operands[1 - place]
         return self.shift.name == "arith.shrsi" and ranges.get(value, (-1, 0))[0] < 0
 
     def limits(self, ranges: Mapping[Value, Range]) -> Range | None:

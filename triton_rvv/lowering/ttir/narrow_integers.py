@@ -61,10 +61,7 @@ class _Narrowing:
             bits = self._widths.chosen.get(each)
             if each.name not in ("arith.trunci", *WIDENED) or self._is_fixed(each):
                 self._rewrite(each, bits)
-        for block in reversed(blocks_inside(self._function)):
-            for each in [*reversed(block.operations)]:
-                if each.name in _DROPPED and each.result.uses == 0:
-                    self._rewriter.erase(block, each)
+        self._rewriter.erase_unused(self._function, lambda each: each.name in _DROPPED)
 
     def _is_fixed(self, operation: Operation) -> bool:
         """Whether it is no conversion between blocks, which are made where they are asked for."""
@@ -78,11 +75,11 @@ class _Narrowing:
         ]
         if bits is not None and bits < self._widths.own[operation]:
             self._read_as_it_is(operation)
-            self._round_only_within(operation, bits)
             if block_bits(operation.result):
                 operation.result.type = _with_element(operation.result.type, bits)
         if operands != operation.operands:
             self._rewriter.set_operands(operation, operands)
+        self._round_only_within(operation)
 
     def _own_bits(self, value: Value) -> int | None:
         return self._own[value] if value in self._own else block_bits(value)
@@ -100,10 +97,10 @@ class _Narrowing:
                 predicate = predicate_of(operation).replace("s", "u", 1)
                 operation.attributes["predicate"] = PREDICATES["arith.cmpi"].index(predicate)
 
-    def _round_only_within(self, operation: Operation, bits: int) -> None:
-        """Have a shift round no more if its sum may wrap in so many bits."""
+    def _round_only_within(self, operation: Operation) -> None:
+        """Have a shift round no more if its sum may wrap, or is widened before it is shifted."""
         makers, ranges = self._rewriter.makers, self._widths.ranges
-        if ROUNDS in operation.attributes and not rounds_within(operation, makers, ranges, bits):
+        if ROUNDS in operation.attributes and not rounds_within(operation, makers, ranges):
             del operation.attributes[ROUNDS]
 
     def _with_bits(self, value: Value, bits: int) -> Value:

@@ -20,7 +20,7 @@ from triton_rvv.lowering.ttir.combining import COMBINING, operation_of_each
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.operation_kinds import WITHOUT_MEMORY
-from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, blocks_inside, placed
+from triton_rvv.lowering.ttir.rewriter import Rewriter, Written, placed
 
 __all__ = ["pick_elements"]
 
@@ -33,10 +33,10 @@ _KEEPS_MEMORY = (*WITHOUT_MEMORY, "tt.load", "tt.reduce", "tt.get_", "tt.dot", "
 # Shorter rows are as fast as they are.
 _FEWEST, _MOST_OPERATIONS = 4, 40
 
-# For each dimension of a block, the one of the result in which it lies; None where it has one
-# element.
+# For each dimension of a block, the one of the result in which it lies, or this for the one that is
+# picked from; None where it has one element.
 _PICKED = -1
-Dims = tuple[int | None, ...]
+_Dims = tuple[int | None, ...]
 
 
 class _IsNotPicked(Exception):
@@ -56,7 +56,7 @@ def pick_elements(kernel: Kernel) -> int:
                 block.operations.remove(reduction)
                 fired += 1
         if fired:
-            _erase_unused(function, rewriter)
+            rewriter.erase_unused(function, _may_go)
     return fired
 
 
@@ -153,7 +153,7 @@ class _Place:
     inside: Value
 
 
-def _place(comparison: Operation, dims: Dims, pick: _Pick) -> _Place:
+def _place(comparison: Operation, dims: _Dims, pick: _Pick) -> _Place:
     """Where a comparison of places and a number for each row holds."""
     for places, number in (comparison.operands, reversed(comparison.operands)):
         try:
@@ -163,7 +163,7 @@ def _place(comparison: Operation, dims: Dims, pick: _Pick) -> _Place:
     raise _IsNotPicked
 
 
-def _solved(places: Value, dims: Dims, number: Value, pick: _Pick) -> _Place:
+def _solved(places: Value, dims: _Dims, number: Value, pick: _Pick) -> _Place:
     """Where places along the dimension that is picked from are equal to a number."""
     made, maker = pick.made, pick.made.rewriter.makers.get(places)
     if maker is None:
@@ -190,7 +190,7 @@ def _solved(places: Value, dims: Dims, number: Value, pick: _Pick) -> _Place:
     raise _IsNotPicked
 
 
-def _dims_below(maker: Operation, dims: Dims) -> Dims:
+def _dims_below(maker: Operation, dims: _Dims) -> _Dims:
     """The dimensions of what an operation spreads."""
     if maker.name == "tt.expand_dims":
         axis = maker.integer("axis")
@@ -214,7 +214,7 @@ class _Pick:
     ) -> None:
         self.made, self._reduction, self._block, self._place = made, reduction, block, place
         self._shape = reduction.result.shape
-        self._found: dict[tuple[Value, Dims], Value] = {}
+        self._found: dict[tuple[Value, _Dims], Value] = {}
 
     def type_of(self, value: Value) -> Type:
         """The type of a value for each row."""
@@ -222,7 +222,7 @@ class _Pick:
         assert not isinstance(element, TensorType)
         return TensorType(self._shape, element) if self._shape else element
 
-    def of(self, value: Value, dims: Dims) -> Value:
+    def of(self, value: Value, dims: _Dims) -> Value:
         """What a value holds.
 
         Raises:
@@ -241,7 +241,7 @@ class _Pick:
             self._found[value, dims] = found
         return found
 
-    def _written(self, value: Value, dims: Dims) -> Value:
+    def _written(self, value: Value, dims: _Dims) -> Value:
         """What a block holds that has other dimensions, computed in those of the result."""
         maker = self.made.rewriter.makers.get(value)
         if maker is None:
@@ -261,7 +261,7 @@ class _Pick:
         operands = [self.of(operand, dims) for operand in maker.operands]
         return self.made.write(maker.name, self.type_of(value), *operands, **maker.attributes)
 
-    def _loaded(self, load: Operation, dims: Dims) -> Value:
+    def _loaded(self, load: Operation, dims: _Dims) -> Value:
         """An element of a load for each row, if memory is still the same."""
         if self._place is None or not self._reads_the_same(load):
             raise _IsNotPicked
@@ -283,7 +283,7 @@ class _Pick:
         inside = (each for operation in between for each in operation.walk())
         return all(each.name.startswith(_KEEPS_MEMORY) or each.regions for each in inside)
 
-    def _spread(self, value: Value, dims: tuple[int | None, ...]) -> Value:
+    def _spread(self, value: Value, dims: _Dims) -> Value:
         """A value that is the same for all places, in the dimensions of the result."""
         made = self.made
         if not value.shape:
@@ -307,12 +307,7 @@ class _Pick:
         return value
 
 
-def _erase_unused(function: Operation, rewriter: Rewriter) -> None:
-    """Take out what nothing asks for any more, so that nothing is loaded for it."""
-    for block in reversed(blocks_inside(function)):
-        for each in reversed([*block.operations]):
-            is_plain = each.name.startswith(WITHOUT_MEMORY) or (
-                each.name == "tt.load" and not each.attributes.get("isVolatile")
-            )
-            if is_plain and not any(result.uses for result in each.results):
-                rewriter.erase(block, each)
+def _may_go(operation: Operation) -> bool:
+    """Whether it only computes or loads, so that nothing is loaded for what was a row."""
+    is_load = operation.name == "tt.load" and not operation.attributes.get("isVolatile")
+    return is_load or operation.name.startswith(WITHOUT_MEMORY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from triton_rvv.frontend.attributes import Attribute, DenseAttribute
@@ -100,6 +100,13 @@ class Rewriter:
         for result in operation.results:
             del self.makers[result]
         block.operations.remove(operation)
+
+    def erase_unused(self, function: Operation, may_go: Callable[[Operation], bool]) -> None:
+        """Take out the operations that may go and whose results nothing asks for."""
+        for block in reversed(blocks_inside(function)):
+            for each in reversed([*block.operations]):
+                if may_go(each) and not any(result.uses for result in each.results):
+                    self.erase(block, each)
 
     def copy(self, region: Region) -> Region:
         """The same region with values of its own."""

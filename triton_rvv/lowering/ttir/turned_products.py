@@ -206,11 +206,10 @@ class Turn:
 
     def erase_unused(self) -> None:
         """Take out what was computed the other way around."""
-        for block in reversed(blocks_inside(self._rewriter.module)):
-            for operation in reversed([*block.operations]):
-                is_old = not self._turned.keys().isdisjoint(operation.results)
-                if (is_old or _is_transpose(operation)) and operation.result.uses == 0:
-                    self._rewriter.erase(block, operation)
+        self._rewriter.erase_unused(
+            self._rewriter.module,
+            lambda each: _is_transpose(each) or not self._turned.keys().isdisjoint(each.results),
+        )
 
 
 def _swapped(value: Value) -> TensorType:
