@@ -57,17 +57,34 @@ def with_masked_operations(llir: str) -> str:
 
 
 def _changes(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    uses = Counter(name for line in lines for name in _NAME.findall(line))
-    yield from _turned_choices(lines, uses)
-    yield from _counts(lines, uses)
+    choices = list(_matches(lines, " = select <", _CHOICE))
+    truths = {each["name"]: each["mask"] for _, each in _matches(lines, " = zext <", _TRUTHS)}
+    if choices or truths:
+        uses = Counter(_NAME.findall("\n".join(lines)))
+        yield from _turned_choices(lines, choices, uses)
+        yield from _counts(lines, truths, uses)
 
 
-def _counts(lines: Sequence[str], uses: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """Sums with truth values."""
-    truths = {found["name"]: found["mask"] for line in lines if (found := _TRUTHS.fullmatch(line))}
+def _matches(
+    lines: Sequence[str], part: str, pattern: re.Pattern[str]
+) -> Iterator[tuple[int, re.Match[str]]]:
+    """Numbers of lines and what a pattern finds in them, which all have one part."""
     for number, line in enumerate(lines):
-        if (count := _COUNT.fullmatch(line)) is None:
-            continue
+        if part in line and (found := pattern.fullmatch(line)) is not None:
+            yield number, found
+
+
+def _counts(
+    lines: Sequence[str], truths: Mapping[str, str], uses: Mapping[str, int]
+) -> Iterator[tuple[int, str]]:
+    """Sums with truth values.
+
+    Args:
+        lines: of a function.
+        truths: the mask of each integer that is 1 where it is true.
+        uses: how often each name occurs.
+    """
+    for number, count in _matches(lines, " = add ", _COUNT) if truths else ():
         for truth, total in ((count["one"], count["other"]), (count["other"], count["one"])):
             if truth in truths and total not in truths and uses[truth] == uses[total] == 2:
                 type_, more = count["type"], f"%more.{number}"
@@ -79,18 +96,22 @@ def _counts(lines: Sequence[str], uses: Mapping[str, int]) -> Iterator[tuple[int
                 )
 
 
-def _turned_choices(lines: Sequence[str], uses: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+def _turned_choices(
+    lines: Sequence[str], choices: Sequence[tuple[int, re.Match[str]]], uses: Mapping[str, int]
+) -> Iterator[tuple[int, str]]:
     """Choices with their sides exchanged."""
+    once = [(number, choice) for number, choice in choices if uses[choice["mask"]] == 2]
+    if not once:
+        return
     comparisons = {
         found["name"]: (number, found)
-        for number, line in enumerate(lines)
-        if (found := _COMPARISON.fullmatch(line)) and found["how"] in _OPPOSITES[found["kind"]]
+        for number, found in _matches(lines, "cmp ", _COMPARISON)
+        if found["how"] in _OPPOSITES[found["kind"]]
     }
     computed = {found["name"] for line in lines if (found := _OPERATION.fullmatch(line))}
     added = {name for line in lines if _ADDITION.match(line) for name in _NAME.findall(line)[1:]}
-    for number, line in enumerate(lines):
-        choice = _CHOICE.fullmatch(line)
-        if choice is None or uses[choice["mask"]] != 2 or choice["mask"] not in comparisons:
+    for number, choice in once:
+        if choice["mask"] not in comparisons:
             continue
         # A name stands where it is made, and where it is used. What is kept may be an operand.
         then, other = choice["then"], choice["other"]

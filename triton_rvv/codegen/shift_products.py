@@ -102,6 +102,8 @@ def with_shift_products(llir: str, vector_bits: int) -> str:
 def _changes(lines: Sequence[str], vector_bits: int, written: _Writer) -> Iterator[tuple[int, str]]:
     """Numbers of lines, and what comes in their place."""
     found = list(_operations(lines, vector_bits))
+    if not found and not any(" = or disjoint <" in line for line in lines):
+        return
     joined = {match[1] for line in lines if (match := _JOINED.search(line))}
     added = {name for line in lines if (match := _ADDED.search(line)) for name in match.groups()}
     sums, widened = (
@@ -182,7 +184,7 @@ def _definitions(lines: Sequence[str]) -> Mapping[str, tuple[str, int]]:
     """What computes each value of a function, and in which block."""
     block, found = 0, dict[str, tuple[str, int]]()
     for line in lines:
-        block += _LABEL.match(line) is not None
+        block += line[:1] != " " and _LABEL.match(line) is not None
         if (definition := _DEFINITION.match(line)) is not None:
             found[definition[1]] = definition[2], block
     return found
@@ -197,7 +199,7 @@ def _is_own(defined: Mapping[str, tuple[str, int]], name: str, block: int) -> bo
 def _operations(lines: Sequence[str], vector_bits: int) -> Iterator[_Operation]:
     block = 0
     for number, line in enumerate(lines):
-        block += _LABEL.match(line) is not None
+        block += line[:1] != " " and _LABEL.match(line) is not None
         if " splat (i" not in line or not (match := _OPERATION.fullmatch(line)):
             continue
         width, bits = int(match["width"]), int(match["bits"])

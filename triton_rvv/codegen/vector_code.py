@@ -20,6 +20,7 @@ __all__ = [
     "distance",
     "given_number",
     "instruction_words",
+    "leaves_numbers",
     "set_group",
     "sets_length",
     "stretches",
@@ -181,6 +182,17 @@ def _group(words: Sequence[tuple[int, int]], group: float) -> float:
         if set_ := set_group(word):
             return set_
     return group
+
+
+def leaves_numbers(word: int) -> bool:
+    """Whether an instruction is a vector's that sets neither a length nor a register of integers.
+
+    Loads and stores of scalar floats are among them.
+    """
+    opcode, of = word & 0x7F, _bits(word, 12, 3)
+    if opcode != _COMPUTATION:
+        return opcode in (_LOAD, _STORE)
+    return of != _CONFIGURATION and not (of == _OF_VECTORS[2] and word >> 26 == 16)
 
 
 def sets_length(word: int) -> bool:

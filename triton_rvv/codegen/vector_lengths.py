@@ -6,10 +6,16 @@ all of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from triton_rvv.codegen.vector_code import distance, given_number, set_group, sets_length
+from triton_rvv.codegen.vector_code import (
+    distance,
+    given_number,
+    leaves_numbers,
+    set_group,
+    sets_length,
+)
 
 __all__ = ["Length", "known_lengths", "may_jump"]
 
@@ -42,7 +48,10 @@ class Length:
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What is known between two instructions, with the constants that registers hold."""
+    """What is known between two instructions, with the constants that registers hold.
+
+    Of registers, those count that a length is taken from anywhere.
+    """
 
     length: Length | None = None
     numbers: Mapping[int, int] = field(default_factory=dict)
@@ -86,6 +95,7 @@ class _Following:
     def __init__(self, words: Sequence[tuple[int, int]], vector_bits: int) -> None:
         self.before: list[_State | None] = [None] * len(words)
         self._words, self._vector_bits = words, vector_bits
+        self._asked = {asked for _, word in words if (asked := _asked(word))}
         self._places = {address: place for place, (address, _) in enumerate(words)}
         self._waiting = list[int]()
 
@@ -122,6 +132,8 @@ class _Following:
         address, word = self._words[place]
         state = self.before[place]
         assert state is not None
+        if leaves_numbers(word):
+            return self._reach(place + 1, state)
         if (way := distance(word)) != 1:
             self._jump(address + way, state)
         if _ends(word):
@@ -130,7 +142,19 @@ class _Following:
             if place and self._words[place - 1][1] & 0x7F == _ADDRESS_ABOVE:
                 return False  # to another function
             raise _Unknown
-        return self._reach(place + 1, _after(state, word, self._vector_bits))
+        return self._reach(place + 1, self._after(state, word))
+
+    def _after(self, state: _State, word: int) -> _State:
+        """What is known after an instruction that is not a jump."""
+        if _is_call(word):
+            return _NOTHING
+        if sets_length(word):
+            return _configured(state, word, self._vector_bits, self._asked)
+        register, number = given_number(word)
+        if register not in self._asked or (number is None and register not in state.numbers):
+            return state
+        numbers = {at: known for at, known in state.numbers.items() if at != register}
+        return _State(state.length, numbers if number is None else {**numbers, register: number})
 
 
 def may_jump(word: int) -> bool:
@@ -167,21 +191,20 @@ def _is_call(word: int) -> bool:
     return word & 0xF07F == _SHORT_CALL_TO
 
 
-def _after(state: _State, word: int, vector_bits: int) -> _State:
-    """What is known after an instruction that is not a jump."""
-    if _is_call(word):
-        return _NOTHING
-    if sets_length(word):
-        return _configured(state, word, vector_bits)
-    register, number = given_number(word)
-    if not register or (number is None and register not in state.numbers):
-        return state
-    numbers = {at: known for at, known in state.numbers.items() if at != register}
-    return _State(state.length, numbers if number is None else {**numbers, register: number})
+def _asked(word: int) -> int:
+    """The register that vsetvli takes a length from; 0 for none, and for other instructions."""
+    return word >> 15 & 31 if sets_length(word) and not word >> 31 else 0
 
 
-def _configured(state: _State, word: int, vector_bits: int) -> _State:
-    """Behind vsetvli, vsetivli and vsetvl."""
+def _configured(state: _State, word: int, vector_bits: int, followed: Container[int]) -> _State:
+    """Behind vsetvli, vsetivli and vsetvl.
+
+    Args:
+        state: what is known in front of it.
+        word: the instruction.
+        vector_bits: of a register.
+        followed: the registers whose numbers count.
+    """
     register, asked = word >> 7 & 31, word >> 15 & 31
     numbers = {at: known for at, known in state.numbers.items() if at != register}
     if word >> 30 == 2:  # vsetvl
@@ -196,7 +219,7 @@ def _configured(state: _State, word: int, vector_bits: int) -> _State:
         elements = most
     else:  # as many as before, which are as many of the most
         elements = state.length.elements if state.length else None
-    if register and elements is not None:
+    if register in followed and elements is not None:
         numbers[register] = elements
     return _State(Length(group_bits, element_bits, elements), numbers)
 
