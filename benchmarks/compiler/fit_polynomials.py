@@ -71,6 +71,16 @@ def _erfcx(q: mpf) -> mpf:
     return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
 
 
+def _erfc_place(x: float) -> mpf:
+    return (mpf(x) - 2) / (mpf(x) + 2)
+
+
+def _erfcx_less_one(q: mpf) -> mpf:
+    """(1 + 2x) e^(x^2) erfc(x) - 1 as a function of (x - 2) / (x + 2)."""
+    x = 2 * (1 + q) / (1 - q)
+    return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x) - 1
+
+
 def _erfcinv(w: mpf) -> mpf:
     """The y with erfc(y) (2 - erfc(y)) = e^-w."""
     z = mp.exp(-w) / (1 + mp.sqrt(-mp.expm1(-w)))
@@ -130,6 +140,7 @@ def _fits() -> dict[str, Fit]:
             lambda f: f**2 / mp.log1p(f) / log2_e,
         ),
         "logarithm._ATANH": Fit(odd(mp.atanh), steps, 0.04, 6, lambda z: z, is_double=True),
+        "power._ATANH": Fit(odd(mp.atanh), mpf(1e-9), mpf(0.1716) ** 2, 4, lambda z: z),
         "trigonometric._SIN": Fit(odd(mp.sin), mpf(1e-9), quarter, 3, lambda z: z),
         "trigonometric._COS": Fit(
             _of_root(lambda r: (mp.cos(r) - 1 + r**2 / 2) / r**4),
@@ -147,6 +158,10 @@ def _fits() -> dict[str, Fit]:
         ),
         "inverse_trigonometric._ATAN": Fit(odd(mp.atan), mpf(1e-9), 1, 9, lambda z: z),
         "hyperbolic._TANH": Fit(odd(mp.tanh), mpf(1e-9), 0.36, 5, lambda z: z),
+        "hyperbolic._SINH": Fit(odd(mp.sinh), mpf(1e-9), half_ln2**2, 3, lambda z: z),
+        "hyperbolic._COSH": Fit(
+            _of_root(lambda r: (mp.cosh(r) - 1) / r**2), mpf(1e-9), half_ln2**2, 3, lambda z: z
+        ),
         "error_function._ERF": Fit(
             _of_root(lambda x: mp.erf(x) / x - 1), mpf(1e-9), mpf(475 / 512) ** 2, 6
         ),
@@ -156,6 +171,7 @@ def _fits() -> dict[str, Fit]:
             lambda x: x * mp.erfc(x),
         ),
         "error_function._ERFCX": _relative(_erfcx, -1, 1, 24),
+        "error_function._ERFC": Fit(_erfcx_less_one, -1, _erfc_place(10.1), 11),
         "bessel._I0_NEAR": _relative(lambda z: mp.besseli(0, 2 * mp.sqrt(z)), 0, 16, 17),
         "bessel._I1_NEAR": _relative(
             lambda z: mp.besseli(1, 2 * mp.sqrt(z)) / mp.sqrt(z), steps, 16, 17

@@ -13,9 +13,26 @@ from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.float_lower_bounds import floor_of
 from triton_rvv.lowering.llvm.register_groups import DYNAMIC_ROUNDING, fits_group, group_call
 from triton_rvv.lowering.llvm.values import Val
-from triton_rvv.lowering.math.lanes import Lanes, call, copysign, fma, minimum, polynomial, where
+from triton_rvv.lowering.math.lanes import (
+    Lanes,
+    call,
+    copysign,
+    fma,
+    minimum,
+    polynomial,
+    sqrt,
+    where,
+)
 
-__all__ = ["are_estimated", "quotient", "reciprocal_root", "root", "rough_reciprocal_root"]
+__all__ = [
+    "are_estimated",
+    "quotient",
+    "ratio",
+    "reciprocal_root",
+    "root",
+    "rough_reciprocal_root",
+    "square_root",
+]
 
 # Remainders of quotients that are finite are less.
 _LARGEST_REMAINDER = 2.0**110
@@ -27,6 +44,16 @@ _SUM_OF_EXPONENTS, _SMALLEST_SCALE = 0x7E800000, 0x00200000
 def are_estimated(builder: Builder, value: Val) -> bool:
     """Whether there is an instruction that estimates for values of this type."""
     return value.element == "float" and fits_group(builder, value)
+
+
+def ratio(x: Lanes, d: Lanes) -> Lanes:
+    """x / d, by an estimate where there are any."""
+    return quotient(x, d) if are_estimated(x.builder, x.value) else x / d
+
+
+def square_root(x: Lanes) -> Lanes:
+    """The square root, likewise."""
+    return root(x) if are_estimated(x.builder, x.value) else sqrt(x)
 
 
 def quotient(x: Lanes, d: Lanes) -> Lanes:

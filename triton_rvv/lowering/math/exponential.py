@@ -10,7 +10,6 @@ from triton_rvv.lowering.math.lanes import (
     call,
     copysign,
     fma,
-    in_double,
     maximum,
     minimum,
     polynomial,
@@ -25,11 +24,13 @@ __all__ = [
     "bounded_exp2",
     "exp",
     "exp2",
-    "exp2_of_double",
+    "exp2_of_sum",
     "exp10",
     "exp_in_range",
     "exp_of_double",
     "expm1",
+    "halves_of_power",
+    "less_whole_powers",
     "power_of_two",
 ]
 
@@ -37,6 +38,10 @@ _LOG2_E = 1.4426950408889634
 # ln 2 as a float, and the rest.
 _LN2 = 0.693147182464599609375
 _LN2_REST = -1.904654290582768e-9
+# The same of the decimal logarithm of 2.
+_LOG2_10, _LN10 = 3.321928094887362, 2.302585092994046
+_LG2 = 0.3010300099849700927734375
+_LG2_REST = -1.4320989e-8
 # (e^r - 1 - r) / r^2 on |r| <= ln(2) / 2.
 _EXP = (1.3935758034e-3, 8.3690891042e-3, 4.1666455567e-2, 1.6666516662e-1, 0.5)
 # (2^r - 1) / r on |r| <= 1/2.
@@ -60,6 +65,8 @@ _SMALLEST_SHIFTED = _SCALE_ROUNDER - 151
 # back.
 _BOUNDED_SHIFT = 64
 _BOUNDED_ROUNDER = ROUNDER + _BOUNDED_SHIFT
+# The same for n that becomes the exponent of a quarter of 2^n.
+_QUARTER_ROUNDER = ROUNDER + 125
 DOUBLE_ROUNDER = 1.5 * 2**52
 _ARITHMETIC = ("fadd", "fsub", "fmul")
 
@@ -185,6 +192,38 @@ def expm1(x: Lanes) -> Lanes:
     return copysign(fma(less_one, half, half - 0.5) * 2.0, x)
 
 
+def less_whole_powers(size: Lanes) -> tuple[Lanes, Lanes]:
+    """n with a bias in the low bits of a float, and r, with size = n ln 2 + r, |r| <= ln(2) / 2.
+
+    Of numbers above 90, r is what is left of 129 ln 2. They are not negative.
+    """
+    product = fma(size, _LOG2_E, _QUARTER_ROUNDER)
+    shifted = minimum(product, _QUARTER_ROUNDER + 129)
+    n = shifted - _QUARTER_ROUNDER
+    return shifted, fma(n, -_LN2_REST, fma(n, -_LN2, size))
+
+
+def halves_of_power(shifted: Lanes) -> tuple[Lanes, Lanes]:
+    """2^(n-2), and 2^(-n-2) where that is normal, else 0, from the n that that function found."""
+    up = _in_exponent_field(shifted.bits())
+    down = call("llvm.smax", (250 << 23) - up, up.constant(0))
+    return up.as_float(), down.as_float()
+
+
+def exp10(x: Lanes) -> Lanes:
+    """10^x for float32. Largest error: 1.25 ulp.
+
+    As e^x, with x = n lg 2 + r. What the first two multiply-adds leave is exact.
+    """
+    shifted = _limited(fma(x, _LOG2_10, _SCALE_ROUNDER))
+    n = shifted - _SCALE_ROUNDER
+    rough = fma(n, -_LG2, x)
+    # Far beyond the limits, where anything but NaN will do.
+    rough = where(rough < -1.0, -1.0, rough)
+    r = fma(n, -_LG2_REST, rough) * _LN10
+    return _scaled(fma(polynomial(r, _EXP, keeps_x=True) * r, r, r) + 1.0, shifted, n)
+
+
 def power_of_two(n: Lanes) -> Lanes:
     """2^n for float32, for whole numbers n from -126 to 127."""
     return _in_exponent_field((n + (ROUNDER + 127)).bits()).as_float()
@@ -200,6 +239,15 @@ def exp2(x: Lanes) -> Lanes:
     n = shifted - _SCALE_ROUNDER
     r = _no_less_than_minus_one(x - n)
     return _defined(_scaled(fma(polynomial(r, _EXP2, keeps_x=True), r, 1.0), shifted, n), x)
+
+
+def exp2_of_sum(x: Lanes, rest: Lanes) -> Lanes:
+    """2^(x + rest) for float32, where the rest is what x rounds off."""
+    shifted = _limited(x + _SCALE_ROUNDER)
+    n = shifted - _SCALE_ROUNDER
+    # Infinity is as good as any large number, and NaN, which stays in the rest, as any.
+    r = minimum(maximum(x - n, -1.0), 2.0**20) + rest
+    return _scaled(fma(polynomial(r, _EXP2, keeps_x=True), r, 1.0), shifted, n)
 
 
 def bounded_exp2(x: Lanes) -> Lanes:
@@ -253,40 +301,14 @@ _EXP2_DOUBLE = (
     0.24022650695812972,
     0.6931471805599462,
 )
-# log2(e) and log2(10) as two doubles each, so that products with them are good to 2^-60.
+# log2(e) as two doubles, so that products with it are good to 2^-60.
 _LOG2_E_PARTS = (1.4426950408889634, 2.0355273740931033e-17)
-_LOG2_10_PARTS = (3.321928094887362, 1.661617516973592e-16)
-
-
-def exp2_of_double(x: Lanes) -> Lanes:
-    """2^x for float64, to 2^-43 of the result; for |x| up to 1000."""
-    shifted = x + DOUBLE_ROUNDER
-    r = x - (shifted - DOUBLE_ROUNDER)
-    power = fma(polynomial(r, _EXP2_DOUBLE), r, 1.0)
-    return (power.bits() + (shifted.bits() << 52)).as_float()
 
 
 def exp_of_double(x: Lanes) -> Lanes:
     """e^x for float64 where float32 has a result other than 0 and infinity, to 2^-43."""
-    return _power(x, _LOG2_E_PARTS)
-
-
-def _power(x: Lanes, base: tuple[float, float]) -> Lanes:
-    """2^(x * base) for float64, with the base in two parts."""
-    shifted = fma(x, base[0], DOUBLE_ROUNDER)
+    shifted = fma(x, _LOG2_E_PARTS[0], DOUBLE_ROUNDER)
     n = shifted - DOUBLE_ROUNDER
-    r = fma(x, base[1], fma(x, base[0], -n))
+    r = fma(x, _LOG2_E_PARTS[1], fma(x, _LOG2_E_PARTS[0], -n))
     power = fma(polynomial(r, _EXP2_DOUBLE), r, 1.0)
     return (power.bits() + (shifted.bits() << 52)).as_float()
-
-
-def _clamped(x: Lanes, limit: float) -> Lanes:
-    """A number inside the limits; NaN stays."""
-    x = where(x > limit, limit, x)
-    return where(x < -limit, -limit, x)
-
-
-@in_double
-def exp10(x: Lanes) -> Lanes:
-    """10^x for float32. Largest error found: 0.501 ulp."""
-    return _power(_clamped(x, 60.0), _LOG2_10_PARTS)

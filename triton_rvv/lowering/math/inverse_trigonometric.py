@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from triton_rvv.lowering.math.estimates import are_estimated, quotient, root
-from triton_rvv.lowering.math.lanes import (
-    Lanes,
-    absolute,
-    call,
-    copysign,
-    fma,
-    polynomial,
-    sqrt,
-    where,
-)
+from triton_rvv.lowering.math.estimates import ratio, square_root
+from triton_rvv.lowering.math.lanes import Lanes, absolute, call, copysign, fma, polynomial, where
 
 __all__ = ["acos", "asin", "atan", "atan2"]
 
@@ -55,8 +46,7 @@ def acos(x: Lanes) -> Lanes:
 
 def _other_side(x: Lanes) -> Lanes:
     """The cosine of an angle from its sine, or the sine from the cosine, if it is not negative."""
-    square = (1.0 - x) * (x + 1.0)
-    return root(square) if are_estimated(x.builder, x.value) else sqrt(square)
+    return square_root((1.0 - x) * (x + 1.0))
 
 
 def _upper_half(y: Lanes, x: Lanes) -> Lanes:
@@ -74,8 +64,7 @@ def _first_quadrant(y: Lanes, x: Lanes) -> Lanes:
     steep = y > x
     low, high = where(steep, x, y), where(steep, y, x)
     high = call("llvm.umax", high.bits(), high.bits().constant(1)).as_float()
-    of_lanes = quotient if are_estimated(y.builder, y.value) else Lanes.__truediv__
-    t = where(low.equals(high), 1.0, of_lanes(low, high))
+    t = where(low.equals(high), 1.0, ratio(low, high))
     z = t * t
     angle = fma(polynomial(z, _ATAN, keeps_x=True) * z, t, t)
     return where(steep, _HALF_PI - (angle - _HALF_PI_REST), angle)

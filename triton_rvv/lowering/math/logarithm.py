@@ -14,9 +14,9 @@ __all__ = [
     "log",
     "log1p",
     "log2",
-    "log2_of_double",
     "log10",
     "log_of_double",
+    "split",
 ]
 
 _SMALLEST_NORMAL = 2.0**-126
@@ -60,7 +60,7 @@ _LOG10_2_HIGH, _LOG10_2_LOW = 0.3010300099849700927734375, -1.4320988897547789e-
 
 def log(x: Lanes) -> Lanes:
     """ln(x) for float32. Largest error: 0.929 ulp."""
-    exponent, f = _split(x)
+    exponent, f = split(x)
     tail = polynomial(f, _LOG, keeps_x=True) * f
     result = fma(exponent, _LN2, fma(fma(tail, f, f * -0.5), f, f))
     return _with_limits(x, result)
@@ -68,14 +68,14 @@ def log(x: Lanes) -> Lanes:
 
 def log2(x: Lanes) -> Lanes:
     """log2(x) for float32. Largest error: 0.966 ulp."""
-    exponent, f = _split(x)
+    exponent, f = split(x)
     tail = fma(f * polynomial(f, _LOG2, keeps_x=True), f, f * _LOG2_E_LOW)
     return _with_limits(x, exponent + fma(f, _LOG2_E_HIGH, tail))
 
 
 def log10(x: Lanes) -> Lanes:
     """log10(x) for float32. Largest error: 1.023 ulp."""
-    exponent, f = _split(x)
+    exponent, f = split(x)
     bent = fma(polynomial(f, _LOG, keeps_x=True) * f, f, f * -0.5) * f
     low = fma(f, _LOG10_E_LOW, bent * _LOG10_E_HIGH)
     low = fma(f, _LOG10_E_HIGH, fma(exponent, _LOG10_2_LOW, low))
@@ -88,7 +88,7 @@ def log1p(x: Lanes) -> Lanes:
     What 1 + x rounds off is not lost: with its power of two 2^n, f = x 2^-n + (2^-n - 1).
     """
     above = x + 1.0
-    exponent, _ = _split(above)
+    exponent, _ = split(above)
     # A quarter of x, so that no power of two is subnormal.
     power = power_of_two(2.0 - exponent)
     f = fma(x * 0.25, power, fma(power, 0.25, -1.0))
@@ -97,7 +97,7 @@ def log1p(x: Lanes) -> Lanes:
     return copysign(_with_limits(above, result), x)
 
 
-def _split(x: Lanes) -> tuple[Lanes, Lanes]:
+def split(x: Lanes) -> tuple[Lanes, Lanes]:
     """n as a float, and f with x = 2^n * (1 + f), for positive numbers."""
     if fits_group(x.builder, x.value):
         return _split_by_products(x)
@@ -165,25 +165,16 @@ _ATANH = (
 
 
 def log_of_double(x: Lanes) -> Lanes:
-    """ln(x) for float64 that holds a positive finite float32, to 2^-39 of the result."""
-    exponent, power_free = _log_parts(x)
-    return fma(exponent, _LN2, power_free)
+    """ln(x) for float64 that holds a positive finite float32, to 2^-39 of the result.
 
-
-def log2_of_double(x: Lanes) -> Lanes:
-    """log2(x) for float64 that holds a positive finite float32, to 2^-39 of the result."""
-    exponent, power_free = _log_parts(x)
-    return fma(power_free, 1.4426950408889634, exponent)
-
-
-def _log_parts(x: Lanes) -> tuple[Lanes, Lanes]:
-    """n, and ln(m) = 2 atanh((m - 1) / (m + 1)), with x = 2^n * m and m as above."""
+    x = 2^n * m with m as above, and ln(m) = 2 atanh((m - 1) / (m + 1)).
+    """
     bits = x.bits() - _SQRT_HALF_BITS_OF_DOUBLE
     field = bits >> 52
     m = (bits - (field << 52) + _SQRT_HALF_BITS_OF_DOUBLE).as_float()
     s = (m - 1.0) * _reciprocal(m + 1.0)
     z = s * s
-    return field.to("double"), fma(polynomial(z, _ATANH) * z, s + s, s + s)
+    return fma(field.to("double"), _LN2, fma(polynomial(z, _ATANH) * z, s + s, s + s))
 
 
 def _reciprocal(x: Lanes) -> Lanes:
@@ -193,10 +184,3 @@ def _reciprocal(x: Lanes) -> Lanes:
     """
     guess = (1.0 / x.to("float")).to("double")
     return fma(fma(-guess, x, 1.0), guess, guess)
-
-
-def limits_of_double(x: Lanes, result: Lanes) -> Lanes:
-    """As `_with_limits`, for float64."""
-    limit = where(x.equals(0.0), -math.inf, where(x > 0.0, x, math.nan))
-    ordinary = (x.bits() - 1).below_unsigned(0x7FEFFFFFFFFFFFFF)
-    return where(ordinary, result, limit)

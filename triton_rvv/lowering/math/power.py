@@ -7,33 +7,38 @@ import math
 import operator
 from collections.abc import Sequence
 
-from triton_rvv.lowering.math.estimates import are_estimated, reciprocal_root
-from triton_rvv.lowering.math.exponential import DOUBLE_ROUNDER, exp2_of_double
+from triton_rvv.lowering.math.estimates import are_estimated, ratio, reciprocal_root
+from triton_rvv.lowering.math.exponential import DOUBLE_ROUNDER, exp2_of_sum
 from triton_rvv.lowering.math.lanes import (
     Lanes,
     absolute,
     copysign,
+    fma,
     in_double,
+    polynomial,
     round_half_even,
     sqrt,
     where,
 )
 from triton_rvv.lowering.math.libm import libm_function
-from triton_rvv.lowering.math.logarithm import limits_of_double, log2_of_double
+from triton_rvv.lowering.math.logarithm import split
 
 __all__ = [
-    "cbrt",
     "hypot",
     "hypot_of_double",
     "ldexp",
     "pow_",
-    "rcbrt",
+    "powi",
     "rhypot",
     "rhypot_of_double",
     "rsqrt",
     "rsqrt_rounded",
 ]
 
+# (atanh(s) - s) / s^3 in s^2 for |s| <= 0.172.
+_ATANH = (1.2014547735e-01, 1.4255072176e-01, 2.0000424981e-01, 3.3333331347e-01)
+# 2 log2(e) as a sum of two floats.
+_TWO_LOG2_E, _TWO_LOG2_E_REST = 2.8853900432586669921875, 3.851926e-8
 # Beyond this 2^x is infinite in float32, and 0 below minus this.
 _HIGHEST = 200.0
 
@@ -49,17 +54,16 @@ def rsqrt_rounded(x: Lanes) -> Lanes:
     return 1.0 / sqrt(x)
 
 
-@in_double
 def pow_(x: Lanes, y: Lanes) -> Lanes:
-    """x^y for float32, with the special cases of C. Largest error found: 0.501 ulp."""
+    """x^y for float32, with the special cases of C. Largest error found: 2.24 ulp."""
     size = absolute(x)
-    result = _exp2(y * _log2(size))
+    result = _exp2_of_product(y, *_log2_in_two(size))
     is_whole = round_half_even(y).equals(y)
     half = y * 0.5
     is_odd = is_whole & round_half_even(half).differs(half)
     negative = x.bits() < 0
     result = where(is_odd, copysign(result, x), result)
-    invalid = (x < 0.0) & (size < math.inf) & ~is_whole & y.equals(y)
+    invalid = (x < 0.0) & (size < math.inf) & ~is_whole
     result = where(invalid, math.nan, result)
     # 1 whatever the other operand is, NaN included; and (-1)^inf.
     infinite = absolute(y).equals(math.inf)
@@ -67,16 +71,43 @@ def pow_(x: Lanes, y: Lanes) -> Lanes:
     return where(is_one, 1.0, result)
 
 
-@in_double
-def cbrt(x: Lanes) -> Lanes:
-    """The cube root for float32. Largest error found: 0.501 ulp."""
-    return copysign(_exp2(_log2(absolute(x)) * (1 / 3)), x)
+def powi(x: Lanes, n: Lanes) -> Lanes:
+    """x^n for float32 and integers, of which a float does not tell the large odd ones."""
+    result = pow_(absolute(x), n.to("float"))
+    return where((n & 1).equals(1), copysign(result, x), result)
 
 
-@in_double
-def rcbrt(x: Lanes) -> Lanes:
-    """1 / cbrt(x) for float32. Largest error found: 0.501 ulp."""
-    return copysign(_exp2(_log2(absolute(x)) * (-1 / 3)), x)
+def _log2_in_two(size: Lanes) -> tuple[Lanes, Lanes]:
+    """log2 of numbers that are not negative as a sum of two floats, to 2^-31 of it.
+
+    2 log2(e) atanh(s) of s = (m - 1) / (m + 1), as a sum of two floats, and the exponent. Of 0 and
+    infinity, the first is infinite.
+    """
+    exponent, f = split(size)
+    below = f + 2.0
+    lost = f - (below - 2.0)
+    inverse = ratio(f.constant(1.0), below)
+    s = f * inverse
+    s_rest = fma(-s, lost, fma(-s, below, f)) * inverse
+    z = s * s
+    bent = fma(s * z, polynomial(z, _ATANH, keeps_x=True), fma(s_rest, z, s_rest))
+    high = s * _TWO_LOG2_E
+    low = fma(s, _TWO_LOG2_E_REST, fma(s, _TWO_LOG2_E, -high))
+    low = fma(bent, _TWO_LOG2_E, low)
+    total = exponent + high
+    low = exponent - total + high + low
+    both = total + low
+    limit = where(size.equals(0.0), -math.inf, size)
+    ordinary = (size.bits() - 1).below_unsigned(0x7F7FFFFF)
+    return where(ordinary, both, limit), total - both + low
+
+
+def _exp2_of_product(y: Lanes, high: Lanes, low: Lanes) -> Lanes:
+    """2^(y (high + low))."""
+    product = y * high
+    rest = fma(y, low, fma(y, high, -product))
+    # NaN stays, and makes the power one.
+    return exp2_of_sum(product, where(absolute(product) > _HIGHEST, 0.0, rest))
 
 
 @in_double
@@ -121,12 +152,3 @@ def ldexp(x: Lanes, exponent: Lanes) -> Lanes:
     limited = where(limited < -400.0, -400.0, limited)
     bits = (limited + DOUBLE_ROUNDER).bits() + 1023 << 52
     return x * bits.as_float()
-
-
-def _log2(size: Lanes) -> Lanes:
-    return limits_of_double(size, log2_of_double(size))
-
-
-def _exp2(x: Lanes) -> Lanes:
-    x = where(x > _HIGHEST, _HIGHEST, x)
-    return exp2_of_double(where(x < -_HIGHEST, -_HIGHEST, x))
