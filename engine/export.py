@@ -143,6 +143,10 @@ def _together(
     for study in studies:
         with _left_out_if_unfit(arguments):
             entries.append(module.entry_of(study))
+    if not arguments.studies and hasattr(module, "fitting"):
+        entries, left_out = module.fitting(entries)
+        for reason in left_out:
+            say(f"left out: {reason}", file=sys.stderr)
     if entries:
         yield from module.write_entries(entries, arguments.out / arguments.format, tell)
 

@@ -157,6 +157,7 @@ def _record(found: Found) -> dict[str, object]:
             }
             for cost in found.key_costs
         ],
+        "advice": winner.advice,
         "tuned_time_s": winner.time_s,
         "estimated": winner.estimated,
         "device": winner.device,

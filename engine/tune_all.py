@@ -124,7 +124,7 @@ def _tune_each(arguments: argparse.Namespace) -> list[TuningResult]:
 
 def _table(results: Sequence[TuningResult]) -> str:
     """A Markdown table. Times are medians; estimates are labelled, with the widest error band."""
-    estimates = [result.summary.estimate for result in results if result.summary.estimated]
+    estimates = [result.summary.estimate_of_all for result in results if result.summary.estimated]
     estimated = f" ({max(estimates, key=lambda text: (len(text), text))})" if estimates else ""
     lines = [
         f"| kernel | type | shape | default{estimated} | best{estimated} | best configuration "

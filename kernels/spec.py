@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from foundation.config import Config, ParameterValue
 from foundation.errors import UserError
@@ -26,6 +26,7 @@ __all__ = [
     "KernelSpec",
     "Outputs",
     "Problem",
+    "SaidOnGpu",
     "with_promises",
 ]
 
@@ -33,6 +34,18 @@ Grid = tuple[int, int, int]
 # None is the value of an optional pointer that is not passed.
 Constants = Mapping[str, ParameterValue | None]
 Blocks = Mapping[str, tuple[int, ...]]
+
+
+class SaidOnGpu(NamedTuple):
+    """What runs on a GPU tell of a study.
+
+    Args:
+        elsewhere: as `KernelSpec.on_other_sizes` says it.
+        notes: what `KernelSpec.check` and `KernelSpec.on_inputs` say, and of other orders.
+    """
+
+    elsewhere: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class CallableSource(Protocol):
@@ -151,10 +164,10 @@ class KernelSpec:
             sentence; "" if it is wrong whatever they are.
         astray: the access outside of its array that a configuration makes, with its line and its
             program, found on this machine; "" if none is.
-        on_other_sizes: at which other sizes a configuration is wrong, and the default one right, in
-            one sentence; "" if none were found.
-        on_gpu: what is to be said of a study where torch's default device is a GPU, by its winner
-            and some wrong configurations: what `check`, `on_other_sizes` and `on_inputs` say.
+        on_other_sizes: at which other sizes a configuration is wrong, in one sentence; "" if none
+            were found.
+        on_gpu: what is to be said of a study where torch's default device is a GPU, by what is to
+            be used of it and some wrong configurations.
         unused_arguments: names of the arguments that the code of a configuration does not use.
         arguments_limit_s: seconds that making the arguments may take besides a build's own limit.
     """
@@ -183,7 +196,7 @@ class KernelSpec:
     on_inputs: Callable[[Problem, Config], str] | None = None
     astray: Callable[[Problem, Config], str] | None = None
     on_other_sizes: Callable[[Problem, Config], str] | None = None
-    on_gpu: Callable[[Problem, Config | None, Sequence[Config]], tuple[str, ...]] | None = None
+    on_gpu: Callable[[Problem, Config | None, Sequence[Config]], SaidOnGpu] | None = None
     unused_arguments: Callable[[Problem, Config], frozenset[str]] | None = None
 
     @property

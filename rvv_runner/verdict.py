@@ -214,6 +214,8 @@ def signal_name(number: int) -> str:
 
 
 def _last_line(run: Ending, runner: str) -> str:
+    if -run.returncode == signal.SIGILL:  # of which QEMU prints a line that names nothing
+        return f"{runner} was ended by SIGILL before its kernel began: {_ILLEGAL}"
     lines = run.stderr.strip().splitlines()
     if lines:
         return lines[-1]

@@ -17,6 +17,7 @@ from kernels.own.accesses import Accesses, accesses_of
 from kernels.own.kernel_file import read_kernel_file
 from kernels.own.kernel_path import split_path
 from kernels.own.launch import Launch
+from kernels.own.repeatable import repeatable_grid
 from kernels.plain_calls.call import PlainCall, Sizes
 from kernels.registry import load_kernel
 from kernels.traced.call import traced_call
@@ -73,6 +74,8 @@ class OwnKernel:
 
     def _is_called_alike(self, config: Config, shape: Shape) -> bool:
         """Whether it is called there as elsewhere; then what it reads and writes there counts."""
+        launch = Launch(self._file, shape, self._dtype, config)
+        repeatable_grid(launch, launch.values())
         accesses = self._accesses(config, shape)
         call = traced_call(self._file, self._launch(config, shape), accesses)
         text = self._text(call)

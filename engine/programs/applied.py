@@ -48,6 +48,7 @@ class Applied:
         launches: how often.
         why: the reason where no winner was used, though the kernel was tuned.
         config: of the winner, as text.
+        tied: whether that is the program's own, since nothing was clearly faster.
     """
 
     kernel: str
@@ -56,6 +57,7 @@ class Applied:
     launches: int
     why: str
     config: str = ""
+    tied: bool = False
 
     def __str__(self) -> str:
         kernel = _GENERATED.sub("torch.compile: ", self.kernel)
@@ -66,7 +68,8 @@ class Applied:
         near = "" if self.distance == 0 else f", tuned {doublings} doubling{plural} away"
         times = f"{self.launches} launch{'' if self.launches == 1 else 'es'}"
         config = f": {self.config}" if self.config else ""
-        return f"{kernel}: winner of task {self.task[:8]}, {times}{near}{config}"
+        tied = ", the program's own since nothing is clearly faster" if self.tied else ""
+        return f"{kernel}: winner of task {self.task[:8]}, {times}{near}{config}{tied}"
 
 
 def run_program(words: Sequence[str], path: Path) -> int:
@@ -81,7 +84,7 @@ def run_program(words: Sequence[str], path: Path) -> int:
     command = program_words(words)
     with _overlay(path) as (overlay, report):
         status = run_watched(command, {"overlay": str(overlay)})
-        uses = _uses(overlay, report)
+        uses = _uses(path, overlay, report)
     for use in uses:
         say(str(use), file=sys.stderr)
     if not uses:
@@ -149,7 +152,7 @@ def apply(path: str | Path) -> Iterator[None]:
         finally:
             end()
             overlay.write(is_last=True)
-            uses = [asdict(use) for use in _uses(file, report)]
+            uses = [asdict(use) for use in _uses(Path(path), file, report)]
             append_record(path, {"record": "applied", "command": sys.orig_argv, "uses": uses})
 
 
@@ -222,8 +225,14 @@ def _followed(task: Task, winner: Winner) -> set[str]:
     return {name for sample in changed for name in sample}
 
 
-def _uses(overlay: Path, report: Path) -> list[Applied]:
-    """What all processes of a program used, those of a kind added up, in order of the names."""
+def _uses(path: Path, overlay: Path, report: Path) -> list[Applied]:
+    """What all processes of a program used, those of a kind added up, in order of the names.
+
+    Args:
+        path: of the capture's file.
+        overlay, report: what was to be replaced, and what was.
+    """
+    tied = {task for task, winner in read_capture(path).winners.items() if winner.tied}
     rules = json.loads(overlay.read_text())["rules"]
     configs = {
         rule["task"]: spaced_config(Config(rule["config"])) for rule in rules if rule["config"]
@@ -236,7 +245,7 @@ def _uses(overlay: Path, report: Path) -> list[Applied]:
                 kind = (record["kernel"], record["task"], record["distance"], record["why"])
                 found[kind] = found.get(kind, 0) + record["launches"]
     uses = [
-        Applied(kernel, task, distance, launches, why, configs.get(task or "", ""))
+        Applied(kernel, task, distance, launches, why, configs.get(task or "", ""), task in tied)
         for (kernel, task, distance, why), launches in found.items()
     ]
     return sorted(uses, key=lambda use: (use.kernel, use.task or "", use.distance))

@@ -29,6 +29,7 @@ def winner_records(capture: Path, device: str) -> list[dict[str, object]]:
             "deployed_time_s": winner.deployed_time_s,
             "time_s": winner.time_s,
             "estimated": winner.is_estimated,
+            "tied": winner.tied,
             "device": winner.device,
             "study": winner.study,
         }
@@ -55,14 +56,18 @@ def winners_text(capture: Path, device: str) -> str:
             f"tune them by `rvv-tune tune {shlex.quote(str(capture))} --device {device}{one}`"
         )
     lines = [
-        f"{labels[winner.task]}: {_config_text(winner)}, "
-        f"{speedup_text(winner.deployed_time_s / winner.time_s)} the deployed speed"
-        for winner in winners
+        f"{labels[winner.task]}: {_config_text(winner)}, {_gain_text(winner)}" for winner in winners
     ]
     program = shlex.join(read.commands[0]) if read.commands else "COMMAND"
     return "\n".join(
         [*lines, f"to use them, run: rvv-tune run --with {shlex.quote(str(capture))} -- {program}"]
     )
+
+
+def _gain_text(winner: Winner) -> str:
+    if winner.tied:
+        return "as deployed: the fastest that was tried cannot be told from it"
+    return f"{speedup_text(winner.deployed_time_s / winner.time_s)} the deployed speed"
 
 
 def _config_text(winner: Winner) -> str:

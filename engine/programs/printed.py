@@ -259,5 +259,5 @@ def _is_estimated(standing: TaskStanding) -> bool:
 
 
 def _config(standing: TaskStanding) -> str:
-    winner = None if standing.result is None else standing.result.summary.winner
-    return "" if winner is None else short_config(winner.config)
+    to_use = None if standing.result is None else standing.result.summary.to_use
+    return "" if to_use is None else short_config(to_use.config)

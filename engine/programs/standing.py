@@ -109,11 +109,12 @@ class TaskStanding:
 
     @property
     def best_s(self) -> float | None:
-        """Time of a launch in the best configuration."""
+        """Time of a launch in the configuration to use: where the fastest cannot be told from the
+        deployed one, in that."""
         summary = None if self.result is None else self.result.summary
-        if summary is None or summary.winner is None:
+        if summary is None or summary.to_use is None:
             return None
-        return _compared_s(summary, summary.winner.config) or summary.winner.time_s
+        return _compared_s(summary, summary.to_use.config) or summary.to_use.time_s
 
     def after(self, result: TuningResult, spent_s: float) -> TaskStanding:
         """The standing after one more run of its study."""

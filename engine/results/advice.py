@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.repeats.comparison import Comparison, Contender
 from engine.results.units import counted, speedup_text
-from engine.run.estimates import trial_band
+from engine.run.estimates import trial_band, without_prefetches
 from engine.run.robustness import UnderModel
 from engine.run.summary import Summary
 from engine.study.stored_trial import StoredTrial
@@ -13,10 +13,19 @@ from foundation.config import Config
 __all__ = ["advice"]
 
 _USE_DEFAULT = "use the default"
+_ELSEWHERE = "Do not use it at other sizes"
 
 
 def advice(summary: Summary) -> str:
     """What to use, which is `summary.to_use`, with the gain and what it rests on."""
+    said = _at_its_sizes(summary)
+    if summary.wrong_elsewhere:
+        said = f"{_ELSEWHERE}: {summary.wrong_elsewhere}. At the tuned sizes: {said}"
+    slower = "" if summary.to_use is None else without_prefetches(summary.to_use)
+    return f"{said} It takes {slower}." if slower else said
+
+
+def _at_its_sizes(summary: Summary) -> str:
     winner, default = summary.winner, summary.default
     if winner is None:
         return "No configuration was correct: see what failed."

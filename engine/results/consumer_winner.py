@@ -22,7 +22,7 @@ def consumer_winner(study: StoredTrials, consumer: Consumer) -> TunedShape:
             or its kernel can run no correct trial.
     """
     shape = tuned_shape(study)
-    shape.on_gpu(consumer.name)
+    shape.on_gpu(consumer.name, consumer.kernels)
     shape.of_kernel(consumer.name, consumer.kernels, (*PRODUCT, "GROUP_SIZE_M"))
     if consumer_file(shape, consumer) is None:
         unread = consumer.unread(shape.kernel, shape.dtype)

@@ -28,7 +28,7 @@ def front_table(summary: Summary, config_text: Callable[[Config], str]) -> Table
     """The Pareto front, the fastest first."""
     table = Table(title="The Pareto front of time and code size", box=SIMPLE)
     table.add_column("configuration", no_wrap=True)
-    label = f"\n({summary.estimate})" if summary.estimated else ""
+    label = f"\n({summary.estimate_of_all})" if summary.estimated else ""
     for heading in (f"time{label}", "of default", "code", "of default"):
         table.add_column(heading, justify="right")
     for trial in summary.front:

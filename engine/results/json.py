@@ -66,6 +66,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "estimated": summary.estimated,
         "use": None if summary.to_use is None else dict(summary.to_use.config),
         "advice": advice(summary),
+        "wrong_elsewhere": summary.wrong_elsewhere or None,
         "winner": None if winner is None else trial_record(winner, summary),
         "default": None if summary.default is None else trial_record(summary.default, summary),
         "best": [trial_record(trial, summary) for trial in summary.best],

@@ -46,7 +46,7 @@ def _fastest(result: TuningResult) -> str:
     if summary.default is not None and summary.default not in rows:
         rows.append(summary.default)
     names = list(rows[0].config)
-    estimate = f" ({summary.estimate})" if summary.estimated else ""
+    estimate = f" ({summary.estimate_of_all})" if summary.estimated else ""
     counted = cycles_heading(result.cores)
     heads = ["", *names, f"time{estimate}", f"{counted}{estimate}", "speed-up"]
     return _table(heads, (_row(result, place, trial) for place, trial in enumerate(rows, 1)))

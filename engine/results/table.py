@@ -81,7 +81,7 @@ def print_tables(result: TuningResult, console: EscapingConsole) -> None:
     else:
         console.print("No configuration was tried.")
     if summary.shapes:
-        console.print(shapes_table(summary.shapes, summary.estimate))
+        console.print(shapes_table(summary.shapes, summary.estimate_of_all))
     if summary.front:
         _print_fitting(console, lambda text: front_table(summary, text), summary.front[0].config)
     _print_robustness(result, console)
@@ -175,7 +175,7 @@ def _print_fitting(
 
 def _best_table(result: TuningResult, config_text: Callable[[Config], str]) -> Table:
     summary = result.summary
-    label = f"\n({summary.estimate})" if summary.estimated else ""
+    label = f"\n({summary.estimate_of_all})" if summary.estimated else ""
     tried = sum(summary.statuses.values())
     title = f"The best of {tried} configuration{'s' if tried > 1 else ''}{_on_cores(result)}"
     if summary.robustness is not None:

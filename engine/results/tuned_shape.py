@@ -67,19 +67,22 @@ class TunedShape:
         """The winner's configuration."""
         return self.winner.config
 
-    def on_gpu(self, consumer: str) -> GpuLimits:
+    def on_gpu(self, consumer: str, kernels: Sequence[str] = ()) -> GpuLimits:
         """The GPU.
 
         Args:
             consumer: whose files are for GPUs only.
+            kernels: the only ones that it reads configurations of; empty for those of any.
 
         Raises:
             UnfitStudyError: for a processor.
         """
         if self.gpu is None:
+            named = " and ".join(kernels)
             raise UnfitStudyError(
                 f"{self.study} was measured on {self.device}, and {consumer} reads configurations "
-                "of GPUs only: give a study that was tuned with --device cuda or hip"
+                f"{f'of {named} on GPUs' if named else 'of GPUs'} only: give a study that was "
+                "tuned with --device cuda or hip"
             )
         return self.gpu
 

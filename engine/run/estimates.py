@@ -8,9 +8,20 @@ from engine.run.counters import counters_of
 from engine.study.stored_trial import StoredTrial
 from rvv_runner.board import BoardInfo, wrapper_in
 from rvv_runner.emulated.error_band import error_band, has_bands
+from rvv_runner.emulated.family import DEFAULT_MODEL, WITHOUT_PREFETCHES, models
 from rvv_runner.error_band import ErrorBand
 
-__all__ = ["estimate_text", "measurement_text", "note_on_times", "tied", "trial_band"]
+__all__ = [
+    "estimate_text",
+    "measurement_text",
+    "note_on_times",
+    "tied",
+    "trial_band",
+    "without_prefetches",
+]
+
+# Of a core without an error band, from how much more time on it is told.
+_MUCH_LONGER = 0.25
 
 
 def trial_band(trial: StoredTrial) -> ErrorBand | None:
@@ -29,6 +40,22 @@ def estimate_text(estimated: bool, band: ErrorBand | None) -> str:
     if not estimated:
         return ""
     return "estimated, no error band" if band is None else f"estimated, ±{band.error:.0%}"
+
+
+def without_prefetches(trial: StoredTrial) -> str:
+    """ "2.1 times as long if software prefetches do nothing", where that differs by more than the
+    error band of the trial's time; else "".
+
+    No real core is known to follow them, and the default model does.
+    """
+    model = next((model for model in models() if model.name == WITHOUT_PREFETCHES), None)
+    if model is None or not trial.time_s or model.name not in trial.models_s:
+        return ""
+    band = trial_band(trial)
+    ratio = trial.models_s[model.name] / trial.models_s[DEFAULT_MODEL]
+    if ratio <= 1 + (_MUCH_LONGER if band is None else band.error):
+        return ""
+    return f"{ratio:.1f} times as long if {model.says}"
 
 
 def measurement_text(estimated: bool, board: str, counters: Mapping[str, float]) -> str:

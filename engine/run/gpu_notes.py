@@ -8,15 +8,15 @@ from engine.run.summary import Summary
 from foundation.config import Config
 from foundation.errors import UserError
 from gpu_runner.names import gpu_name
-from kernels.spec import Problem
+from kernels.spec import Problem, SaidOnGpu
 
-__all__ = ["notes_on_gpu"]
+__all__ = ["said_on_gpu"]
 
 
-def notes_on_gpu(
+def said_on_gpu(
     problem: Problem, device: str, summary: Summary, wrong: Sequence[Config]
-) -> tuple[str, ...]:
-    """As `KernelSpec.on_gpu`; none on other boards, and where the kernel has none.
+) -> SaidOnGpu | None:
+    """As `KernelSpec.on_gpu`; None on other boards.
 
     Args:
         problem: what was tuned.
@@ -25,15 +25,16 @@ def notes_on_gpu(
         wrong: configurations that were.
     """
     gpu = gpu_name(device)
-    if gpu is None or problem.spec.on_gpu is None:
-        return ()
+    if gpu is None:
+        return None
+    if problem.spec.on_gpu is None:
+        return SaidOnGpu()
     # It is slow to import; whoever tuned on a GPU has imported it.
     import torch
 
-    winner = summary.winner
-    other = None if winner is None or winner is summary.default else winner.config
+    to_use = summary.to_use
     try:
         with torch.device("cuda", gpu.place):
-            return problem.spec.on_gpu(problem, other, wrong)
+            return problem.spec.on_gpu(problem, to_use.config if to_use else None, wrong)
     except (OSError, UserError):  # as on a full disk: the result is worth more than the notes
-        return ()
+        return SaidOnGpu()

@@ -27,6 +27,7 @@ from engine.run.leader_rounds import LeaderRounds
 from engine.run.outcome import Outcome, measured_outcome
 from engine.run.second_tries import SecondTries
 from engine.run.time_limit import TimeLimit
+from engine.run.unknown_names import refuse_unknown_names
 from engine.search import Search
 from engine.search.convergence import Convergence
 from engine.workers.board_pool import BoardPool
@@ -126,6 +127,7 @@ class TuningLoop:
         Raises:
             BoardError: if no board can measure any more. What was measured stays in the study,
                 and the listeners get `RunEnded` first.
+            UserError: in the same way, for a kernel that no configuration lets compile.
         """
         start_s = time.monotonic()
         self._emit(RunStarted(self._standing(), self._estimated))
@@ -168,6 +170,7 @@ class TuningLoop:
     def _drive(self, lanes: ThreadPoolExecutor, start_s: float) -> EndReason:
         self._build_end_s = self._budget.build_end_s(start_s)
         self._first_build_end_s = self._budget.build_end_s(start_s, is_first=True)
+        refuse_unknown_names(self._search.trials(), self._search.space.default)
         self._fill(lanes, start_s, late=int(self._budget.spares_first))
         if self._pending:
             which = "next" if self._search.tried else "first"
@@ -188,6 +191,8 @@ class TuningLoop:
                     self._second_tries.give_up(config)
                     continue
                 self._tell(config, outcome)
+                if outcome.measurement.status == "compile":
+                    refuse_unknown_names(self._search.trials(), self._search.space.default)
                 self._second_tries.check(outcome.measurement.reason)
 
     def _fill(self, lanes: ThreadPoolExecutor, start_s: float, late: int = 0) -> EndReason | None:

@@ -12,7 +12,8 @@ __all__ = ["note_on_matrix_unit"]
 
 
 def note_on_matrix_unit(summary: Summary) -> tuple[str, ...]:
-    """A note if the winner's code, as far as it is still there, could use a unit and does not."""
+    """A note if the winner's code, as far as it is still there, multiplies integers without the
+    unit."""
     elf_path = None if summary.winner is None else summary.winner.attributes.get("elf_path")
     path = assembly_file(Path(elf_path)) if isinstance(elf_path, str) else None
     if path is None or not has_idle_unit(path.read_text()):

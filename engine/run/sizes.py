@@ -9,7 +9,7 @@ from foundation.errors import UserError
 from foundation.shapes import shape_text
 from kernels.spec import Problem
 
-__all__ = ["notes_on_sizes", "on_sizes_left_out"]
+__all__ = ["notes_on_sizes", "on_sizes_left_out", "wrong_elsewhere"]
 
 
 def on_sizes_left_out(request: TuningRequest, problem: Problem) -> tuple[str, ...]:
@@ -21,10 +21,20 @@ def on_sizes_left_out(request: TuningRequest, problem: Problem) -> tuple[str, ..
     return (f"sizes that were not given are the kernel's defaults: {shape_text(left_out)}",)
 
 
+def wrong_elsewhere(problem: Problem, config: Config) -> str:
+    """As `KernelSpec.on_other_sizes`: a study, and so its check, is for one value of each size; ""
+    also where the kernel has none, or it cannot be found out."""
+    if problem.spec.on_other_sizes is None:
+        return ""
+    try:
+        return problem.spec.on_other_sizes(problem, config)
+    except (OSError, UserError):  # as on a full disk: the result is worth more than the note
+        return ""
+
+
 def notes_on_sizes(problem: Problem, summary: Summary, *, on_gpu: bool = False) -> tuple[str, ...]:
-    """A note if the winner is wrong at other sizes where the default is right, or else if it leaves
-    out an argument, such as a stride or a seed: a study is for one value of each, so that the check
-    tells nothing of others.
+    """A note if the winner, where the default is to be used, is wrong at other sizes, or else if it
+    leaves out an argument, such as a stride or a seed.
 
     Args:
         problem: what was tuned.
@@ -32,7 +42,7 @@ def notes_on_sizes(problem: Problem, summary: Summary, *, on_gpu: bool = False) 
         on_gpu: whether it ran on a GPU, where `KernelSpec.on_gpu` tells of other sizes.
     """
     winner, default = summary.winner, summary.default
-    if winner is None or default is None or winner is default:
+    if winner is None or default is None or winner is default or summary.wrong_elsewhere:
         return ()
     if on_gpu:
         # Importing torch takes seconds; whoever tuned on a GPU has imported it.
@@ -40,18 +50,10 @@ def notes_on_sizes(problem: Problem, summary: Summary, *, on_gpu: bool = False) 
 
         said = made_on("meta", lambda: _left_out(problem, winner.config, default.config))
     else:
-        said = _elsewhere(problem, winner.config)
+        is_new = winner is not summary.to_use
+        said = wrong_elsewhere(problem, winner.config) if is_new else ""
         said = said or _left_out(problem, winner.config, default.config)
     return (said,) if said else ()
-
-
-def _elsewhere(problem: Problem, config: Config) -> str:
-    if problem.spec.on_other_sizes is None:
-        return ""
-    try:
-        return problem.spec.on_other_sizes(problem, config)
-    except (OSError, UserError):  # as on a full disk: the result is worth more than the note
-        return ""
 
 
 def _left_out(problem: Problem, config: Config, default: Config) -> str:

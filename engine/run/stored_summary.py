@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.run.summary import Summary, summarise
+from engine.study.check_notes import WRONG_ELSEWHERE, said_of
+from engine.study.objectives import Robust
 from engine.study.robust import ROBUST, robust_of
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from rvv_runner.event_costs import event_costs
 
-__all__ = ["stored_summary"]
+__all__ = ["KeptFacts", "kept_facts", "stored_summary", "summary_of", "with_sizes"]
+
+
+@dataclass(frozen=True)
+class KeptFacts:
+    """What a study keeps besides its trials that its summary follows from.
+
+    Args:
+        comparison, elsewhere: its attributes `COMPARISON` and `WRONG_ELSEWHERE`.
+        robust: what it minimises, if its trials have times under several models.
+    """
+
+    comparison: object
+    elsewhere: object
+    robust: Robust
+
+
+def kept_facts(stored: StoredTrials) -> KeptFacts:
+    """Those of a study."""
+    return KeptFacts(
+        stored.attribute(COMPARISON),
+        stored.attribute(WRONG_ELSEWHERE),
+        robust_of(stored.attribute(ROBUST)),
+    )
 
 
 def stored_summary(stored: StoredTrials, trials: Sequence[StoredTrial]) -> Summary:
@@ -21,9 +48,27 @@ def stored_summary(stored: StoredTrials, trials: Sequence[StoredTrial]) -> Summa
         stored: the study.
         trials: those of it that have an outcome.
     """
+    return summary_of(kept_facts(stored), trials, event_costs(str(stored.attribute("device"))))
+
+
+def summary_of(
+    kept: KeptFacts,
+    trials: Sequence[StoredTrial],
+    costs: Mapping[str, tuple[float, float]] = MappingProxyType({}),
+) -> Summary:
+    """The same of what was read.
+
+    Args:
+        kept, trials: of the study.
+        costs: of events, as `summarise` takes them.
+    """
     # Of the default alone it is stored how long its measurement took.
     default = next((trial.config for trial in trials if "wall_s" in trial.attributes), None)
-    comparison = kept_comparison(stored.attribute(COMPARISON), trials)
-    costs = event_costs(str(stored.attribute("device")))
-    robust = robust_of(stored.attribute(ROBUST))
-    return summarise(trials, default, comparison, costs, robust)
+    comparison = kept_comparison(kept.comparison, trials)
+    return with_sizes(summarise(trials, default, comparison, costs, kept.robust), kept.elsewhere)
+
+
+def with_sizes(summary: Summary, elsewhere: object) -> Summary:
+    """The summary with what the study keeps of other sizes: its attribute `WRONG_ELSEWHERE`."""
+    to_use = summary.to_use
+    return replace(summary, wrong_elsewhere=said_of(elsewhere, to_use.config) if to_use else "")

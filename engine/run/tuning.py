@@ -14,20 +14,20 @@ from engine.run.checked_file import checked_file
 from engine.run.estimates import note_on_times
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.exactness import note_on_exactness
-from engine.run.gpu_notes import notes_on_gpu
 from engine.run.identity import identity_of, made_otherwise
+from engine.run.later_runs import notes_of_later_runs
 from engine.run.loop import TuningLoop
 from engine.run.matrix_unit import note_on_matrix_unit
 from engine.run.measured_on import store_measured_on
-from engine.run.on_inputs import note_on_inputs
 from engine.run.request import SearchOptions, TuningRequest
-from engine.run.sizes import notes_on_sizes, on_sizes_left_out
+from engine.run.sizes import on_sizes_left_out
 from engine.run.stop_signals import stopped_by_signals
+from engine.run.stored_summary import with_sizes
 from engine.run.summary import Summary, summarise
 from engine.run.wrong_everywhere import note_on_reference
 from engine.search import Search
 from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
-from engine.study.check_notes import keep_notes, kept_notes
+from engine.study.check_notes import WRONG_ELSEWHERE, keep_notes, kept_notes
 from engine.study.history import history_of
 from engine.study.identity import StudyIdentity
 from engine.study.objectives import Robust
@@ -168,10 +168,7 @@ def tune(
     if _cores(problem, info) and info.target.matrix_unit:
         notes += note_on_matrix_unit(summary)
     if ended.reason != "interrupted":
-        notes += notes_on_gpu(problem, request.devices[0], summary, _wrong(search))
-        notes += notes_on_sizes(problem, summary, on_gpu=info.gpu is not None)
-        if info.gpu is None:
-            notes += note_on_inputs(problems, _wrong(search))
+        notes += notes_of_later_runs(problems, request.devices[0], summary, stored, _wrong(search))
     return TuningResult(
         problem=problem,
         device=info.study_device,
@@ -189,7 +186,7 @@ def tune(
         space_size=search.size,
         pruned=search.census.removed,
         ended=ended,
-        summary=summary,
+        summary=with_sizes(summary, stored.attribute(WRONG_ELSEWHERE)),
         more_problems=tuple(more_problems),
         notes=notes,
         outlook=outlook_of(search),

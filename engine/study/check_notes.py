@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from engine.study.trials import StoredTrials
+from foundation.config import Config
 
-__all__ = ["keep_notes", "kept_notes"]
+__all__ = ["WRONG_ELSEWHERE", "keep_notes", "keep_wrong_elsewhere", "kept_notes", "said_of"]
 
-_NOTES = "check_notes"  # name of the study's attribute
+# Names of the study's attributes.
+_NOTES = "check_notes"
+WRONG_ELSEWHERE = "wrong_elsewhere"
 
 
 def keep_notes(stored: StoredTrials, notes: tuple[str, ...]) -> tuple[str, ...]:
@@ -20,3 +23,16 @@ def kept_notes(stored: StoredTrials) -> tuple[str, ...]:
     """What `keep_notes` kept; nothing of studies of earlier versions."""
     notes = stored.attribute(_NOTES)
     return tuple(map(str, notes)) if isinstance(notes, list) else ()
+
+
+def keep_wrong_elsewhere(stored: StoredTrials, config: Config, said: str) -> None:
+    """Keep at which other sizes a configuration is wrong, in one sentence; "" for none."""
+    if said != said_of(stored.attribute(WRONG_ELSEWHERE), config):
+        stored.set_attribute(WRONG_ELSEWHERE, {"config": dict(config), "says": said})
+
+
+def said_of(kept: object, config: Config) -> str:
+    """What `keep_wrong_elsewhere` kept as that attribute of this configuration, or else ""."""
+    if not isinstance(kept, dict) or kept.get("config") != dict(config):
+        return ""
+    return str(kept.get("says", ""))

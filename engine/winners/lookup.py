@@ -121,7 +121,7 @@ class Found:
         return None if tuned == cores_in(self.wanted.device) else tuned
 
     def __str__(self) -> str:
-        """One sentence: the configuration, where it was tuned, and how far away that is."""
+        """The configuration, where it was tuned, how far away that is, and how sure it is."""
         text = f"{self.config or 'the only configuration'} for {shape_text(self.wanted.shape)}: "
         if self.distance == 0:
             text += "tuned at this shape"
@@ -142,7 +142,8 @@ class Found:
             )
         if self.differs:
             text += f"; made with another {' and another '.join(self.differs)}"
-        return text
+        there = f"At {shape_text(self.winner.shape)}: " if self.distance else ""
+        return f"{text}. {there}{self.winner.advice}"
 
     def __repr__(self) -> str:
         return f"<Found {self}>"
@@ -167,7 +168,8 @@ def lookup(
     max_key_cost: float = MAX_KEY_COST,
     **shape: int,
 ) -> Found:
-    """The stored winner that serves a shape best; `.config` is what to run.
+    """The stored winner that serves a shape best; `.config` is what to run: the default
+    configuration where it is as fast.
 
     Args:
         kernel: a registered name or the path of a Python file, followed by ":KERNEL" if the file
@@ -243,6 +245,7 @@ def find(
             f"{shape_text(wanted.shape)} --dtype {wanted.dtype} --device {wanted.device_name}"
         )
     key, costs = key_of(wanted.shape), key_costs(winners, wanted.made_with)
+    winners = _right_elsewhere(winners, wanted)
     at_key = _best_at(winners, key, wanted)
     rejected = _why_not(costs, max_key_cost) if at_key is not None else ""
     if at_key is not None and not rejected:
@@ -253,6 +256,21 @@ def find(
     )
     away = distance(wanted.shape, nearest.shape)
     return Found("nearest", wanted, nearest, away, costs, rejected)
+
+
+def _right_elsewhere(winners: list[Winner], wanted: Wanted) -> list[Winner]:
+    """Those winners that were not found wrong at other sizes than their own.
+
+    Raises:
+        NotTunedError: if there are none.
+    """
+    right = [winner for winner in winners if not winner.wrong_elsewhere]
+    if right:
+        return right
+    raise NotTunedError(
+        f"no winner of {wanted.kernel} serves {shape_text(wanted.shape)}, since it is wrong at "
+        f"other sizes than its own: {winners[0].wrong_elsewhere}"
+    )
 
 
 def winners_for(wanted: Wanted, storage: str) -> list[Winner]:

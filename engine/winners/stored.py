@@ -6,14 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.repeats.preference import Preference, preference
-from engine.run.summary import summarise
+from engine.results.advice import advice
+from engine.run.stored_summary import KeptFacts, kept_facts, summary_of
 from engine.study.identity import SPACE_NAME
 from engine.study.location import DEFAULT_STORAGE
-from engine.study.objectives import Robust
 from engine.study.passed_over import is_odd, note_passed_over
-from engine.study.robust import ROBUST, robust_of
 from engine.study.storage import read_studies
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
@@ -44,7 +42,11 @@ class Winner:
         study: name of the study.
         kernel, dtype, device, shape: its problem.
         made_with: compiler, board model and kernel source, as short texts.
-        config, time_s: the fastest configuration and its time in seconds.
+        config, time_s: what to use and its time in seconds: the fastest configuration, or the
+            default if that is as fast.
+        advice: how sure that is, as all results of the study say it.
+        wrong_elsewhere: at which other sizes it is wrong, in one sentence; "" if at none that were
+            tried.
         estimate: what to say beside its time: "estimated, ±24%"; "" for one from a clock.
         elf_sha256: of the executable that was timed; None if it is not known.
         times_s: time of every correct configuration, and infinity for those that failed; includes
@@ -65,6 +67,8 @@ class Winner:
     elf_sha256: str | None
     times_s: Mapping[Config, float]
     models_s: Mapping[Config, Mapping[str, float]] = field(default_factory=dict)
+    advice: str = ""
+    wrong_elsewhere: str = ""
 
     @property
     def estimated(self) -> bool:
@@ -81,8 +85,7 @@ class StoredStudy:
         kernel, dtype, device, shape, made_with: as in `Winner`.
         space_name: of its search space, if that is not the kernel's own.
         outcomes: its trials with an outcome.
-        comparison: its attribute `COMPARISON`.
-        robust: what it minimises, if its trials have times under several models.
+        kept: what its winner follows from besides.
     """
 
     name: str
@@ -93,20 +96,18 @@ class StoredStudy:
     made_with: Mapping[str, str]
     space_name: str
     outcomes: tuple[StoredTrial, ...]
-    comparison: object
-    robust: Robust
+    kept: KeptFacts
 
     def winner(self, space: SearchSpace | None) -> Winner | None:
-        """The winner that `python -m engine.tune` prints; None if no configuration was correct.
+        """What `python -m engine.tune` says to use; None if no configuration was correct.
 
         Args:
             space: today's search space at this shape, which must hold the winner; None if it is
                 not known, and any configuration tried may win.
         """
         trials = [t for t in self.outcomes if space is None or space.holds(t.config)]
-        comparison = kept_comparison(self.comparison, trials)
-        summary = summarise(trials, None, comparison, robust=self.robust)
-        best = summary.winner
+        summary = summary_of(self.kept, trials)
+        best = summary.to_use
         if best is None or best.time_s is None:
             return None
         sha256 = best.attributes.get("elf_sha256")
@@ -123,6 +124,8 @@ class StoredStudy:
             elf_sha256=None if sha256 is None else str(sha256),
             times_s={trial.config: trial.time_s or math.inf for trial in self.outcomes},
             models_s={t.config: t.models_s for t in self.outcomes if t.time_s and t.models_s},
+            advice=advice(summary),
+            wrong_elsewhere=summary.wrong_elsewhere,
         )
 
 
@@ -225,8 +228,7 @@ def _study(stored: StoredTrials) -> StoredStudy | None:
         made_with=dict(made_with),
         space_name=str(stored.attribute(SPACE_NAME) or ""),
         outcomes=tuple(trial for trial in stored.changes() if trial.has_outcome),
-        comparison=stored.attribute(COMPARISON),
-        robust=robust_of(stored.attribute(ROBUST)),
+        kept=kept_facts(stored),
     )
 
 

@@ -240,7 +240,7 @@ def _order(task: Task) -> tuple[float, int, str]:
 
 def _winner(record: Mapping[str, Any]) -> Winner:
     # Files of earlier versions have none of these.
-    given = {"loads": {}, "untold": (), **record}
+    given = {"loads": {}, "untold": (), "tied": False, **record}
     values = {field.name: given[field.name] for field in dataclasses.fields(Winner)}
     grid = values["grid"]
     return Winner(

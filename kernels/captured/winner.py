@@ -12,7 +12,7 @@ __all__ = ["Winner"]
 
 @dataclass(frozen=True)
 class Winner:
-    """A task's winner.
+    """What to use for a task.
 
     Args:
         task: the task's key.
@@ -31,6 +31,8 @@ class Winner:
         loads: by parameter, what one load of a tensor descriptor takes in this configuration.
         untold: constants with another value than deployed, which changes no number of programs
             here: of sizes at which it does, the check of this task tells nothing.
+        tied: whether this is the program's own configuration, since the fastest that was tried
+            cannot be told from it.
     """
 
     task: str
@@ -44,3 +46,4 @@ class Winner:
     study: str
     loads: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     untold: tuple[str, ...] = ()
+    tied: bool = False

@@ -7,7 +7,7 @@ out: a kernel that takes M for N is right where both are 60.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from foundation.config import Config
 from foundation.shapes import shape_text
@@ -17,7 +17,8 @@ __all__ = ["on_other_sizes"]
 
 Shape = Mapping[str, int]
 # Sizes become smaller, so that blocks which cover one still do: by an odd number that differs from
-# one size to the next, or, where a kernel takes only multiples of 16, by such.
+# one size to the next, or, where a kernel takes only multiples of 16, by such. A size of whole
+# blocks loses a third first, so that much of a block lies behind it.
 _STEPS = (1, 16)
 # By the clock: no other sizes are tried after so long.
 _PATIENCE_S = 10.0
@@ -28,40 +29,74 @@ def on_other_sizes(
     default: Config,
     config: Config,
     run: Callable[[Shape, Config], Outcome],
+    blocks: Collection[int],
+    maker: str,
 ) -> str:
-    """One sentence on the first other sizes at which the default configuration is right, if another
-    one is wrong there; "" if that is right, too, or the default is right at none that are tried.
+    """One sentence on the first other sizes at which a configuration is wrong, if the default one
+    is right there, or if only sizes of whole blocks differ; "" if it is right at other sizes, or
+    nothing can be told at any that are tried.
 
     Args:
         shape: the study's.
-        default, config: the two configurations.
-        run: gives the outcome of one at some sizes; not right where the file refuses them.
+        default, config: the two configurations, which may be the same.
+        run: gives the outcome of one at some sizes; without what is wrong where the file refuses
+            them.
+        blocks: numbers of the configurations which sizes may be multiples of.
+        maker: the file's function that may refuse sizes.
     """
     end_s = time.monotonic() + _PATIENCE_S
-    for other in _others(shape):
+    whole = [name for name, size in shape.items() if any(size % block == 0 for block in blocks)]
+    said = ""
+    for other in _others(shape, whole):
         if time.monotonic() > end_s:
             break
-        if not run(other, default).is_right:
+        usual = run(other, default)
+        is_ragged = all(other[name] == size or name in whole for name, size in shape.items())
+        if not usual.is_right and (said or not is_ragged or not _wrong(usual)):
             continue
-        found = run(other, config)
+        found = usual if config == default else run(other, config)
         if found.is_right:
             break
-        if wrong := found.out_of_bounds or found.mismatch:
-            return (
-                f"{config} is right at {shape_text(shape)} and wrong at {shape_text(other)}, where "
-                f"the default configuration is right: {wrong}: use it at the tuned sizes "
-                "alone"
+        if wrong := _wrong(found):
+            here, there = shape_text(shape), shape_text(other)
+            if usual.is_right:
+                return (
+                    f"{config} is right at {here} and wrong at {there}, where the default "
+                    f"configuration is right: {wrong}: use it at the tuned sizes alone"
+                )
+            as_default = "" if config == default else ", as the default configuration is"
+            said = (
+                f"{config} is right at {here} and wrong at {there}{as_default}: {wrong}: mask what "
+                f"lies behind a size, or let {maker} refuse such sizes"
             )
-    return ""
+    return said
 
 
-def _others(shape: Shape) -> Iterator[Shape]:
-    """Sizes to try: all of them changed, and then each alone, as where one is a number of heads."""
+def _wrong(outcome: Outcome) -> str:
+    return outcome.out_of_bounds or outcome.mismatch
+
+
+def _others(shape: Shape, whole: Collection[str]) -> Iterator[Shape]:
+    """Sizes to try: those of whole blocks changed, all of them, and then each alone, as where one
+    is a number of heads."""
     for step in _STEPS:
         smaller = {
-            name: max(size - (2 * place + 1) * step, 1)
+            name: max(size - _less(size, step, place, is_whole=name in whole), 1)
             for place, (name, size) in enumerate(shape.items())
         }
-        yield smaller
+        every = [smaller]
         if len(shape) > 1:
-            yield from ({**shape, name: size} for name, size in smaller.items())
+            every += ({**shape, name: size} for name, size in smaller.items())
+        if step == 1:
+            every.insert(1, {**shape, **{name: smaller[name] for name in whole}})
+        tried: list[Shape] = [shape]
+        for one in every:
+            if one not in tried:
+                tried.append(one)
+                yield one
+
+
+def _less(size: int, step: int, place: int, *, is_whole: bool) -> int:
+    """How much smaller a size becomes, by its place among the sizes."""
+    odd = 2 * place + 1
+    return (size // 3 | 1) + odd - 1 if step == 1 and is_whole else odd * step

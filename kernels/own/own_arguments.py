@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -71,7 +71,7 @@ class OwnArguments(OwnRuns):
     def _given(self, problem: Problem, launch: Launch) -> tuple[Argument, ...]:
         """The arguments, with what `reference` expects."""
         expected = expected_outputs(launch, with_unnamed=False)
-        if self._file.optional("reference") is None:  # which takes long, and is needed again
+        if not self._has_reference:  # which takes long, and is needed again
             self._expected[_expected_key(launch)] = expected
         return self._arguments(problem, launch, expected)
 
@@ -79,12 +79,11 @@ class OwnArguments(OwnRuns):
         """How the check's inputs differ from the file's; see `telling_changes`."""
         if want_types_alone() or current_data_set() != 0:
             return Telling()
-        if self._follows:
-            has_reference = self._file.optional("reference") is not None
-            untried = "arguments or reference takes config" if has_reference else ""
+        if self._is_made_for_one:
+            untried = f"{self._file.maker().__name__} takes config" if self._has_reference else ""
             return Telling(untried=untried)
         key = (*problem.shape.items(), problem.dtype, torch.get_default_device())
-        if torch.get_default_device().type != "cpu" and not self._file.optional("reference"):
+        if torch.get_default_device().type != "cpu" and not self._has_reference:
             return Telling()  # Triton's interpreter would take too long
         if key not in self._changes:
             self._changes[key] = kept_telling(problem, partial(self.find_changes, problem))
@@ -106,8 +105,9 @@ class OwnArguments(OwnRuns):
 
         fixed = frozenset(problem.constants(config))
         tried = Tried(launch, given, accesses_of(plain), run, fixed)
-        has_reference = self._file.optional("reference") is not None
-        return telling_changes(tried, journal) if has_reference else without_reference(plain, tried)
+        if self._has_reference:
+            return telling_changes(tried, journal)
+        return without_reference(plain, tried)
 
     def _expected_outputs(self, problem: Problem, config: Config) -> dict[str, ExpectedOutput]:
         """Of the launch with this configuration if what is expected may depend on it.
@@ -116,10 +116,10 @@ class OwnArguments(OwnRuns):
         """
         if want_types_alone():
             return {}
+        of = config if self._follows else self.default_config(problem)
+        launch = replace(self._launch(problem, of), changes=self._telling(problem).changes)
         if self._follows:
-            return expected_outputs(self._launch(problem, config), with_unnamed=False)
-        launch = self._launch(problem, self.default_config(problem))
-        launch = replace(launch, changes=self._telling(problem).changes)
+            return expected_outputs(launch, with_unnamed=False)
         key = _expected_key(launch)
         if key not in self._expected:
             self._expected[key] = expected_outputs(launch)
@@ -149,20 +149,36 @@ class OwnArguments(OwnRuns):
     def _find_restored(self, problem: Problem, journal: Journal) -> frozenset[str]:
         config = self.default_config(problem)
         launch = self._launch(problem, config)
+        plain = self._plain_arguments(launch)
+        with self._run(problem, config) as run:
+            return restored(run, plain, accesses_of(launch).counted, journal)
+
+    def _plain_arguments(self, launch: Launch) -> tuple[Argument, ...]:
+        """The arguments with nothing expected of them."""
         constants = {p.name for p in self._file.function.params if p.is_constexpr}
-        plain = tuple(
+        return tuple(
             argument_of(self._file.path, name, value)
             for name, value in launch.values().items()
             if value is not None and name not in constants
         )
-        with self._run(problem, config) as run:
-            return restored(run, plain, accesses_of(launch).counted, journal)
+
+    @property
+    def _has_reference(self) -> bool:
+        return self._file.optional("reference") is not None
+
+    @property
+    def _is_made_for_one(self) -> bool:
+        """Whether `arguments` or `call` takes the configuration: each has inputs of its own."""
+        return _takes_config(self._file.maker())
 
     @property
     def _follows(self) -> bool:
         """Whether `arguments` or `reference` takes the configuration."""
-        functions = (self._file.maker(), self._file.optional("reference"))
-        return any("config" in inspect.signature(f).parameters for f in functions if f)
+        return self._is_made_for_one or _takes_config(self._file.optional("reference"))
+
+
+def _takes_config(function: Callable[..., object] | None) -> bool:
+    return function is not None and "config" in inspect.signature(function).parameters
 
 
 def _expected_key(launch: Launch) -> object:

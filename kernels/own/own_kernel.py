@@ -17,7 +17,7 @@ from kernels.own.apart import found_apart
 from kernels.own.changed_inputs import Change
 from kernels.own.check_notes import check_notes, on_kept
 from kernels.own.defined_inputs import makes_difference
-from kernels.own.journal import Journal, Outcome, outcome_of
+from kernels.own.journal import Journal, Outcome, Run, outcome_of
 from kernels.own.kept_answers import kept_answer
 from kernels.own.less_work import on_less_work
 from kernels.own.other_numbers import on_other_numbers
@@ -27,11 +27,15 @@ from kernels.own.reference_runs import access_astray
 from kernels.own.relied_on import on_relied, relied_on
 from kernels.own.reversed_programs import reversed_programs
 from kernels.own.slow_reference import is_slow_reference, on_few_threads, time_reference
-from kernels.spec import Problem
+from kernels.own.telling import MOST_BYTES
+from kernels.spec import Problem, SaidOnGpu
 from kernels.values import data_set
 from launchers.arguments import Argument
 
 __all__ = ["OwnKernel"]
+
+# Constants of a file below it are rather numbers of bits, heads or taps.
+_A_BLOCK = 16
 
 
 class OwnKernel(OwnArguments):
@@ -61,7 +65,8 @@ class OwnKernel(OwnArguments):
 
     def _on_inputs(self, problem: Problem, config: Config, journal: Journal) -> str:
         changes = self._telling(problem).changes
-        plain = self._launch(problem, self.default_config(problem))
+        of = config if self._follows else self.default_config(problem)
+        plain = self._launch(problem, of)
 
         def given(some: Mapping[str, Change]) -> tuple[Argument, ...]:
             return self._given(problem, replace(plain, changes=some))
@@ -83,29 +88,55 @@ class OwnKernel(OwnArguments):
     def _on_other_sizes(self, problem: Problem, config: Config, journal: Journal) -> str:
         default = self.default_config(problem)
         if self._follows:
-            return on_less_work(self._launch(problem, default), self._launch(problem, config))
-        if self._file.optional("reference") is None or self._telling(problem).untried:
+            launches = (self._launch(problem, each) for each in (default, config))
+            if said := on_less_work(*launches):
+                return said
+        if self._takes_long(problem):
             return ""
-
         for_gpu = torch.get_default_device().type == "cuda"
-        is_listed = config in self._listed(problem, for_gpu=for_gpu).configs
+        listed_here = self._listed(problem, for_gpu=for_gpu).configs
 
         def run_at(shape: Mapping[str, int], of: Config) -> Outcome:
             other = replace(problem, shape=shape)
             try:
-                listed = self._listed(other, for_gpu=for_gpu).configs if of == config else []
-                if of == config and is_listed and config not in listed:
+                if of in listed_here and of not in self._listed(other, for_gpu=for_gpu).configs:
                     return Outcome(is_right=False)
                 with self._run(other, of) as run:
-                    return outcome_of(run, self._given(other, self._launch(other, of)))
+                    return self._outcome(run, other, of)
             except UserError:  # the file refuses such sizes
                 return Outcome(is_right=False)
 
         def outcome_at(shape: Mapping[str, int], of: Config) -> Outcome:
             return journal.outcome(lambda: run_at(shape, of))
 
-        found = on_other_sizes(problem.shape, default, config, outcome_at)
-        return found or self._on_other_numbers(problem, config, journal)
+        blocks = {size for of in (default, config) for size in self._block_sizes(problem, of)}
+        maker = self._file.maker().__name__
+        found = on_other_sizes(problem.shape, default, config, outcome_at, blocks, maker)
+        is_done = found or config == default or self._follows or not self._has_reference
+        return found if is_done else self._on_other_numbers(problem, config, journal)
+
+    def _takes_long(self, problem: Problem) -> bool:
+        """Whether other sizes are not tried, since the time or the memory for that is not known
+        to be little."""
+        if not self._has_reference:
+            on_gpu = torch.get_default_device().type != "cpu"
+            return on_gpu or self.traffic_bytes(problem) > MOST_BYTES
+        if self._is_made_for_one:
+            return is_slow_reference(self._launch(problem, self.default_config(problem)))
+        return bool(self._telling(problem).untried)
+
+    def _block_sizes(self, problem: Problem, config: Config) -> list[int]:
+        """What sizes may be whole multiples of: tuned numbers, and larger constants of a file."""
+        fixed = [n for n in self.constants(problem, config).values() if type(n) is int]
+        tuned = [n for name, n in config.items() if name in problem.spec.kernel.arg_names]
+        return [n for n in tuned if type(n) is int and n > 1] + [n for n in fixed if n >= _A_BLOCK]
+
+    def _outcome(self, run: Run, problem: Problem, config: Config) -> Outcome:
+        """Without a reference, whether all accesses are within their arrays."""
+        launch = self._launch(problem, config)
+        if self._has_reference:
+            return outcome_of(run, self._given(problem, launch))
+        return outcome_of(run, self._plain_arguments(launch))
 
     def _on_other_numbers(self, problem: Problem, config: Config, journal: Journal) -> str:
         default = self.default_config(problem)
@@ -126,13 +157,12 @@ class OwnKernel(OwnArguments):
 
         return on_other_numbers(values, default, config, outcome_with)
 
-    def on_gpu(
-        self, problem: Problem, winner: Config | None, wrong: Sequence[Config]
-    ) -> tuple[str, ...]:
+    def on_gpu(self, problem: Problem, config: Config | None, wrong: Sequence[Config]) -> SaidOnGpu:
         """See `KernelSpec.on_gpu`."""
-        configs = [winner, *wrong]
+        configs = [config, *wrong]
         find = partial(self.answer, problem, "notes", configs)
-        return tuple(kept_answer(problem, "notes", configs, find) or ())
+        elsewhere, *notes = kept_answer(problem, "notes", configs, find) or ("",)
+        return SaidOnGpu(elsewhere, tuple(notes))
 
     def answer(
         self, problem: Problem, question: str, configs: Sequence[Config | None], journal: Journal
@@ -142,23 +172,24 @@ class OwnKernel(OwnArguments):
         Args:
             problem: what runs.
             question: "changes", of the check's inputs; "restored", the arrays that the default
-                configuration gives back as it found them; or "notes".
-            configs: for notes: the winner, if it is not the default, and some that were wrong.
+                configuration gives back as it found them; or "notes", the first of which says at
+                which other sizes what is to be used is wrong, or is "".
+            configs: for notes: what is to be used, and some that were wrong.
             journal: gives the outcomes of runs.
         """
         if question == "changes":
             return asdict(self.find_changes(problem, journal))
         if question == "restored":
             return sorted(self._find_restored(problem, journal))
-        winner, *wrong = configs
+        used, *wrong = configs
         said = (self._on_inputs(problem, config, journal) for config in wrong if config)
         notes = (
             *self.check(problem),
-            winner and self._on_other_sizes(problem, winner, journal),
-            self._on_order(problem, winner or self.default_config(problem), journal),
+            self._on_order(problem, used or self.default_config(problem), journal),
             next(filter(None, said), ""),
         )
-        return [note for note in notes if note]
+        elsewhere = self._on_other_sizes(problem, used, journal) if used else ""
+        return [elsewhere, *filter(None, notes)]
 
     def _on_order(self, problem: Problem, config: Config, journal: Journal) -> str:
         """One sentence if a configuration is wrong on a GPU that starts its last programs first."""

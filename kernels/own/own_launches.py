@@ -15,6 +15,7 @@ from kernels.own.block_grids import may_follow_a_block
 from kernels.own.configurations import Listed, first_values, listed_configs
 from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch
+from kernels.own.repeatable import repeatable_grid
 from kernels.spec import Blocks, Constants, Grid, Problem
 from kernels.values import TORCH_TYPES
 from rvv_runner.board import BoardInfo
@@ -37,6 +38,7 @@ class OwnLaunches:
         # What `arguments` gets as its `config` where no configuration is chosen yet.
         takes_one = "config" in parameters
         self._first = first_values(file) if takes_one else Config({})
+        self._has_same_grid = False  # as far as is known: whether each call gives the same one
 
     def default_shape(self) -> dict[str, int]:
         """The parameters of `arguments` with their defaults, or 0."""
@@ -102,9 +104,18 @@ class OwnLaunches:
         return {name: tuple(map(int, d.block_shape)) for name, d in found.items()}
 
     def grid(self, problem: Problem, config: Config) -> Grid:
-        """The grid that the file's `grid` returns."""
+        """The grid that the file's `grid` returns.
+
+        Raises:
+            UserError: if it returns another one each time.
+        """
         launch = self._launch(problem, config)
-        return launch.grid(launch.values())
+        values = launch.values()
+        if self._has_same_grid:
+            return launch.grid(values)
+        found = repeatable_grid(launch, values)
+        self._has_same_grid = True
+        return found
 
     def constants(self, problem: Problem, config: Config) -> Constants:
         """Values of the constexpr parameters that are not in the configuration."""

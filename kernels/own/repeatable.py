@@ -14,7 +14,7 @@ from kernels.own.launch import Launch
 from kernels.own.tolerance import relative_tolerance
 from kernels.spec import Grid
 
-__all__ = ["refuse_unrepeatable"]
+__all__ = ["refuse_unrepeatable", "repeatable_grid"]
 
 _DRAW = (
     "draw random numbers by torch, random or numpy.random, which get a seed, or by a generator "
@@ -40,16 +40,26 @@ def refuse_unrepeatable(
     maker = launch.file.maker().__name__
     if names := [name for name, value in values.items() if _differ(value, again.get(name))]:
         raise UserError(_sentence(launch, maker, f"other numbers for {', '.join(names)}"))
-    one, other = launch.grid(values), launch.grid(values)
-    if one != other:
-        function = "grid" if launch.file.optional("grid") else maker
-        what = f"another number of programs ({_counts(one)}, then {_counts(other)})"
-        raise UserError(_sentence(launch, function, what))
+    repeatable_grid(launch, values)
     if said is None:
         return
     outputs, others = tensors_of(said), tensors_of(launch.reference(values))
     if names := [name for name, value in outputs.items() if _differ(value, others.get(name))]:
         raise UserError(_sentence(launch, "reference", f"other numbers for {', '.join(names)}"))
+
+
+def repeatable_grid(launch: Launch, values: Mapping[str, Any]) -> Grid:
+    """The grid of a launch with these values of its arguments.
+
+    Raises:
+        UserError: if it is another one when it is asked for again.
+    """
+    one, other = launch.grid(values), launch.grid(values)
+    if one != other:
+        function = "grid" if launch.file.optional("grid") else launch.file.maker().__name__
+        what = f"another number of programs ({_counts(one)}, then {_counts(other)})"
+        raise UserError(_sentence(launch, function, what))
+    return one
 
 
 def _sentence(launch: Launch, function: str, what: str) -> str:

@@ -168,10 +168,13 @@ class _Runner:
         while not self.why and (shape := next(alone, None)):
             self._run([shape])
         if not self.why:
-            where = f" at {shape_text(shapes[0])}" if len(shapes) == 1 else ""
+            where = shape_text(shapes[0]) if len(shapes) == 1 else "sizes that were drawn"
             astray = str(failure).partition(f"{OutOfBoundsError.__name__}: ")[2]
-            how = "out of bounds" if astray else "failed"
-            self.why = f"{how}{where}: {astray or failure}"
+            if isinstance(failure, UserError):
+                self.why = f"reference refuses {where}: {failure}"
+            else:
+                how = "out of bounds" if astray else "failed"
+                self.why = f"{how} at {where}: {astray or failure}"
 
 
 class _Draws:

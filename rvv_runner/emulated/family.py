@@ -11,10 +11,19 @@ from pathlib import Path
 from rvv_runner.emulated.costs import CostTable
 from rvv_runner.emulated.instruction_costs import InstructionCost
 
-__all__ = ["DEFAULT_MODEL", "FAMILY_FILE", "Model", "family_tables", "family_text", "models"]
+__all__ = [
+    "DEFAULT_MODEL",
+    "FAMILY_FILE",
+    "WITHOUT_PREFETCHES",
+    "Model",
+    "family_tables",
+    "family_text",
+    "models",
+]
 
 FAMILY_FILE = Path(__file__).with_name("family.toml")
 DEFAULT_MODEL = "default"
+WITHOUT_PREFETCHES = "prefetch-ignored"
 _MAX_MODELS = 8  # lanes.h
 # Where several cores run, their bus is as much slower or faster as that of one.
 _BUS_OF = {"bus_read": "dram_read", "bus_write": "dram_write"}

@@ -153,9 +153,22 @@ def test_inputs_that_follow_the_configuration_are_named(tmp_path):
     path.write_text(FILE.read_text().replace("def arguments(M", "def arguments(config=None, M"))
     problem = make_problem(load_kernel(f"{path}:bias_kernel"), {})
     (note,) = problem.spec.check(problem)
-    assert note.startswith(
-        "the check has the file's own inputs, since arguments or reference takes config: "
-    )
+    assert note.startswith("the check has the file's own inputs, since arguments takes config: ")
+
+
+def test_inputs_tell_also_where_the_reference_follows_the_configuration(tmp_path):
+    path = tmp_path / "follows.py"
+    text = FILE.read_text().replace("_reference(", "_reference(config, ")
+    path.write_text(text)
+    plain = make_problem(load_kernel(f"{FILE}:bias_kernel"), {})
+    problem = make_problem(load_kernel(f"{path}:bias_kernel"), {})
+    assert problem.spec.check(problem) == plain.spec.check(plain)
+    pairs = zip(*(p.arguments(p.default_config) for p in (plain, problem)), strict=True)
+    for usual, given in pairs:
+        assert np.array_equal(given.value, usual.value, equal_nan=True)
+        assert (given.expected is None) == (usual.expected is None)
+        if given.expected is not None:
+            assert np.array_equal(given.expected, usual.expected, equal_nan=True)
 
 
 def test_inputs_are_tried_on_one_thread_which_does_not_wait_for_others(tmp_path, monkeypatch):

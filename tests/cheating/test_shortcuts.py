@@ -13,6 +13,37 @@ from foundation.config import Config
 from kernels.own.host_run import HostRun
 from kernels.registry import load_kernel, make_problem
 
+ROWS = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def rows_kernel(x_ptr, y_ptr, N, BLOCK: tl.constexpr):
+    total = tl.zeros((BLOCK,), tl.float32)
+    for start in range(0, N, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        total += tl.load(x_ptr + tl.program_id(0) * N + at, MASK)
+    tl.store(y_ptr + tl.program_id(0), tl.sum(total, 0))
+
+
+def get_rows_kernel_autotune_config():
+    return [triton.Config({"BLOCK": block}) for block in (64, 16)]
+
+
+def arguments(M=8, N=128):
+    REFUSAL
+    return {"x_ptr": torch.randn(M, N), "y_ptr": torch.empty(M), "N": N}
+
+
+def grid(meta):
+    return (meta["M"],)
+
+
+def reference(x_ptr):
+    return {"y_ptr": x_ptr.sum(1)}
+"""
 FILE = Path(__file__).parent / "written_as_shortcuts.py"
 FOUND = [
     ("counter", "count_ptr[0] is 8 and should be 0"),
@@ -84,10 +115,38 @@ ELSEWHERE = [
 def test_an_equal_size_or_a_literal_that_stands_for_a_number_is_named(name, end):
     problem = make_problem(load_kernel(f"{FILE}:{name}_kernel"), {})
     honest, fast = (Config({"FAST": fast, "BLOCK": 64}) for fast in (0, 1))
-    trials = [StoredTrial(n, c, "correct", 2.0 - n, {}) for n, c in enumerate((honest, fast))]
-    (note,) = notes_on_sizes(problem, summarise(trials, honest))
     where = "at" if name == "square" else "with"
-    assert note.startswith(f"FAST=1,BLOCK=64 is right {where} {end}")
+    said = problem.spec.on_other_sizes(problem, fast)
+    assert said.startswith(f"FAST=1,BLOCK=64 is right {where} {end}")
+    assert problem.spec.on_other_sizes(problem, honest) == ""
+
+
+MASKED = [
+    ("", "", "BLOCK=64 is right at M=8,N=128 and wrong at {at}: {wrong}: mask what lies behind a "),
+    ("", "mask=at < N", ""),
+    ("    assert N % 64 == 0\n", "", ""),
+]
+
+
+@pytest.mark.parametrize(("refusal", "mask", "said"), MASKED)
+@pytest.mark.parametrize("has_reference", [True, False])
+@pytest.mark.parametrize("takes_config", ["", ", config=None"])
+def test_a_mask_that_every_configuration_leaves_out_is_named(
+    refusal, mask, said, has_reference, takes_config, tmp_path
+):
+    """Sizes of whole blocks hide it; a file may refuse others."""
+    text = ROWS.replace("MASK", mask).replace("    REFUSAL\n", refusal)
+    text = text.replace("x_ptr):", f"x_ptr{takes_config}):")
+    file = tmp_path / "rows.py"
+    file.write_text(text if has_reference else text.partition("def reference")[0])
+    problem = make_problem(load_kernel(str(file)), {})
+    for block in (64, 16):
+        found = problem.spec.on_other_sizes(problem, Config({"BLOCK": block}))
+        as_default = "" if block == 64 else ", as the default configuration is"
+        expected = said.replace("64", str(block), 1).replace("{at}", f"M=8,N=83{as_default}")
+        assert found.startswith(expected.partition("{wrong}")[0])
+        assert found.endswith("or let arguments refuse such sizes") == bool(said)
+        assert bool(found) == bool(said)
 
 
 def test_a_block_that_the_file_lists_at_its_multiples_alone_is_not_blamed_elsewhere():

@@ -42,6 +42,7 @@ def add_winners(
     device: str = "host",
     but: str = "",
     untold: tuple[str, ...] = (),
+    tied: bool = False,
 ) -> None:
     """Give each task of a capture this winner, but for the one of that key."""
     for task in read_capture(path).tasks:
@@ -59,6 +60,7 @@ def add_winners(
             study="s",
             loads=loads or {},
             untold=untold,
+            tied=tied,
         )
         append_winner(path, winner)
 

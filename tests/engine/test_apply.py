@@ -13,6 +13,7 @@ from applied_programs import SHOWN, add_winners, applied_here, captured_here
 from captured_programs import OWN_TUNER, captured, run_command, written
 
 from engine.programs.applied import run_program
+from engine.programs.found import winners_text
 from engine.programs.watched import program_words
 from foundation.errors import UserError
 from kernels.captured.task_file import read_capture
@@ -155,6 +156,18 @@ def test_a_block_that_changed_no_number_of_programs_is_used_at_its_size_alone(tm
         out, said = applied_here(tmp_path, "print(show(50), show(300), show(300, block=256))")
         assert out == f"[256] {other} [256]\n"
         assert ("it was tuned where BLOCK=256 has as many programs" in said) == bool(untold)
+
+
+def test_a_tie_with_the_programs_own_configuration_is_told(tmp_path):
+    captured_here(tmp_path, "show(1000)")
+    capture = tmp_path / "program.capture"
+    for tied in (False, True):
+        add_winners(capture, {"BLOCK": 64}, FOLLOWS, tied=tied)
+        _, said = applied_here(tmp_path, "print(show(1000))")
+        found = winners_text(capture, "host")
+        assert said.endswith("BLOCK=64, the program's own since nothing is clearly faster") == tied
+        assert ("as deployed: the fastest that was tried cannot be told from it" in found) == tied
+        assert ("2.00x the deployed speed" in found) != tied
 
 
 @pytest.mark.long

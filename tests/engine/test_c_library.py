@@ -298,7 +298,9 @@ def test_a_study_of_another_device_is_refused_whatever_board_files_there_are(tmp
         export(storage, tmp_path, stored_name(storage))
 
 
-def test_different_cores_of_one_vector_length_are_refused(tmp_path, monkeypatch):
+def test_of_two_cores_of_one_vector_length_one_is_left_out_or_both_are_refused(
+    tmp_path, monkeypatch, capsys
+):
     storage, x60 = str(tmp_path / "study.journal"), infos()[0]
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     folder = user_board_folder()
@@ -307,8 +309,15 @@ def test_different_cores_of_one_vector_length_are_refused(tmp_path, monkeypatch)
     (folder / "mine.toml").write_text(facts)
     for info in (x60, known_board("mine").info("mine")):
         write_study(storage, "vector_add", {"N": 64}, info, BLOCK_SIZE=64)
+    names = [study.study_name for study in read_studies(storage)]
     with pytest.raises(UserError, match="--device mine and one with --device emulated:x60, each"):
-        export(storage, tmp_path)
+        export(storage, tmp_path, *names)
+    write_study(storage, "vector_add", {"N": 80}, x60, BLOCK_SIZE=64)
+    assert export(storage, tmp_path) == 0
+    said = capsys.readouterr()
+    assert "is of another core than emulated:x60, whose code this library has for ve" in said.err
+    assert "--device mine and an --out of its own" in said.err
+    assert "tuned_vector_add_fp32" in said.out
 
 
 def test_times_of_an_emulator_in_place_of_a_board_are_left_out(tmp_path, capsys):

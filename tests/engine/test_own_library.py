@@ -99,7 +99,7 @@ def test_the_header_says_what_is_passed_and_for_which_sizes_there_is_code(librar
             {"BLOCK": 16},
             {"N": 32},
             r"there is code where N == 32; "
-            r"failed at N=\d+: .* fails in halved_reference: RuntimeError: .*",
+            r"reference refuses N=\d+: .* fails in halved_reference: RuntimeError: .*",
         ),
         (
             "least",

@@ -372,9 +372,11 @@ def test_a_time_from_a_clock_has_no_error_band() -> None:
 @pytest.mark.parametrize(
     ("march", "line", "is_noted"),
     [
-        ("rv64i2p1_v1p0_xsmtvdot1p0", "vfmacc.vv v8, v4, v2", True),
+        ("rv64i2p1_v1p0_xsmtvdot1p0", "vwmacc.vv v8, v4, v2", True),
+        ("rv64i2p1_v1p0_xsmtvdot1p0", "vmul.vx v8, v4, a2", True),
+        ("rv64i2p1_v1p0_xsmtvdot1p0", "vfmacc.vv v8, v4, v2", False),  # it takes no floats
         ("rv64i2p1_v1p0_xsmtvdot1p0", "smt.vmadot v8, v4, v2", False),
-        ("rv64i2p1_v1p0", "vfmacc.vv v8, v4, v2", False),
+        ("rv64i2p1_v1p0", "vwmacc.vv v8, v4, v2", False),
     ],
 )
 def test_a_matrix_unit_that_the_winner_leaves_unused_is_told(

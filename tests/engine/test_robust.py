@@ -209,6 +209,20 @@ def test_what_a_gain_over_the_default_rests_on_is_told(winner_s, says):
     assert advice(summary).endswith(says.format(no="software prefetches do nothing"))
 
 
+@pytest.mark.parametrize(("ignored_s", "ratio"), [(1.2, ""), (2.8, "2.8")])
+@pytest.mark.parametrize("board", ["emulated:x60", "emulated:x100"])
+def test_the_time_without_prefetches_stands_beside_one_that_it_differs_from(
+    board, ignored_s, ratio
+):
+    one = trial(0, 64, dict(zip(NAMES, (1.0, ignored_s, 1.0), strict=True)))
+    one = replace(one, attributes={**one.attributes, "estimated": True, "board": board})
+    summary = summarise([one], one.config)
+    says = f"{ratio} times as long if software prefetches do nothing"
+    assert summary.estimate.endswith(f", {says}") == bool(ratio)
+    assert advice(summary).endswith(f" It takes {says}.") == bool(ratio)
+    assert "prefetches" not in summary.estimate_of_all
+
+
 @pytest.mark.parametrize(
     ("default_s", "use", "says"),
     [

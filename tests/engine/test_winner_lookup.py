@@ -34,6 +34,7 @@ def store(
     dtype: str = "fp32",
     compiler: str = "",
     sampler: str = "auto",
+    default: int = 0,
 ) -> None:
     """A study of vector_add at N = n: the time of each block size, None for a failure."""
     made_with = dict(wanted("vector_add", {"N": n}, None, "emulated").made_with)
@@ -43,7 +44,8 @@ def store(
     trials = open_study(str(storage), identity, SPACE)
     for block, time_s in times_s.items():
         number = trials.start(Config({"BLOCK_SIZE": block}), SPACE, {})
-        attributes = {"estimated": True, "elf_sha256": f"{block:064}"}
+        attributes = {"estimated": True, "elf_sha256": f"{block:064}", "board": DEVICE}
+        attributes |= {"wall_s": 1.0} if block == default else {}
         trials.finish(number, time_s, "wrong" if time_s is None else "correct", attributes)
 
 
@@ -70,6 +72,21 @@ def storage(tmp_path: Path) -> Path:
     return tmp_path / "tuner.journal"
 
 
+@pytest.mark.parametrize(("default_s", "use"), [(1.01e-6, 16), (2e-6, 8)])
+def test_of_a_tie_the_default_is_used_and_it_is_said(
+    storage: Path, default_s: float, use: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store(storage, 1000, {8: 1e-6, 16: default_s}, default=16)
+    found = lookup(storage, 1000)
+    assert found.config == {"BLOCK_SIZE": use}
+    says = "the default are tied" if use == 16 else "Use the winner: 2.00x the default"
+    assert says in str(found)
+    assert f". At N=1000: {found.winner.advice}" in str(lookup(storage, 1010))
+    arguments = ["vector_add", "--shape", "N=1000", "--storage", str(storage), "--json"]
+    assert find.main(arguments) == 0
+    assert says in json.loads(capsys.readouterr().out)["advice"]
+
+
 def test_shape_that_was_tuned_has_its_own_winner(storage: Path) -> None:
     store(storage, 1000, {16: 3e-6, 32: 2e-6, 64: None})
     store(storage, 1024, {8: 1e-6})
@@ -79,7 +96,10 @@ def test_shape_that_was_tuned_has_its_own_winner(storage: Path) -> None:
     assert found.distance == 0
     assert found.winner.elf_sha256 == f"{32:064}"
     assert found.winner.estimated
-    assert str(found) == "BLOCK_SIZE=32 for N=1000: tuned at this shape"
+    assert str(found) == (
+        "BLOCK_SIZE=32 for N=1000: tuned at this shape. Use the winner; its gain is not known, "
+        "since the default was not measured."
+    )
 
 
 def test_best_of_all_samplers_wins_and_other_types_do_not(storage: Path) -> None:

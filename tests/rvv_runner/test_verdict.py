@@ -93,6 +93,12 @@ KILLED = -signal.SIGKILL
         (Ending(-35, STARTED, ""), "board", "the program was ended from outside, by signal 35"),
         (Ending(-9, "", ""), "board", "the program was ended by SIGKILL without a message"),
         (
+            Ending(-signal.SIGILL, "", "qemu: uncaught target signal 4 - core dumped\n"),
+            "board",
+            "the program was ended by SIGILL before its kernel began: the core lacks an "
+            "instruction, perhaps of an extension: see rvv-tune boards check",
+        ),
+        (
             Ending(KILLED, "", "", timed_out=True),
             "timeout",
             "it did not finish within 2 s",

@@ -94,10 +94,16 @@ def matrix_unit_of(extensions: Iterable[str], vlen_bits: int) -> MatrixUnit | No
     return _UNITS[vlen_bits]
 
 
+_INTEGER_PRODUCT = re.compile(r"\bvw?(?:mul|macc|madd)(?:u|su|us)?\.v[vx]\b")
+
+
 def has_idle_unit(assembly: str) -> bool:
-    """Whether code for a core with a matrix unit, as LLVM prints it, never uses that."""
+    """Whether code for a core with a matrix unit, as LLVM prints it, never uses that and multiplies
+    vectors of integers: the unit takes no other numbers."""
     is_for_one = f"_{MATRIX_EXTENSION[1:]}" in assembly  # its attribute of the architecture
-    return is_for_one and not any(unit.instruction in assembly for unit in _UNITS.values())
+    if not is_for_one or any(unit.instruction in assembly for unit in _UNITS.values()):
+        return False
+    return _INTEGER_PRODUCT.search(assembly) is not None
 
 
 @dataclass(frozen=True)

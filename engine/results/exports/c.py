@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -14,8 +15,10 @@ from engine.results.tuned_shape import UnfitStudyError
 from engine.study.trials import StoredTrials
 from foundation.errors import UserError
 from foundation.programs import python_command
+from rvv_runner.usage import without_cores
+from triton_rvv.targets.target import RVVTarget
 
-__all__ = ["entry_of", "write_entries"]
+__all__ = ["entry_of", "fitting", "write_entries"]
 
 
 def entry_of(study: StoredTrials) -> list[LibraryWinner]:
@@ -28,6 +31,35 @@ def entry_of(study: StoredTrials) -> list[LibraryWinner]:
         return winners_of(study)
     except UserError as error:
         raise UnfitStudyError(str(error)) from error
+
+
+def fitting(
+    entries: Sequence[Sequence[LibraryWinner]],
+) -> tuple[list[Sequence[LibraryWinner]], list[str]]:
+    """Those of some entries that go into one library, and a sentence for each other study.
+
+    Of cores with one vector length a library has one: the one with most times that were measured,
+    or else most studies.
+    """
+    counts: dict[int, Counter[RVVTarget]] = {}
+    devices: dict[RVVTarget, str] = {}
+    for first, *_ in filter(None, entries):
+        of_length = counts.setdefault(first.target.vlen_bits, Counter())
+        of_length[first.target] += 1 if first.estimated else len(entries) + 1
+        devices.setdefault(first.target, without_cores(first.device))
+    chosen = {vlen_bits: found.most_common(1)[0][0] for vlen_bits, found in counts.items()}
+    kept, left_out = [], []
+    for entry in filter(None, entries):
+        target = chosen[entry[0].target.vlen_bits]
+        if entry[0].target == target:
+            kept.append(entry)
+        else:
+            left_out.append(
+                f"{entry[0].study} is of another core than {devices[target]}, whose code this "
+                f"library has for vectors of {target.vlen_bits} bits: write another one with "
+                f"--device {without_cores(entry[0].device)} and an --out of its own"
+            )
+    return kept, left_out
 
 
 def write_entries(
