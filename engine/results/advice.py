@@ -27,6 +27,8 @@ def advice(summary: Summary) -> str:
 
 def _at_its_sizes(summary: Summary) -> str:
     winner, default = summary.winner, summary.default
+    if winner is None and not summary.statuses:
+        return "No configuration was tried: run the same command again."
     if winner is None:
         return "No configuration was correct: see what failed."
     if default is None:

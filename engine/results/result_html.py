@@ -26,7 +26,9 @@ def result_html(result: TuningResult) -> str:
     summary = result.summary
     tried = sum(summary.statuses.values())
     parts = [_paragraph(f"{result.study}: the best of {tried} tried")]
-    if summary.winner is None:
+    if not tried:
+        parts = [_paragraph(f"{result.study}: {advice(summary)}")]
+    elif summary.winner is None:
         parts = [_paragraph(f"{result.study}: none of {tried} configurations was valid")]
     else:
         parts += [_fastest(result), _paragraph(advice(summary))]

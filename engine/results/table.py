@@ -72,14 +72,14 @@ def print_tables(result: TuningResult, console: EscapingConsole) -> None:
     summary = result.summary
     if summary.winner is not None:
         _print_fitting(console, lambda text: _best_table(result, text), summary.winner.config)
-        console.print(advice(summary), soft_wrap=True, highlight=False)
+        console.print(escape(advice(summary)), soft_wrap=True, highlight=False)
         for what, line in _pastes(result, summary.winner.config).items():
             console.print(f"{what}: {escape(line)}", soft_wrap=True, highlight=False)
         console.print()
     elif summary.statuses:
         console.print("No configuration was valid.")
     else:
-        console.print("No configuration was tried.")
+        console.print(escape(advice(summary)), soft_wrap=True, highlight=False)
     if summary.shapes:
         console.print(shapes_table(summary.shapes, summary.estimate_of_all))
     if summary.front:

@@ -29,7 +29,7 @@ def on_other_sizes(
     default: Config,
     config: Config,
     run: Callable[[Shape, Config], Outcome],
-    blocks: Collection[int],
+    whole: Collection[str],
     maker: str,
 ) -> str:
     """One sentence on the first other sizes at which a configuration is wrong, if the default one
@@ -41,11 +41,10 @@ def on_other_sizes(
         default, config: the two configurations, which may be the same.
         run: gives the outcome of one at some sizes; without what is wrong where the file refuses
             them.
-        blocks: numbers of the configurations which sizes may be multiples of.
+        whole: names of the sizes that are whole blocks.
         maker: the file's function that may refuse sizes.
     """
     end_s = time.monotonic() + _PATIENCE_S
-    whole = [name for name, size in shape.items() if any(size % block == 0 for block in blocks)]
     said = ""
     for other in _others(shape, whole):
         if time.monotonic() > end_s:

@@ -109,9 +109,9 @@ class OwnKernel(OwnArguments):
         def outcome_at(shape: Mapping[str, int], of: Config) -> Outcome:
             return journal.outcome(lambda: run_at(shape, of))
 
-        blocks = {size for of in (default, config) for size in self._block_sizes(problem, of)}
+        whole = self._whole_sizes(problem, (default, config))
         maker = self._file.maker().__name__
-        found = on_other_sizes(problem.shape, default, config, outcome_at, blocks, maker)
+        found = on_other_sizes(problem.shape, default, config, outcome_at, whole, maker)
         is_done = found or config == default or self._follows or not self._has_reference
         return found if is_done else self._on_other_numbers(problem, config, journal)
 
@@ -124,6 +124,23 @@ class OwnKernel(OwnArguments):
         if self._is_made_for_one:
             return is_slow_reference(self._launch(problem, self.default_config(problem)))
         return bool(self._telling(problem).untried)
+
+    def _whole_sizes(self, problem: Problem, configs: Sequence[Config]) -> list[str]:
+        """The sizes that are multiples of a block, without those that are constants themselves,
+        such as a number of elements that share a scale: these are part of the kernel."""
+        blocks = [block for config in configs for block in self._block_sizes(problem, config)]
+        whole = [n for n, size in problem.shape.items() if any(size % b == 0 for b in blocks)]
+        return [name for name in whole if not self._is_constant(problem, name, configs[0])]
+
+    def _is_constant(self, problem: Problem, name: str, config: Config) -> bool:
+        """Whether a size is what some constant is, and stays so where it is another one."""
+        size, known = problem.shape[name], self.constants(problem, config)
+        smaller = replace(problem, shape={**problem.shape, name: size - 1})
+        try:
+            others = self.constants(smaller, config)
+        except UserError:  # the file refuses such a size
+            return False
+        return any((n, others.get(c)) == (size, size - 1) for c, n in known.items())
 
     def _block_sizes(self, problem: Problem, config: Config) -> list[int]:
         """What sizes may be whole multiples of: tuned numbers, and larger constants of a file."""

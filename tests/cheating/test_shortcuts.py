@@ -44,6 +44,38 @@ def grid(meta):
 def reference(x_ptr):
     return {"y_ptr": x_ptr.sum(1)}
 """
+SCALED = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled_kernel(x_ptr, scale_ptr, y_ptr, N, GROUP: tl.constexpr, BLOCK: tl.constexpr):
+    inside = tl.arange(0, BLOCK)
+    at = tl.program_id(0) * BLOCK + inside
+    group = tl.program_id(0) * (BLOCK // GROUP) + inside // GROUP
+    scale = tl.load(scale_ptr + group, mask=at < N)
+    tl.store(y_ptr + at, scale * tl.load(x_ptr + at, mask=at < N), mask=at < N)
+
+
+def get_scaled_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 64})]
+
+
+def arguments(N=256, GROUP=16):
+    scales = torch.randn(triton.cdiv(N, GROUP))
+    return {"x_ptr": torch.randn(N), "scale_ptr": scales, "y_ptr": torch.empty(N), "N": N,
+            "GROUP": GROUP}
+
+
+def grid(meta):
+    return (triton.cdiv(meta["N"], meta["BLOCK"]),)
+
+
+def reference(x_ptr, scale_ptr, GROUP):
+    return {"y_ptr": scale_ptr.repeat_interleave(GROUP)[: len(x_ptr)] * x_ptr}
+"""
 FILE = Path(__file__).parent / "written_as_shortcuts.py"
 FOUND = [
     ("counter", "count_ptr[0] is 8 and should be 0"),
@@ -147,6 +179,14 @@ def test_a_mask_that_every_configuration_leaves_out_is_named(
         assert found.startswith(expected.partition("{wrong}")[0])
         assert found.endswith("or let arguments refuse such sizes") == bool(said)
         assert bool(found) == bool(said)
+
+
+def test_a_size_that_is_a_constant_of_the_kernel_is_not_made_ragged(tmp_path):
+    """Elements that share a scale: the kernel takes parts of its blocks alone."""
+    file = tmp_path / "scaled.py"
+    file.write_text(SCALED)
+    problem = make_problem(load_kernel(str(file)), {})
+    assert problem.spec.on_other_sizes(problem, Config({"BLOCK": 64})) == ""
 
 
 def test_a_block_that_the_file_lists_at_its_multiples_alone_is_not_blamed_elsewhere():

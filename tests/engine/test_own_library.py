@@ -141,6 +141,16 @@ def test_without_a_reference_there_is_code_for_the_tuned_sizes_alone():
     assert not all(kernel.conditions(variant, {"N": 51, "READS": 1}))
 
 
+def test_a_grid_that_is_another_one_each_time_is_refused(tmp_path):
+    text = FILE.read_text()
+    number = "int(numpy.random.default_rng().integers(1, 10**6))"
+    drawn = f"\n\ndef halved_grid(meta):\n    return ({number},)\n"
+    (tmp_path / "drawn.py").write_text(f"import numpy\n{text}{drawn}")
+    kernel = own_kernel.OwnKernel(f"{tmp_path / 'drawn.py'}:halved_kernel", "i32")
+    with pytest.raises(UserError, match="grid gives another number of programs"):
+        kernel.add(Config({"BLOCK": 16}), {"N": 32})
+
+
 @pytest.mark.parametrize(
     ("reads", "sentence"),
     [

@@ -129,6 +129,14 @@ def test_a_winner_at_an_edge_of_what_was_tried_asks_for_more(storage, tmp_path, 
     assert re.findall(r"<li>(BLOCK=\d+ is the \w+) value tried", page) == ([said] if said else [])
 
 
+def test_a_study_that_was_stopped_before_its_first_trial_says_so(storage, tmp_path):
+    identity = StudyIdentity("k", {"N": 8}, "fp32", "board", "grid", {"compiler": "c"})
+    open_study(storage, identity, SPACE)
+    page = page_of(storage, [identity.name], tmp_path).read_text()
+    assert "No configuration was tried: run the same command again." in page
+    assert "see what failed" not in page
+
+
 def test_where_everything_failed_that_comes_first(storage, tmp_path):
     identity = StudyIdentity("k", {"N": 8}, "fp32", "board", "grid", {"compiler": "c"})
     search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))

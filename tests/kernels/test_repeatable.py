@@ -204,6 +204,8 @@ def test_another_number_of_programs_at_each_call_is_a_mistake(tmp_path):
     what = r"call gives another number of programs \(\d+x1x1, then \d+x1x1\) each time"
     with pytest.raises(UserError, match=what):
         made.spec.check(made)
+    with pytest.raises(UserError, match=what):  # whatever asks for it, such as explain
+        made.spec.grid(made, made.default_config)
 
 
 def test_what_a_file_draws_when_it_is_imported_is_the_same_each_time(tmp_path):
