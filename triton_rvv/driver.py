@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
+from triton_rvv.imports import when_imported
 from triton_rvv.targets.target import RVVTarget
 from triton_rvv.targets.target_names import RUNNABLE_TARGETS
 
@@ -60,6 +62,7 @@ class RVVDriver(DriverBase):  # type: ignore[misc] # Triton ships no types
         keep_key()
         add_cpu_module()
         extend_torch_cpu()
+        when_imported("torch.cuda", _answer)
 
     @classmethod
     def is_active(cls) -> bool:
@@ -148,3 +151,14 @@ def _check_registered() -> None:
             "Triton does not know the back end of triton-rvv-tuner, which is not installed in this "
             "environment: run pip install in its folder"
         )
+
+
+def _answer(cuda: ModuleType) -> None:
+    from triton_rvv.runtime.torch_cuda import answer_torch_cuda
+
+    answer_torch_cuda(cuda)
+
+
+if os.environ.get(TARGET_VARIABLE):
+    # Packages ask torch before the first launch, and the driver is made in it.
+    when_imported("torch.cuda", _answer)

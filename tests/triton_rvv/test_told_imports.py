@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_rvv.launches.imports import before_import, when_imported
+from triton_rvv.imports import before_import, when_imported
 
 
 @pytest.fixture

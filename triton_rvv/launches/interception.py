@@ -261,7 +261,7 @@ def _benchmarking_for_tuner(bench: Callable[..., Any]) -> Callable[..., Any]:
 
 def _when_inductor_is_there(watcher: Watcher, changes: _Changes) -> None:
     """Replace Inductor's methods, once a program imports them."""
-    from triton_rvv.launches.imports import when_imported
+    from triton_rvv.imports import when_imported
 
     def replace(module: Any) -> None:
         if changes.is_over:

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
-from triton_rvv.launches.imports import when_imported
+from triton_rvv.imports import when_imported
 
 __all__ = ["FOLDER", "prepare_flag_gems", "start", "watched_environment"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from triton_rvv.launches.imports import when_imported
+from triton_rvv.imports import when_imported
 
 __all__ = ["SteadyTime"]
 

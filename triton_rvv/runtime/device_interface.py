@@ -143,6 +143,11 @@ class HostDevice:
         return HostStream()
 
     @staticmethod
+    def is_current_stream_capturing() -> bool:
+        """Nothing is recorded to be played again."""
+        return False
+
+    @staticmethod
     def get_device_name(device: object = None) -> str:
         """LLVM's name of the processor."""
         from triton_rvv.targets.host_target import host_target

@@ -71,7 +71,7 @@ def _before_flag_gems() -> None:
 
 _self = sys.modules["sitecustomize"]
 if os.environ.get(_SETTINGS):
-    _imports = _imported("_triton_rvv_imports", _FOLDER.parent / "imports.py")
+    _imports = _imported("_triton_rvv_imports", _FOLDER.parents[1] / "imports.py")
     _imports.when_imported("triton", _start)
     _imports.before_import("flag_gems", _before_flag_gems)
 _import_other()

@@ -1,0 +1,57 @@
+"""What packages ask `torch.cuda` around a launch, whatever device their tensors are on."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from triton_rvv.runtime.device_interface import HostDevice
+
+__all__ = ["answer_torch_cuda"]
+
+# Without a GPU, torch raises an exception in each of them. What says whether there is one, such as
+# `is_available` and `device_count`, stays torch's own: programs place their tensors by it.
+_ASKED = (
+    *("current_device", "current_stream", "get_device_capability", "get_device_name"),
+    *("get_device_properties", "is_current_stream_capturing", "mem_get_info"),
+    *("set_device", "synchronize"),
+)
+
+
+def answer_torch_cuda(cuda: ModuleType) -> None:
+    """Have this machine answer for the GPU where there is none.
+
+    Launchers of packages hold `with torch.cuda.device(tensor.device.index):` around a launch, and
+    choose grids and blocks by the properties of the device.
+
+    Args:
+        cuda: `torch.cuda`.
+    """
+    if getattr(cuda.device.__init__, "answers", False):
+        return
+    for name in _ASKED:
+        setattr(cuda, name, _without_gpu(cuda, getattr(cuda, name), getattr(HostDevice, name)))
+    cuda.device.__init__ = _without_gpu(cuda, cuda.device.__init__, _no_device)
+
+
+def _no_device(entered: Any, device: object) -> None:
+    """What `torch.cuda.device` of a negative number is: nothing is changed."""
+    entered.idx = entered.prev_idx = -1
+
+
+def _without_gpu(
+    cuda: ModuleType, own: Callable[..., Any], answer: Callable[..., Any]
+) -> Callable[..., Any]:
+    @functools.wraps(own)
+    def answered(*args: Any, **kwargs: Any) -> Any:
+        return (own if _has_gpu(cuda) else answer)(*args, **kwargs)
+
+    answered.answers = True  # type: ignore[attr-defined]
+    return answered
+
+
+@functools.cache
+def _has_gpu(cuda: ModuleType) -> bool:
+    return bool(cuda.is_available())
