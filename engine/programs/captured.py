@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 from engine.programs.program_share import share_text
-from engine.programs.watched import on_ended, program_words, run_watched
+from engine.programs.watched import host_target, on_ended, program_words, run_watched
 from engine.results.units import counted, time_text
 from foundation.errors import UserError
 from foundation.printing import say, wrapped
@@ -25,6 +25,12 @@ from kernels.captured.task_file import (
 from triton_rvv.launches.capture_file import begin_capture_file
 
 __all__ = ["CallableCapture", "capture", "capture_program", "summary"]
+
+_FOR_GPUS_ALONE = (
+    "some packages ask tensor.is_cuda, and call torch or end where it is False: "
+    "torch.Tensor.is_cuda = property(lambda tensor: True) before their calls lets them launch "
+    "their kernels here"
+)
 
 
 def capture_program(words: Sequence[str], path: Path | None, *, keep_data: bool) -> int:
@@ -198,7 +204,10 @@ def summary(captured: Capture, status: int, shown: Path) -> str:
     lines += [on_ended(status, kernel) for kernel in captured.running]
     if not captured.tasks:
         why = "no launch was recorded" if lines else f"no Triton kernel was launched{_why_none()}"
-        return "\n".join([*lines, f"{why}; nothing was written to {shown}"])
+        told = [f"{why}; nothing was written to {shown}"]
+        if not lines and not _why_none() and host_target() is not None:
+            told += [wrapped(_FOR_GPUS_ALONE)]
+        return "\n".join([*lines, *told])
     kernels = len({task.kernel.digest for task in captured.tasks})
     launches = sum(task.launches for task in captured.tasks)
     counts = f"{counted(kernels, 'kernel')}, {counted(len(captured.tasks), 'task')}"

@@ -14,7 +14,7 @@ from captured_programs import HEAD, captured, run_command, written
 from command_here import run_here
 
 from engine.programs import watched
-from engine.programs.watched import on_ended, run_watched
+from engine.programs.watched import host_target, on_ended, run_watched
 from kernels.captured.task_file import read_capture
 from triton_rvv.launches.process import watched_environment
 
@@ -109,6 +109,7 @@ def test_mistakes(tmp_path, monkeypatch):
     assert "is not a capture" in said("tasks", out)
     words = ["capture", "-o", "b", "--", sys.executable, "-c", "print(1)"]
     assert "no Triton kernel was launched; nothing was written to b\n" in said(*words, status=0)
+    assert ("is_cuda" in said(*words, status=0)) == (host_target() is not None)
     assert not (tmp_path / "b").exists()
     assert "holds no launch" in said("tasks", CaptureFile(tmp_path / "c").path)
     monkeypatch.setenv("TRITON_INTERPRET", "1")

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 import torch
+from torch._inductor.codecache import CacheBase
 
 from triton_rvv.runtime.torch_cuda import answer_torch_cuda
 
@@ -62,6 +63,14 @@ def test_any_device_is_this_machine(device):
         assert torch.cuda.current_device() == 0
     assert torch.cuda.get_device_capability(device) == (0, 0)
     assert torch.cuda.device_count() == 0
+
+
+@without_gpu
+@pytest.mark.usefixtures("on_host")
+def test_torch_itself_is_told_that_there_is_no_gpu():
+    # It writes what it compiled under a key that names the GPU, or none after an exception.
+    CacheBase.get_system.cache_clear()
+    assert CacheBase.get_system().get("device") is None
 
 
 def test_a_gpu_answers_by_itself():

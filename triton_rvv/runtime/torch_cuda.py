@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -11,8 +12,9 @@ from triton_rvv.runtime.device_interface import HostDevice
 
 __all__ = ["answer_torch_cuda"]
 
-# Without a GPU, torch raises an exception in each of them. What says whether there is one, such as
-# `is_available` and `device_count`, stays torch's own: programs place their tensors by it.
+# Without a GPU, torch raises an exception in each of them, which torch itself goes by. What says
+# whether there is one, such as `is_available` and `device_count`, stays torch's own, too: programs
+# place their tensors by it.
 _ASKED = (
     *("current_device", "current_stream", "get_device_capability", "get_device_name"),
     *("get_device_properties", "is_current_stream_capturing", "mem_get_info"),
@@ -46,7 +48,8 @@ def _without_gpu(
 ) -> Callable[..., Any]:
     @functools.wraps(own)
     def answered(*args: Any, **kwargs: Any) -> Any:
-        return (own if _has_gpu(cuda) else answer)(*args, **kwargs)
+        is_torch = sys._getframe(1).f_globals.get("__name__", "").split(".")[0] == "torch"
+        return (own if is_torch or _has_gpu(cuda) else answer)(*args, **kwargs)
 
     answered.answers = True  # type: ignore[attr-defined]
     return answered
