@@ -27,7 +27,7 @@ from triton_rvv.launches.capture_file import begin_capture_file
 __all__ = ["CallableCapture", "capture", "capture_program", "summary"]
 
 _FOR_GPUS_ALONE = (
-    "some packages ask tensor.is_cuda, and call torch or end where it is False: "
+    "packages that ask for a GPU call torch or end: where they ask tensor.is_cuda, "
     "torch.Tensor.is_cuda = property(lambda tensor: True) before their calls lets them launch "
     "their kernels here"
 )
