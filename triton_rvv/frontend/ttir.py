@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from triton_rvv.errors import CompileError
 from triton_rvv.frontend.attributes import Attribute, parse_dictionary
+from triton_rvv.frontend.known_assembly import ASSEMBLY, as_function
 from triton_rvv.frontend.locations import Locations
 from triton_rvv.frontend.types import TensorType, Type, parse_type
 
@@ -188,6 +189,9 @@ class _Parser:
         result_types = self._function_type()
         results = [self._define(*pair) for pair in zip(names, result_types, strict=True)]
         line = self._location()
+        if name == ASSEMBLY:
+            types = [operand.type for operand in operands]
+            name, attributes = as_function(attributes, types, result_types) or (name, attributes)
         return Operation(name, operands, results, attributes, regions, successors, line)
 
     def _result_names(self) -> list[str]:
