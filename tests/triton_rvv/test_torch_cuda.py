@@ -80,9 +80,12 @@ def test_a_gpu_answers_by_itself():
         def __init__(self, device):
             self.idx = device
 
-    asked = ("current_device", "current_stream", "get_device_capability", "get_device_name")
-    asked += ("get_device_properties", "is_current_stream_capturing", "mem_get_info")
-    for name in (*asked, "set_device", "synchronize"):
+    asked = (
+        *("current_device", "current_stream", "get_device_capability", "get_device_name"),
+        *("get_device_properties", "is_current_stream_capturing", "mem_get_info"),
+        *("set_device", "synchronize"),
+    )
+    for name in asked:
         setattr(cuda, name, lambda *_: "own")
     vars(cuda).update(is_available=lambda: True, device=Device)
     answer_torch_cuda(cuda)
