@@ -175,6 +175,34 @@ def scan(w: Writer) -> None:
     w.let(a.kind, a.shape, text, lambda a: reference.running_total(a, axis, reverse), a)
 
 
+def picked(w: Writer) -> None:
+    """One element of each row, in a known place or one of run time, perhaps outside of the row."""
+    a, axis = _block_and_axis(w)
+    size, is_float = a.shape[axis], KINDS[a.kind].is_float
+    name = w.choose(["sum", "max", "min"])
+    rest = 0 if name == "sum" else w.choose([0, 7])
+    number = w.choose(w.visible(lambda var: var.kind == "int32" and not var.shape))
+    place = w.draw(st.integers(-1, size))
+    is_fixed = w.chance(50)
+    of = {"sum": np.sum, "max": np.fmax.reduce, "min": np.fmin.reduce}[name]
+
+    def compute(a, number):
+        at = place if is_fixed else int(number.data) + place
+        is_there = np.arange(size) == at
+        is_there = is_there.reshape([-1 if each == axis else 1 for each in range(len(a.shape))])
+        data = np.where(is_there, a.data, a.data.dtype.type(rest))
+        slack = np.where(is_there, a.slack, 0.0).sum(axis)
+        of_number = 0.0 if is_fixed or not number.slack.any() else np.inf
+        return Block(a.kind, of(data, axis=axis).astype(a.data.dtype), slack + of_number)
+
+    lines = ", ".join(":" if each == axis else "None" for each in range(len(a.shape)))
+    at = f"{place}" if is_fixed else f"{number.name} + {place}"
+    other = float(rest) if is_float else rest
+    chosen = f"tl.where((tl.arange(0, {size}) == {at})[{lines}], {a.name}, {other})"
+    text = f"tl.{name}({chosen}.to(tl.{a.kind}), axis={axis}).to(tl.{a.kind})"
+    w.let(a.kind, _without(a.shape, axis), text, compute, a, number)
+
+
 # -- arrangement -----------------------------------------------------------------------------------
 
 
@@ -314,7 +342,7 @@ def dot(w: Writer) -> None:
 AXIS_OPERATIONS = {
     operation: weight
     for weight, operations in {
-        3: (reduction, scan, reshape, transpose, dot),
+        3: (reduction, picked, scan, reshape, transpose, dot),
         2: (own_reduction, own_scan, expand, broadcast, flip, join),
         1: (whole_reduction, count, place_of_extreme, split, sort, gather, histogram),
     }.items()

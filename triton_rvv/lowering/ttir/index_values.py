@@ -11,7 +11,9 @@ from triton_rvv.lowering.ttir.known_integers import integer_bits, one_integer
 __all__ = ["block_bits", "index_values", "is_one_number"]
 
 # A block that comes out of these is no longer what went in.
-_ENDS = frozenset(["tt.load", "tt.reduce", "tt.scan", "tt.gather", "tt.atomic_rmw"])
+_ENDS = frozenset(
+    ["tt.load", "tt.reduce", "tt.scan", "tt.gather", "triton_rvv.pick", "tt.atomic_rmw"]
+)
 
 
 def block_bits(value: Value) -> int | None:

@@ -18,6 +18,7 @@ from triton_rvv.lowering.ttir.carried_offsets import carry_bases
 from triton_rvv.lowering.ttir.chosen_numbers import choose_results
 from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits, mark_reshaped
+from triton_rvv.lowering.ttir.columns_apart import take_columns_apart
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.compared_quotients import compare_quotients
 from triton_rvv.lowering.ttir.epilogues import start_in_product, store_in_last_turn
@@ -88,6 +89,7 @@ Watch = Callable[[Fired, Operation], None]
 PASSES: Sequence[Pass] = tuple(
     Pass(run)
     for run in (
+        take_columns_apart,
         pick_elements,
         add_bits,
         choose_results,
