@@ -317,6 +317,32 @@ def histogram(w: Writer) -> None:
     w.let("int32", (bins,), text, compute, a)
 
 
+def kinds(w: Writer) -> None:
+    """How many numbers are of each kind, or which of its kind each is, by comparisons with all."""
+    rows = w.visible(lambda var: var.kind == "int32" and len(var.shape) == 1)
+    a = w.choose(rows) if rows else w.load("int32", (w.choose([4, 64]),))
+    count, first, shift = w.choose([4, 16, 64]), w.choose([0, 0, 2]), w.choose([0, 3])
+    (size,), more = a.shape, w.draw(st.integers(1, a.shape[0]))
+    ranked = w.chance(50)
+
+    def compute(a):
+        truths = (a.data & (count - 1))[:, None] == np.arange(first, first + count)
+        truths &= (np.arange(size) < more)[:, None]
+        data = (truths.cumsum(0) * truths).sum(1) + shift * truths.any(1)
+        data = data if ranked else truths.sum(0)
+        slack = np.full(data.shape, np.inf if a.slack.any() else 0.0)
+        return Block(KINDS["int32"], data.astype(np.int32), slack)
+
+    lane, line = f"({a.name} & {count - 1})[:, None]", f"tl.arange(0, {count})"
+    line = f"({line} + {first})" if first else line
+    truths = f"(({lane} == {line}[None, :]) & (tl.arange(0, {size}) < {more})[:, None])"
+    ones = f"{truths}.to(tl.int32)"
+    text = f"tl.sum({ones}, axis=0)"
+    if ranked:
+        text = f"tl.sum(tl.where({truths}, tl.cumsum({ones}, axis=0) + {shift}, 0), axis=1)"
+    w.let("int32", (size,) if ranked else (count,), text, compute, a)
+
+
 # -- matrix product --------------------------------------------------------------------------------
 
 _DOTS = dict.fromkeys(("float16", "bfloat16", "float32", "float8e5", "float8e4nv"), "float32")
@@ -344,7 +370,7 @@ AXIS_OPERATIONS = {
     for weight, operations in {
         3: (reduction, picked, scan, reshape, transpose, dot),
         2: (own_reduction, own_scan, expand, broadcast, flip, join),
-        1: (whole_reduction, count, place_of_extreme, split, sort, gather, histogram),
+        1: (whole_reduction, count, place_of_extreme, split, sort, gather, histogram, kinds),
     }.items()
     for operation in operations
 }

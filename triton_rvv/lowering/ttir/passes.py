@@ -21,6 +21,7 @@ from triton_rvv.lowering.ttir.column_limits import mark_column_limits, mark_resh
 from triton_rvv.lowering.ttir.columns_apart import take_columns_apart
 from triton_rvv.lowering.ttir.commutative import mark_commutative
 from triton_rvv.lowering.ttir.compared_quotients import compare_quotients
+from triton_rvv.lowering.ttir.counted_kinds import count_kinds
 from triton_rvv.lowering.ttir.epilogues import start_in_product, store_in_last_turn
 from triton_rvv.lowering.ttir.every_other import find_every_other
 from triton_rvv.lowering.ttir.fixed_point import mark_clipped, mark_rounded
@@ -91,6 +92,7 @@ PASSES: Sequence[Pass] = tuple(
     for run in (
         take_columns_apart,
         pick_elements,
+        count_kinds,
         add_bits,
         choose_results,
         choose_schedule,

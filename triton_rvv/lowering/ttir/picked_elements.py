@@ -75,14 +75,14 @@ def _picked(
     condition = _condition(elements, rest, rewriter.makers)
     if condition is None:
         return None
-    made = Written(rewriter, reduction.result, reduction.line)
+    made, shape = Written(rewriter, reduction.result, reduction.line), reduction.result.shape
     dims = tuple(
         PICKED if each == axis else each - (each > axis) for each in range(len(elements.shape))
     )
     for comparison, own_dims in _comparisons(condition, dims, rewriter.makers):
         try:
-            place = _place(comparison, own_dims, Pick(made, reduction, block))
-            pick = Pick(made, reduction, block, place)
+            place = _place(comparison, own_dims, Pick(made, shape, reduction, block))
+            pick = Pick(made, shape, reduction, block, place)
             truth = place.inside.type
             chosen = made.write("arith.andi", truth, place.inside, pick.of(condition, dims))
             value = pick.of(elements, dims)
@@ -166,16 +166,19 @@ def _solved(places: Value, dims: Dims, number: Value, pick: Pick) -> Place:
         raise IsNotPicked
     if maker.name == "tt.make_range" and dims == (PICKED,):
         start, end = maker.integer("start"), maker.integer("end")
-        from_start = made.write("arith.subi", number.type, number, made.number(number.type, start))
+        index = number
+        if start:
+            index = made.write("arith.subi", number.type, number, made.number(number.type, start))
         size = made.number(number.type, end - start)
-        return Place(number, made.compare("ult", from_start, size))
+        return Place(number, index, made.compare("ult", index, size))
     if maker.name in ("tt.broadcast", "tt.expand_dims"):
         return _solved(maker.operands[0], dims_below(maker, dims), number, pick)
     if maker.name in _EXTENDS:
         narrow = made.write("arith.trunci", pick.type_of(maker.operands[0]), number)
         same = made.compare("eq", made.write(maker.name, number.type, narrow), number)
         place = _solved(maker.operands[0], dims, narrow, pick)
-        return Place(place.number, made.write("arith.andi", same.type, same, place.inside))
+        inside = made.write("arith.andi", same.type, same, place.inside)
+        return Place(place.number, place.index, inside)
     if maker.name == "arith.addi":
         for further, other in (maker.operands, reversed(maker.operands)):
             try:

@@ -50,10 +50,12 @@ class Place:
 
     Args:
         number: what the line of places holds there.
+        index: its number, from 0.
         inside: whether the row has it.
     """
 
     number: Value
+    index: Value
     inside: Value
 
 
@@ -83,16 +85,22 @@ class Pick:
 
     Args:
         made: takes what is written.
-        reduction: that is written anew.
-        block: in which it stands.
+        shape: of what is written; () for a scalar.
+        reader: the operation before which it will stand.
+        block: in which that stands.
         place: which element of a row; none yet where what is written has to be the same for all.
     """
 
     def __init__(
-        self, made: Written, reduction: Operation, block: Block, place: Place | None = None
+        self,
+        made: Written,
+        shape: tuple[int, ...],
+        reader: Operation,
+        block: Block,
+        place: Place | None = None,
     ) -> None:
-        self.made, self._reduction, self._block, self._place = made, reduction, block, place
-        self._shape = reduction.result.shape
+        self.made, self._shape, self._place = made, shape, place
+        self._reader, self._block = reader, block
         self._found: dict[tuple[Value, Dims], Value] = {}
 
     def type_of(self, value: Value) -> Type:
@@ -165,7 +173,7 @@ class Pick:
         """An element for each row of a block that is kept."""
         if self._place is None:
             raise IsNotPicked
-        place, made = self._place.number, self.made
+        place, made = self._place.index, self.made
         number = _one_for_all(place, made)
         along = [NO_DIMENSION if each is None else each for each in dims]
         type_ = self.type_of(value)
@@ -175,7 +183,7 @@ class Pick:
         operations = self._block.operations
         if load not in operations:
             return False
-        between = operations[operations.index(load) : operations.index(self._reduction)]
+        between = operations[operations.index(load) : operations.index(self._reader)]
         inside = (each for operation in between for each in operation.walk())
         return all(each.name.startswith(_KEEPS_MEMORY) or each.regions for each in inside)
 
