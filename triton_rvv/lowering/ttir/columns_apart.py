@@ -13,7 +13,6 @@ same holds for the few rows, or planes, of a block.
 from __future__ import annotations
 
 from triton_rvv.frontend.ttir import Operation, Value
-from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.ttir.column_parts import ColumnParts
 from triton_rvv.lowering.ttir.combining import COMBINING, operation_of_each
 from triton_rvv.lowering.ttir.dimensions import Dimension, dimensions_of
@@ -33,8 +32,6 @@ _MEMORY = ("tt.load", "tt.store")
 def take_columns_apart(kernel: Kernel) -> int:
     """Computes each column of a block on its own where comparisons with constants pick columns."""
     function, fired = kernel.function, 0
-    if not any(each.name == "tt.reduce" for each in function.walk()):
-        return 0
     while (dimension := _first_that_pays(function, kernel)) is not None:
         rewriter = Rewriter(kernel.module)
         ColumnParts(dimension, rewriter).write(function)
@@ -52,21 +49,30 @@ def _may_go(operation: Operation) -> bool:
 
 def _first_that_pays(function: Operation, kernel: Kernel) -> Dimension | None:
     makers = {result: each for each in function.walk() for result in each.results}
-    loops = {each.regions[0].block.operations[-1] for each in function.walk() if _is_loop(each)}
-    for dimension in dict.fromkeys(dimensions_of(function).values()):
-        if not 1 < dimension.size <= _MOST_COLUMNS or not dimension.is_once_in_each:
-            continue
-        axes = dict(dimension.places)
-        users = [each for each in function.walk() if not axes.keys().isdisjoint(_values(each))]
-        is_long = any(_lanes(block, axes[block]) >= kernel.target.lanes(32) for block in axes)
+    choices = [each for each in function.walk() if _is_of_choice(each, makers)]
+    dimensions = dimensions_of(function) if choices else {}
+    for reduction in choices:
+        dimension = dimensions[reduction.operands[0], reduction.integer("axis")]
+        is_short = 1 < dimension.size <= _MOST_COLUMNS
         if (
-            is_long
-            and len(users) * dimension.size <= _MOST_OPERATIONS
-            and all(_may_be_apart(each, axes, makers, loops) for each in users)
-            and any(_picks(each, axes, makers) for each in users)
+            is_short
+            and dimension.is_once_in_each
+            and _picks(reduction, dict(dimension.places), makers)
+            and _may_be_taken_apart(dimension, function, kernel)
         ):
             return dimension
     return None
+
+
+def _may_be_taken_apart(dimension: Dimension, function: Operation, kernel: Kernel) -> bool:
+    """Whether columns can be computed one by one, and are long enough."""
+    axes = dict(dimension.places)
+    users = [each for each in function.walk() if not axes.keys().isdisjoint(_values(each))]
+    is_long = any(_lanes(block, axes[block]) >= kernel.target.lanes(32) for block in axes)
+    if not is_long or len(users) * dimension.size > _MOST_OPERATIONS:
+        return False
+    loops = {each.regions[0].block.operations[-1] for each in function.walk() if _is_loop(each)}
+    return all(_may_be_apart(each, axes, loops) for each in users)
 
 
 def _is_loop(operation: Operation) -> bool:
@@ -83,12 +89,7 @@ def _lanes(block: Value, axis: int) -> int:
     return block.block.elements // block.shape[axis]
 
 
-def _may_be_apart(
-    operation: Operation,
-    axes: dict[Value, int],
-    makers: dict[Value, Operation],
-    loops: set[Operation],
-) -> bool:
+def _may_be_apart(operation: Operation, axes: dict[Value, int], loops: set[Operation]) -> bool:
     """Whether columns of an operation can be computed one by one."""
     if operation.name == "tt.reduce":
         is_along = operation.integer("axis") == axes[operation.operands[0]]
@@ -105,24 +106,29 @@ def _may_be_apart(
     return operation.name.startswith(_KNOWN) and (not operation.regions or _is_loop(operation))
 
 
-def _picks(reduction: Operation, axes: dict[Value, int], makers: dict[Value, Operation]) -> bool:
-    """Whether a reduction takes some columns alone, which a comparison with a constant chooses."""
-    if reduction.name != "tt.reduce" or len(reduction.operands) != 1:
+def _is_of_choice(operation: Operation, makers: dict[Value, Operation]) -> bool:
+    """Whether it reduces what a condition chooses from numbers and one that changes none."""
+    if operation.name != "tt.reduce" or len(operation.operands) != 1:
         return False
-    (elements,) = reduction.operands
-    known = COMBINING.get("".join(operation_of_each(reduction)))
-    if axes.get(elements) != reduction.integer("axis") or known is None:
+    known = COMBINING.get("".join(operation_of_each(operation)))
+    choice = _choice(operation, makers)
+    if known is None or known.neutral is None or choice is None:
         return False
-    maker = makers.get(elements)
+    return one_number(makers.get(choice.operands[2])) == known.neutral
+
+
+def _choice(reduction: Operation, makers: dict[Value, Operation]) -> Operation | None:
+    maker = makers.get(reduction.operands[0])
     while maker is not None and maker.name in ("arith.extsi", "arith.extui", "arith.extf"):
         maker = makers.get(maker.operands[0])
-    if maker is None or maker.name != "arith.select" or not maker.operands[0].shape:
-        return False
-    condition, _, otherwise = maker.operands
-    neutral = one_number(makers.get(otherwise))
-    element = element_type(otherwise.type)
-    is_number = isinstance(element, ScalarType) and neutral is not None
-    return is_number and neutral == known.neutral and _is_known(condition, axes, makers)
+    is_choice = maker is not None and maker.name == "arith.select" and maker.operands[0].shape
+    return maker if is_choice else None
+
+
+def _picks(reduction: Operation, axes: dict[Value, int], makers: dict[Value, Operation]) -> bool:
+    """Whether constants say of each column whether it is chosen."""
+    choice = _choice(reduction, makers)
+    return choice is not None and _is_known(choice.operands[0], axes, makers)
 
 
 def _is_known(value: Value, axes: dict[Value, int], makers: dict[Value, Operation]) -> bool:
