@@ -72,6 +72,18 @@ def test_an_element_is_taken_from_a_block_that_is_kept_since_memory_is_written()
     assert only(module, PICK).integers("along") == [0, PICKED]
 
 
+_MADE_NUMBERS = """
+    %ones = "arith.extui"(%is) : (tensor<4x16xi1>) -> tensor<4x16xi32>
+    %none = "arith.constant"() {value = dense<0> : tensor<4x16xi32>} : () -> tensor<4x16xi32>
+    %is_one = "arith.cmpi"(%ones, %none) {predicate = 1}
+      : (tensor<4x16xi32>, tensor<4x16xi32>) -> tensor<4x16xi1>"""
+
+
+def test_truths_may_have_been_numbers():
+    text = _BLOCK + _EQUAL + _MADE_NUMBERS + _SUM.replace("(%is,", "(%is_one,")
+    assert after("pick-elements", text)[0] == 1
+
+
 _LEAST = _SUM.replace("addf", "minnumf")
 
 

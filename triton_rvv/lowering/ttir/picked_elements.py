@@ -17,8 +17,8 @@ from collections.abc import Iterator, Mapping
 
 from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.frontend.types import ScalarType, element_type
-from triton_rvv.lowering.llvm.predicates import PREDICATES
-from triton_rvv.lowering.ttir.combining import COMBINING, operation_of_each
+from triton_rvv.lowering.llvm.predicates import predicate_of
+from triton_rvv.lowering.ttir.combining import COMBINING, operation_of_each, widened_truths
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.known_integers import one_number
 from triton_rvv.lowering.ttir.operation_kinds import WITHOUT_MEMORY
@@ -145,8 +145,13 @@ def _comparisons(
             yield from _comparisons(operand, dims, makers)
     elif maker.name in ("tt.broadcast", "tt.expand_dims"):
         yield from _comparisons(maker.operands[0], dims_below(maker, dims), makers)
-    elif maker.name == "arith.cmpi" and PREDICATES[maker.name][maker.integer("predicate")] == "eq":
+    elif maker.name == "arith.cmpi" and predicate_of(maker) == "eq":
         yield maker, dims
+    elif maker.name == "arith.cmpi" and predicate_of(maker) == "ne":
+        ones, zero = maker.operands
+        truth = widened_truths(makers.get(ones))
+        if truth is not None and one_number(makers.get(zero)) == 0:
+            yield from _comparisons(truth, dims, makers)
 
 
 def _place(comparison: Operation, dims: Dims, pick: Pick) -> Place:
