@@ -119,3 +119,21 @@ def test_counts_and_ranks_are_those_of_comparisons(run, block, kinds, size, firs
         R=block,
         K=kinds,
     )
+
+
+_OF_LOOP = (
+    _TRUTHS
+    + """
+    %start = "arith.constant"() {value = 0 : i32} : () -> i32
+    %next = "arith.constant"() {value = 1 : i32} : () -> i32
+    %last:2 = "scf.for"(%start, %n, %next, %ones, %ones) ({
+    ^bb0(%k: i32, %one: tensor<32x16xi32>, %other: tensor<32x16xi32>):
+      "scf.yield"(%other, %one) : (tensor<32x16xi32>, tensor<32x16xi32>) -> ()
+    }) : (i32, i32, i32, tensor<32x16xi32>, tensor<32x16xi32>)
+      -> (tensor<32x16xi32>, tensor<32x16xi32>)"""
+)
+
+
+def test_sums_of_what_a_loop_gives_stay():
+    text = _OF_LOOP + _COUNT.replace("(%ones)", "(%last#1)")
+    assert after("count-kinds", text)[0] == 0

@@ -202,10 +202,11 @@ def _range(value: Value, dims: Dims, rewriter: Rewriter) -> Operation | None:
 
 def _is_of_truths(operation: Operation) -> bool:
     """Whether it makes ones of a block's truth values, of which sums are exact."""
-    (result,), element = operation.results, element_type(operation.results[0].type)
-    is_widened = operation.name in ("arith.extui", "arith.uitofp") and len(result.shape) == 2
+    if operation.name not in ("arith.extui", "arith.uitofp"):
+        return False
+    element, is_table = element_type(operation.result.type), len(operation.result.shape) == 2
     is_exact = isinstance(element, ScalarType) and (not element.is_float or element.bits > 16)
-    return is_widened and is_exact and integer_bits(operation.operands[0]) == 1
+    return is_table and is_exact and integer_bits(operation.operands[0]) == 1
 
 
 def _is_running_total(operation: Operation, axis: int) -> bool:
