@@ -31,9 +31,9 @@ _PAUSE_S = 0.2
 class HostBoard:
     """Runs executables for this machine's processor, pinned to its last cores, one at a time.
 
-    Builds for this board wait while it measures. If the machine was busy all the same, the
-    measurement is repeated; if it stays busy, the fastest of three is kept, and "disturbed" among
-    its conditions says why it cannot be trusted.
+    Builds for this board wait while it measures. If the machine was busy all the same, or runs were
+    held up, the measurement is repeated; if it stays busy, the fastest of three is kept, and
+    "disturbed" among its conditions says why it cannot be trusted.
 
     Args:
         usage: on how many cores kernels run, and how they are timed.

@@ -13,6 +13,7 @@ from engine.reports.title import title
 from engine.reports.verdict import Verdict, verdict
 from engine.reports.why import Why
 from engine.run.counters import CYCLES, counters_of
+from engine.run.disturbed_trials import note_on_disturbed
 from engine.run.matrix_unit import note_on_matrix_unit
 from engine.run.stored_summary import stored_summary
 from engine.run.summary import Summary
@@ -45,7 +46,8 @@ class StudyContent:
         loops: the innermost loop of the default and of the winner; empty texts are left out.
         check_notes: what the check of its kernel's file leaves open.
         why: where the cycles of the winner and the default went; None if that is not known.
-        unit_notes: that the winner leaves the core's matrix unit unused.
+        notes: that the winner leaves the core's matrix unit unused, and how many trials were
+            disturbed.
     """
 
     name: str
@@ -60,7 +62,7 @@ class StudyContent:
     loops: Mapping[str, str]
     check_notes: tuple[str, ...] = ()
     why: Why | None = None
-    unit_notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def tried(self) -> int:
@@ -121,7 +123,7 @@ def study_content(stored: StoredTrials) -> StudyContent:
         importances=shares,
         loops=_loops(summary),
         check_notes=kept_notes(stored),
-        unit_notes=note_on_matrix_unit(summary),
+        notes=(*note_on_matrix_unit(summary), *note_on_disturbed(judged)),
     )
 
 

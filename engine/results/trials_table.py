@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pandas
 
 from engine.run.counters import counters_of
+from engine.run.disturbed_trials import disturbance_of
 from engine.run.shape_times import times_at
 from engine.study.stored_trial import StoredTrial
 from engine.workers.devices import cores_of
@@ -22,8 +23,9 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
     counters.
 
     Times are in seconds, and `estimated` says whether a model gave them. In a study of several
-    shapes, the time is the geometric mean, and the time at each shape has its own column. Values
-    that a trial lacks are empty. Counters come last, with the prefix "counter.", so that no counter
+    shapes, the time is the geometric mean, and the time at each shape has its own column.
+    `disturbed` says what else on the machine the time may come from. Values that a trial lacks are
+    empty. Counters come last, with the prefix "counter.", so that no counter
     is mistaken for a parameter.
     """
     rows = []
@@ -32,6 +34,7 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
             continue
         counters = {f"counter.{name}": value for name, value in counters_of(trial).items()}
         about = {name: trial.attributes.get(name) for name in ("board", "reason", "code_bytes")}
+        about["disturbed"] = disturbance_of(trial) or None
         row = {
             "number": trial.number,
             "status": trial.status,

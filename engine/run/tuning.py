@@ -11,6 +11,7 @@ from pathlib import Path
 
 from engine.run.budget import Budget
 from engine.run.checked_file import checked_file
+from engine.run.disturbed_trials import note_on_disturbed
 from engine.run.estimates import note_on_times
 from engine.run.events import Event, Listener, RunEnded, StageStarted, StudyOpened
 from engine.run.exactness import note_on_exactness
@@ -165,6 +166,7 @@ def tune(
     summary = _summary(search, info, opened.robust)
     notes += note_on_reference(search.trials(), is_own=problem.spec.file is not None)
     notes += note_on_exactness(summary)
+    notes += note_on_disturbed(search.trials())
     if _cores(problem, info) and info.target.matrix_unit:
         notes += note_on_matrix_unit(summary)
     if ended.reason != "interrupted":

@@ -312,6 +312,19 @@ def test_what_the_check_leaves_open_is_kept_and_shown(storage, tmp_path):
     assert HOSTILE not in page
 
 
+def test_disturbed_trials_are_counted(storage, tmp_path):
+    identity = StudyIdentity("k", {"N": 8}, "fp32", "host", "grid", {"compiler": "c"})
+    search = Search(SPACE, "grid", trials=open_study(storage, identity, SPACE))
+    disturbed = {"conditions": {"disturbed": f"others ran {HOSTILE}"}}
+    for attributes in (disturbed, {}):
+        config = search.ask()
+        assert config is not None
+        search.tell(config, 1.0, attributes=attributes)
+    page = page_of(storage, [identity.name], tmp_path).read_text()
+    assert "1 of 2 trials with a time was disturbed" in page
+    assert HOSTILE not in page
+
+
 def test_mistakes_are_sentences(storage, tmp_path):
     with pytest.raises(UserError, match="holds no study"):
         main(["x", "--storage", storage])

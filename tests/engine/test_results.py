@@ -27,7 +27,9 @@ from engine.results.progress import (
     estimate_after,
     progress_on,
 )
+from engine.results.trials_table import trials_table
 from engine.results.units import count_text, short_config, time_text
+from engine.run.disturbed_trials import note_on_disturbed
 from engine.run.estimates import note_on_times
 from engine.run.events import (
     RunEnded,
@@ -387,3 +389,16 @@ def test_a_matrix_unit_that_the_winner_leaves_unused_is_told(
     winner = replace(trial(1, 16, 0.1), attributes={"elf_path": str(elf)})
     assert bool(note_on_matrix_unit(summarise([winner], None))) == is_noted
     assert note_on_matrix_unit(summarise([trial(1, 16, 0.1)], None)) == ()
+
+
+def test_trials_that_were_disturbed_are_counted_at_one_shape_or_several() -> None:
+    conditions = {"conditions": {"disturbed": "others ran"}}
+    alone = replace(trial(1, 16, 0.1), attributes=conditions)
+    joint = replace(trial(2, 16, 0.1), attributes={"shapes": {"N=8": conditions, "N=9": {}}})
+    quiet, failed = trial(3, 16, 0.1), replace(trial(4, 16, None), attributes=conditions)
+    (note,) = note_on_disturbed([quiet, joint, alone, failed])
+    assert note.startswith("2 of 3 trials with a time were disturbed")
+    assert note.endswith("others ran")
+    assert note_on_disturbed([quiet]) == ()
+    told = trials_table([quiet, joint, alone])["disturbed"]
+    assert told.notna().tolist() == [False, True, True]

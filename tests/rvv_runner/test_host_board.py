@@ -96,6 +96,30 @@ def test_a_disturbed_run_says_so(host_board, build):
     assert str(measurement.conditions["disturbed"]).startswith("other programs ")
 
 
+def held_up(runs: str) -> str:
+    """A kernel that takes 40 ms, and 400 ms in runs of these numbers, the check's being 1."""
+    return f"{SCALE} static int run; int usleep(unsigned); run++; usleep({runs} ? 400000 : 40000);"
+
+
+@pytest.mark.parametrize(
+    ("runs", "repeats", "left", "is_told"),
+    [
+        ("run == 4", 2, 1, True),  # the check, two to warm up, and two that are timed
+        ("run == 7", 5, 5, False),  # of five, one does not move the median
+        ("(run > 6 && run < 10)", 5, 2, True),
+    ],
+)
+def test_runs_that_were_held_up_are_no_time_of_the_kernel(
+    host_board, build, runs, repeats, left, is_told
+):
+    measurement = host_board.measure(build(held_up(runs), doubled()), repeats, TIMEOUT_S)
+    assert measurement.status == "correct"
+    assert measurement.time_s < 0.2
+    assert len(measurement.times_s) == left
+    told = str(measurement.conditions.get("disturbed", ""))
+    assert ("times as long as the fastest and are left out" in told) == is_told
+
+
 def test_a_program_that_sleeps_disturbs_nobody():
     watch = HostWatch([max(os.sched_getaffinity(0))])
     subprocess.run(["sleep", "0.2"], check=True)
