@@ -69,6 +69,7 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
     from engine.run.checked_file import checked_file
     from engine.run.on_inputs import on_inputs
     from engine.run.wrong_everywhere import note_on_reference_of_one
+    from engine.study.check_notes import probably_wrong
     from engine.workers.devices import load_board
     from engine.workers.workbench import workbench
     from kernels.registry import load_kernel, make_problem
@@ -96,14 +97,16 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         is_own = problem.spec.file is not None
         notes += note_on_reference_of_one(measurement.reason, is_own=is_own)
         notes += (on_inputs(problem, config),) if info.gpu is None else ()
-    for note in filter(None, notes):
-        say(f"note: {note}", file=sys.stderr)
-    record = _record(problem, config, measurement, info.name)
+    doubt = probably_wrong(notes)
+    for note in notes:
+        if note and note != doubt:
+            say(f"note: {note}", file=sys.stderr)
+    record = _record(problem, config, measurement, info.name, doubt)
     return {**record, **(artifact.record if artifact else {})}
 
 
 def _record(
-    problem: Problem, config: Config, measurement: Measurement, device: str
+    problem: Problem, config: Config, measurement: Measurement, device: str, doubt: str
 ) -> dict[str, object]:
     """A measurement as JSON, without its executable."""
     from engine.workers.devices import cores_of
@@ -120,6 +123,7 @@ def _record(
         "cores": cores_of(device),
         "status": measurement.status,
         "reason": measurement.reason,
+        "warning": doubt or None,
         "times_s": measurement.times_s,
         "estimated": measurement.estimated if has_time else None,
         "estimate_error": None if band is None else band.error,

@@ -19,6 +19,7 @@ from search_spaces.space import SearchSpace
 
 __all__ = [
     "OWN_OUTPUTS",
+    "PROBABLY_WRONG",
     "Blocks",
     "CallableSource",
     "Constants",
@@ -29,6 +30,9 @@ __all__ = [
     "SaidOnGpu",
     "with_promises",
 ]
+
+# What a sentence of `KernelSpec.check` begins with that belongs into the verdict.
+PROBABLY_WRONG = "probably wrong for"
 
 Grid = tuple[int, int, int]
 # None is the value of an optional pointer that is not passed.
@@ -154,7 +158,7 @@ class KernelSpec:
         output_dtypes: for each element type, the types that the outputs may have.
         callable_file: of what is tuned, if that is no Triton kernel.
         check: runs the functions of a user's file once, so that their mistakes end a command at its
-            start; returns sentences for the user.
+            start; returns sentences for the user, with `PROBABLY_WRONG` one for the verdict.
         launch_digest: changes with what is launched, where no function tells: a captured launch.
         ordered: whether it is right only if its programs run one after another, in order, as they
             do on a core: it is checked so, and what is found holds for the board alone.

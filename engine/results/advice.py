@@ -21,6 +21,8 @@ def advice(summary: Summary) -> str:
     said = _at_its_sizes(summary)
     if summary.wrong_elsewhere:
         said = f"{_ELSEWHERE}: {summary.wrong_elsewhere}. At the tuned sizes: {said}"
+    if summary.probably_wrong:
+        said = f"The kernel is {summary.probably_wrong}. Once it is right: {said}"
     slower = "" if summary.to_use is None else without_prefetches(summary.to_use)
     return f"{said} It takes {slower}." if slower else said
 

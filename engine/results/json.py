@@ -67,6 +67,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "use": None if summary.to_use is None else dict(summary.to_use.config),
         "advice": advice(summary),
         "wrong_elsewhere": summary.wrong_elsewhere or None,
+        "probably_wrong": summary.probably_wrong or None,
         "winner": None if winner is None else trial_record(winner, summary),
         "default": None if summary.default is None else trial_record(summary.default, summary),
         "best": [trial_record(trial, summary) for trial in summary.best],

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from engine.repeats.comparison import COMPARISON, kept_comparison
 from engine.run.summary import Summary, summarise
-from engine.study.check_notes import WRONG_ELSEWHERE, said_of
+from engine.study.check_notes import WRONG_ELSEWHERE, kept_notes, probably_wrong, said_of
 from engine.study.objectives import Robust
 from engine.study.robust import ROBUST, robust_of
 from engine.study.stored_trial import StoredTrial
@@ -24,11 +24,13 @@ class KeptFacts:
 
     Args:
         comparison, elsewhere: its attributes `COMPARISON` and `WRONG_ELSEWHERE`.
+        probably_wrong: as in `Summary`.
         robust: what it minimises, if its trials have times under several models.
     """
 
     comparison: object
     elsewhere: object
+    probably_wrong: str
     robust: Robust
 
 
@@ -37,6 +39,7 @@ def kept_facts(stored: StoredTrials) -> KeptFacts:
     return KeptFacts(
         stored.attribute(COMPARISON),
         stored.attribute(WRONG_ELSEWHERE),
+        probably_wrong(kept_notes(stored)),
         robust_of(stored.attribute(ROBUST)),
     )
 
@@ -65,7 +68,8 @@ def summary_of(
     # Of the default alone it is stored how long its measurement took.
     default = next((trial.config for trial in trials if "wall_s" in trial.attributes), None)
     comparison = kept_comparison(kept.comparison, trials)
-    return with_sizes(summarise(trials, default, comparison, costs, kept.robust), kept.elsewhere)
+    summary = summarise(trials, default, comparison, costs, kept.robust)
+    return with_sizes(replace(summary, probably_wrong=kept.probably_wrong), kept.elsewhere)
 
 
 def with_sizes(summary: Summary, elsewhere: object) -> Summary:

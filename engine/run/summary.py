@@ -43,6 +43,7 @@ class Summary:
             other.
         wrong_elsewhere: at which other sizes what is to be used is wrong, in one sentence; "" if at
             none that were tried.
+        probably_wrong: for which ordinary inputs the kernel is, in one sentence; "" for none.
     """
 
     best: tuple[StoredTrial, ...]
@@ -55,6 +56,7 @@ class Summary:
     front: tuple[StoredTrial, ...] = ()
     robustness: Robustness | None = None
     wrong_elsewhere: str = ""
+    probably_wrong: str = ""
 
     @property
     def winner(self) -> StoredTrial | None:

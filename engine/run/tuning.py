@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from engine.run.budget import Budget
@@ -28,7 +28,7 @@ from engine.run.summary import Summary, summarise
 from engine.run.wrong_everywhere import note_on_reference
 from engine.search import Search
 from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
-from engine.study.check_notes import WRONG_ELSEWHERE, keep_notes, kept_notes
+from engine.study.check_notes import WRONG_ELSEWHERE, keep_notes, kept_notes, probably_wrong
 from engine.study.history import history_of
 from engine.study.identity import StudyIdentity
 from engine.study.objectives import Robust
@@ -171,6 +171,7 @@ def tune(
         notes += note_on_matrix_unit(summary)
     if ended.reason != "interrupted":
         notes += notes_of_later_runs(problems, request.devices[0], summary, stored, _wrong(search))
+    doubt = probably_wrong(notes)
     return TuningResult(
         problem=problem,
         device=info.study_device,
@@ -188,9 +189,11 @@ def tune(
         space_size=search.size,
         pruned=search.census.removed,
         ended=ended,
-        summary=with_sizes(summary, stored.attribute(WRONG_ELSEWHERE)),
+        summary=replace(
+            with_sizes(summary, stored.attribute(WRONG_ELSEWHERE)), probably_wrong=doubt
+        ),
         more_problems=tuple(more_problems),
-        notes=notes,
+        notes=tuple(note for note in notes if note != doubt),
         outlook=outlook_of(search),
         cores=_cores(problem, info),
     )

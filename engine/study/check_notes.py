@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from engine.study.trials import StoredTrials
 from foundation.config import Config
+from kernels.spec import PROBABLY_WRONG
 
-__all__ = ["WRONG_ELSEWHERE", "keep_notes", "keep_wrong_elsewhere", "kept_notes", "said_of"]
+__all__ = [
+    "WRONG_ELSEWHERE",
+    "keep_notes",
+    "keep_wrong_elsewhere",
+    "kept_notes",
+    "probably_wrong",
+    "said_of",
+]
 
 # Names of the study's attributes.
 _NOTES = "check_notes"
@@ -23,6 +33,11 @@ def kept_notes(stored: StoredTrials) -> tuple[str, ...]:
     """What `keep_notes` kept; nothing of studies of earlier versions."""
     notes = stored.attribute(_NOTES)
     return tuple(map(str, notes)) if isinstance(notes, list) else ()
+
+
+def probably_wrong(notes: Iterable[str]) -> str:
+    """The one of such sentences that belongs into the verdict; "" if there is none."""
+    return next((note for note in notes if note.startswith(PROBABLY_WRONG)), "")
 
 
 def keep_wrong_elsewhere(stored: StoredTrials, config: Config, said: str) -> None:

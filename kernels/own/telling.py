@@ -34,9 +34,11 @@ from kernels.own.defined_inputs import is_defined, makes_difference, runs_on_pro
 from kernels.own.integer_changes import INTEGERS, FirstRight, with_integers
 from kernels.own.journal import Journal, Outcome, Run, outcome_of
 from kernels.own.one_thread import on_one_thread
+from kernels.own.ordinary_inputs import loosened, on_probably_wrong, ordinary_changes
 from kernels.own.refused_changes import on_endless, on_refused
 from kernels.own.row_dimensions import row_dimensions
 from kernels.own.slow_reference import answer
+from kernels.own.ties import is_place, on_tie, tied_input
 from launchers.arguments import Argument
 
 __all__ = ["FLOATS", "MOST_BYTES", "Telling", "Tried", "telling_changes"]
@@ -95,6 +97,10 @@ class Telling:
             the default configuration gives others; "" if there is none.
         endless: one sentence on a change under which the default configuration does not end; "" if
             there is none.
+        tied: one sentence on equal elements of which it chooses others than `reference`; "" for
+            none.
+        probably_wrong: one sentence on ordinary inputs for which it is far off; "" if there are
+            none.
         untried: why no change was tried, where there is a `reference`; "" if some was.
         unchecked: one sentence on what a callable changes and `reference` does not name; "" if
             there is nothing.
@@ -103,6 +109,8 @@ class Telling:
     changes: dict[str, Change] = field(default_factory=dict)
     refused: str = ""
     endless: str = ""
+    tied: str = ""
+    probably_wrong: str = ""
     untried: str = ""
     unchecked: str = ""
 
@@ -114,7 +122,7 @@ class Telling:
             TypeError, KeyError, AttributeError: if it is something else.
         """
         changes = {name: Change(**fields) for name, fields in told["changes"].items()}
-        sentences = ("refused", "endless", "untried", "unchecked")
+        sentences = ("refused", "endless", "tied", "probably_wrong", "untried", "unchecked")
         return cls(changes, *(str(told[name]) for name in sentences))
 
     @property
@@ -124,7 +132,8 @@ class Telling:
             f"the check has the file's own inputs, since {self.untried}: what these do not show, "
             "such as a bias of zeros that is left out, is not found"
         )
-        return tuple(filter(None, (self.unchecked, self.refused, self.endless, untried)))
+        found = (self.probably_wrong, self.unchecked, self.refused, self.endless, self.tied)
+        return tuple(filter(None, (*found, untried)))
 
 
 @on_one_thread()
@@ -169,11 +178,17 @@ def telling_changes(tried: Tried, journal: Journal) -> Telling:
             return Telling()
         along = row_dimensions(plain, values, floats)
         found = _with_floats(along, trials.first_right) if floats else {}
+        is_shifted = all(found.get(name, _NUMBER).shift == _CHANGES[0].shift for name in along)
+        doubtful = "" if is_shifted else trials.probably_wrong(along)
         for name in integers:
             found = with_integers(name, values, found, trials.first_right)
         found = _with_numbers(factors, found, trials.first_right)
         found = _with_more(dict.fromkeys(gaps, _GAPS), found, trials.first_right)
-    return Telling(found, on_refused(trials.refused), on_endless(trials.endless))
+    # What is said of ordinary inputs goes for others, too, and so does what is said of ties: where
+    # a softmax is zero, elements that differ are as good as equal.
+    told = [each for each in trials.refused if not (trials.tied and is_place(each[1]))]
+    refused = "" if doubtful else on_refused(told)
+    return Telling(found, refused, on_endless(trials.endless), trials.tied, doubtful)
 
 
 class _Trials:
@@ -191,6 +206,7 @@ class _Trials:
             others, without those under which it is right; and the first element that differs.
         endless: changes under which `reference` gives finite numbers and the configuration does not
             end.
+        tied: as of `Telling`.
     """
 
     def __init__(
@@ -211,17 +227,22 @@ class _Trials:
         self._accepted: list[dict[str, Change]] = []
         self.refused: list[tuple[dict[str, Change], str]] = []
         self.endless: list[dict[str, Change]] = []
+        self.tied = ""
 
     def is_right_as_it_is(self) -> bool:
         """Whether the configuration is right on the file's own inputs."""
         plain = self._tried.arguments({})
         return self._journal.outcome(lambda: outcome_of(self._run, plain)).is_right
 
+    @property
+    def _is_over(self) -> bool:
+        used_s = time.process_time() - self._start_s + self._run.cpu_s
+        return self._run.gave_up or used_s > _TOTAL_S
+
     def first_right(self, tried: Iterable[dict[str, Change]]) -> dict[str, Change]:
         """The first of these changes under which the configuration is right; {} if none is."""
         for changes in tried:
-            used_s = time.process_time() - self._start_s + self._run.cpu_s
-            if self._run.gave_up or used_s > _TOTAL_S:
+            if self._is_over:
                 break
             outcome = self._journal.outcome(functools.partial(self._tried_with, changes))
             if outcome.is_right:
@@ -230,9 +251,35 @@ class _Trials:
             if outcome.is_endless:
                 self.endless.append(changes)
             new = self._new_in(changes)
+            if self._is_tie(outcome, changes):
+                continue
             if outcome.mismatch and self._inputs.issuperset(new):
                 self.refused.append((new, outcome.mismatch))
         return {}
+
+    def probably_wrong(self, along: Mapping[str, int | None]) -> str:
+        """A sentence on ordinary inputs for which the configuration is far off, of as few tensors
+        as show it; "" if there are none. Arguments as of `ordinary_changes`."""
+        every = ordinary_changes(self._values, {n: along[n] for n in along if n in self._inputs})
+        alone = [{name: change} for name, change in every.items()] if len(every) > 1 else []
+        for changes in (*alone, every):
+            if self._is_over:
+                break
+            outcome = self._journal.outcome(functools.partial(self._loosely, changes))
+            if outcome.mismatch and not self._is_tie(outcome, changes):
+                return on_probably_wrong(changes, outcome.mismatch)
+        return ""
+
+    def _is_tie(self, outcome: Outcome, changes: dict[str, Change]) -> bool:
+        """Whether it chose another of equal elements, which is then told."""
+        others = changed(self._values, changes)
+        tied = tied_input(outcome.mismatch, others, changes) if outcome.mismatch else ""
+        if tied:
+            self.tied = self.tied or on_tie(tied, outcome.mismatch)
+        return bool(tied)
+
+    def _loosely(self, changes: dict[str, Change]) -> Outcome:
+        return self._tried_with(changes, loosened) if changes else Outcome(is_right=True)
 
     def _new_in(self, changes: dict[str, Change]) -> dict[str, Change]:
         """The fewest of these changes without which the configuration was found right."""
@@ -242,14 +289,18 @@ class _Trials:
         )
         return min(news, key=len)
 
-    def _tried_with(self, changes: dict[str, Change]) -> Outcome:
+    def _tried_with(
+        self,
+        changes: dict[str, Change],
+        compared: Callable[[tuple[Argument, ...]], tuple[Argument, ...]] = tuple,
+    ) -> Outcome:
         others = changed(self._values, changes)
         if self._tells_soon and not runs_on_processor(self._plain, others):
             return Outcome(is_right=False)
         nans = _MOST_NANS if any(change.nan for change in changes.values()) else 0.0
         if is_defined(self._plain, self._values, others, nans):
             with contextlib.suppress(UserError):
-                return outcome_of(self._run, self._tried.arguments(changes))
+                return outcome_of(self._run, compared(self._tried.arguments(changes)))
         return Outcome(is_right=False)
 
 

@@ -16,6 +16,7 @@ import pytest
 import rvv_runner.emulated
 from engine.repeats.comparison import Comparison, Contender
 from engine.reports.verdict import verdict
+from engine.results.advice import advice
 from engine.results.closing_lines import other_studies
 from engine.results.json import json_text, trial_record
 from engine.results.progress import (
@@ -139,6 +140,12 @@ def test_events_cost_what_the_table_of_the_core_says() -> None:
 def test_the_time_alone_makes_no_front() -> None:
     trials = [replace(trial(0, 16, 0.4), values=(0.4,)), replace(trial(1, 32, 0.1), values=(0.1,))]
     assert summarise(trials, DEFAULT).front == ()
+
+
+def test_a_kernel_that_is_probably_wrong_is_told_in_the_verdict() -> None:
+    said = "probably wrong for inputs such as x"
+    summary = replace(summarise([trial(1, 16, 0.1)], DEFAULT), probably_wrong=said)
+    assert advice(summary).startswith(f"The kernel is {said}. Once it is right: Nothing that was")
 
 
 def test_without_the_default_there_is_no_speedup() -> None:
@@ -394,7 +401,9 @@ def test_a_matrix_unit_that_the_winner_leaves_unused_is_told(
 def test_trials_that_were_disturbed_are_counted_at_one_shape_or_several() -> None:
     conditions = {"conditions": {"disturbed": "others ran"}}
     alone = replace(trial(1, 16, 0.1), attributes=conditions)
-    joint = replace(trial(2, 16, 0.1), attributes={"shapes": {"N=8": conditions, "N=9": {}}})
+    joint = replace(
+        trial(2, 16, 0.1), attributes={"shapes": {"N=8": {**conditions, "time_s": 0.1}}}
+    )
     quiet, failed = trial(3, 16, 0.1), replace(trial(4, 16, None), attributes=conditions)
     (note,) = note_on_disturbed([quiet, joint, alone, failed])
     assert note.startswith("2 of 3 trials with a time were disturbed")
