@@ -38,6 +38,12 @@ _NEGLIGIBLE = 0.01
 
 _MOST_LEADERS = 5
 
+# What took so many times as long as the fastest, in each of its runs, cannot be faster: jobs of one
+# configuration differ by far less. The default is compared for its interval, unless it takes so
+# many times as long.
+_TOO_SLOW = 2.0
+_DEFAULT_TOO_SLOW = 10.0
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -135,16 +141,24 @@ Round = Callable[[Sequence[Config]], Sequence[float] | None]
 
 
 def leaders(trials: Sequence[StoredTrial], default: Config | None = None) -> list[Config]:
-    """The configurations that may be the fastest of a study, and the default, if it was timed.
+    """The configurations that may be the fastest of a study, and the default, if it was timed and
+    is not far behind.
 
-    No threshold on the time applies: a search measures each in a job or two, and times may differ
-    more between jobs than within one.
+    A search measures each in a job or two, and times may differ more between jobs than within one:
+    no other threshold on the time applies than what no job explains.
     """
     timed = [trial for trial in trials if trial.time_s]
     timed.sort(key=lambda trial: (trial.time_s, preference(trial.config, trial.code_bytes)))
-    ordered = [trial.config for trial in timed]
-    rest = [config for config in ordered[_MOST_LEADERS:] if config == default]
-    return ordered[:_MOST_LEADERS] + rest
+    first = [t.config for t in timed if _is_within(t, timed[0], _TOO_SLOW)][:_MOST_LEADERS]
+    rest = (t for t in timed if t.config == default and t.config not in first)
+    return [*first, *(t.config for t in rest if _is_within(t, timed[0], _DEFAULT_TOO_SLOW))]
+
+
+def _is_within(trial: StoredTrial, best: StoredTrial, times: float) -> bool:
+    """Whether one run at least took no more than so many times what the best took."""
+    assert trial.time_s
+    assert best.time_s
+    return min((*trial.times_s, trial.time_s)) <= times * best.time_s
 
 
 def kept_comparison(attribute: object, trials: Sequence[StoredTrial]) -> Comparison | None:

@@ -108,6 +108,8 @@ def _trial_line(summary: Summary, rank: int, trial: StoredTrial) -> str:
     speedup = summary.speedup(trial)
     if speedup is not None:
         fields.append(f"speedup={speedup:.3f}")
+    if summary.comparison is not None:
+        fields.append(f"compared_in_turns={yes_no(summary.is_compared(trial))}")
     return "\t".join([*fields, f"config={trial.config}"])
 
 

@@ -123,6 +123,7 @@ def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
         "estimate_error": None if band is None else band.error,
         "tied_with_winner": summary.tied(trial),
         "speedup_over_default": summary.speedup(trial),
+        "compared_in_turns": summary.is_compared(trial),
         "counters": counters_of(trial),
         "board": trial.attributes.get("board"),
         "elf_path": trial.attributes.get("elf_path"),

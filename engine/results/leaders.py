@@ -11,8 +11,9 @@ from engine.repeats.comparison import Comparison, Contender
 from engine.results.units import time_text
 from foundation.config import Config
 
-__all__ = ["comparison_sentences", "leader_lines", "leaders_table"]
+__all__ = ["SPEEDUPS", "comparison_sentences", "leader_lines", "leaders_table"]
 
+SPEEDUPS = "times are those of the trials, speed-ups those of the rounds where there were any"
 _WITHIN = (
     "a board's speed changes between rounds, so leaders are compared within each round; the times "
     "are over all rounds and rank them differently"

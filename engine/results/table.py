@@ -14,7 +14,7 @@ from engine.results.busy import busy_sentence
 from engine.results.closing_lines import closing_lines, other_studies, places
 from engine.results.front import front_table
 from engine.results.joint_table import shapes_table
-from engine.results.leaders import comparison_sentences, leaders_table
+from engine.results.leaders import SPEEDUPS, comparison_sentences, leaders_table
 from engine.results.paste import measure_command, winner_to_use
 from engine.results.robust_table import (
     ROBUST_ORDER,
@@ -169,7 +169,7 @@ def _print_fitting(
         console.width
     ):
         table = table_with(short_config)
-        table.caption = short_names(example)
+        table.caption = "; ".join(filter(None, (table.caption, short_names(example))))
     console.print(table)
 
 
@@ -187,6 +187,8 @@ def _best_table(result: TuningResult, config_text: Callable[[Config], str]) -> T
     counted = cycles_heading(result.cores)
     for heading in (f"{time}{label}", f"{counted}{label}", "speed-up"):
         table.add_column(heading, justify="right")
+    if summary.comparison is not None:
+        table.caption = SPEEDUPS
     rows = list(summary.best)
     if summary.default is not None and summary.default not in rows:
         rows.append(summary.default)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from engine.repeats.comparison import Comparison
+from engine.repeats.comparison import Comparison, Contender
 from engine.repeats.preference import preference
 from engine.run.counters import CounterChange, counter_changes
 from engine.run.estimates import estimate_text, tied, trial_band, without_prefetches
@@ -90,7 +91,7 @@ class Summary:
         in turns none is significantly faster; None if none was, or if none was measured again."""
         if self.comparison is None or self.default is None or self.winner is not self.default:
             return None
-        fastest = max((self.speedup(trial) or 0.0 for trial in self.best), default=0.0)
+        fastest = max((self.default.time_s or 0.0) / (t.time_s or math.inf) for t in self.best)
         return fastest if fastest > 1.0 else None
 
     @property
@@ -117,10 +118,25 @@ class Summary:
         return winner is not None and trial is not winner and tied(trial, winner)
 
     def speedup(self, trial: StoredTrial) -> float | None:
-        """How many times faster than the default `trial` is; None without a default's time."""
+        """How many times faster than the default `trial` is; None without a default's time.
+
+        Where both were measured again in turns, by the rounds: other jobs are other times.
+        """
         if self.default is None or self.default.time_s is None or not trial.time_s:
             return None
+        if self.is_compared(trial):
+            slower = {c.config: 1 + c.slower for c in self._contenders}
+            return slower[self.default.config] / slower[trial.config]
         return self.default.time_s / trial.time_s
+
+    def is_compared(self, trial: StoredTrial) -> bool:
+        """Whether both the default and `trial` were measured again in turns."""
+        known = {contender.config for contender in self._contenders}
+        return self.default is not None and {self.default.config, trial.config} <= known
+
+    @property
+    def _contenders(self) -> tuple[Contender, ...]:
+        return () if self.comparison is None else self.comparison.contenders
 
 
 def summarise(

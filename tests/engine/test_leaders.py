@@ -188,12 +188,14 @@ def test_a_default_loses_to_one_that_is_faster_in_each_round_if_a_third_is_faste
     assert not any(c.slower_high < 0 for c in comparison.contenders)
 
 
-def test_a_default_that_was_timed_is_always_among_the_leaders(tmp_path: Path) -> None:
+def test_a_default_that_was_timed_is_among_the_leaders_and_what_is_far_slower_is_not(
+    tmp_path: Path,
+) -> None:
     space = SearchSpace(SPACE.parameters, default=Config({"time_ms": 60}))
     search = run(tmp_path / "j.journal", FakeBoard(noise=0.005), space=space)
     assert search.comparison is not None
     compared = {contender.config["time_ms"] for contender in search.comparison.contenders}
-    assert compared == {10, 11, 20, 30, 40, 60}
+    assert compared - {20} == {10, 11, 60}
 
 
 @pytest.mark.parametrize(("time_s", "told"), [(1.1, True), (0.9, False)])

@@ -149,9 +149,14 @@ def test_an_interval_needs_enough_values() -> None:
 
 def test_leaders_are_the_fastest() -> None:
     runs = [(1.0, 1.06, 0.95), (1.02, 1.08, 0.97), (1.5, 1.6, 1.4), (0.99, 1.05, 0.96)]
+    runs += [(2.5, 2.6, 2.4), (9.0, 9.1, 8.9), (11.0, 11.1, 10.9)]
     trials = [trial(number, *times_s) for number, times_s in enumerate(runs)]
     failed = StoredTrial(9, Config({"i": 9}), "runtime")
     assert [config["i"] for config in leaders([*trials, failed])] == [3, 0, 1, 2]
+    assert [config["i"] for config in leaders(trials, Config({"i": 5}))] == [3, 0, 1, 2, 5]
+    assert [config["i"] for config in leaders(trials, Config({"i": 6}))] == [3, 0, 1, 2]
+    once_fast = StoredTrial(8, Config({"i": 8}), "correct", 2.2, {"times_s": (1.1, 3.3)})
+    assert [config["i"] for config in leaders([*trials, once_fast])] == [3, 0, 1, 2, 8]
     assert len(leaders([trial(number, 1.0) for number in range(9)])) == 5
     assert leaders([failed]) == []
 

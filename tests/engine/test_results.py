@@ -148,6 +148,20 @@ def test_a_kernel_that_is_probably_wrong_is_told_in_the_verdict() -> None:
     assert advice(summary).startswith(f"The kernel is {said}. Once it is right: Nothing that was")
 
 
+def test_a_speedup_is_that_of_the_rounds_where_there_were_any() -> None:
+    trials = [trial(1, 16, 0.3), trial(2, 32, 0.2), trial(3, 64, 0.15), trial(4, 128, 0.9)]
+    slower = {trials[2].config: 0.0, trials[1].config: 0.1, DEFAULT: 0.76}
+    contenders = tuple(
+        Contender(config, 0.1 * (1 + gap), 0.1, 0.2, gap, gap - 0.05, gap + 0.05, rounds=9)
+        for config, gap in slower.items()
+    )
+    summary = summarise(trials, DEFAULT, Comparison(contenders, noise=0.1, default=DEFAULT))
+    assert [summary.speedup(one) for one in trials] == pytest.approx([1, 1.6, 1.76, 1 / 3])
+    assert [summary.is_compared(one) for one in trials] == [True, True, True, False]
+    assert advice(summary).startswith("Use the winner: 1.76x the default, 1.71x to")
+    assert trial_record(trials[2], summary)["compared_in_turns"] is True
+
+
 def test_without_the_default_there_is_no_speedup() -> None:
     summary = summarise([trial(0, 32, 0.1, cycles=3)], DEFAULT)
     assert summary.winner is not None
