@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _LIMIT_S = 120.0
-_ASTRAY_LIMIT_S = 20.0
+_ASTRAY_LIMIT_S = 20  # of processor time: on a busy machine, imports alone take as long
 # Of processor time, for one run. The interpreter runs programs one by one, each operation as a call
 # of NumPy; a check takes some ten runs.
 _INTERPRETER_LIMIT_S = 5
@@ -193,22 +193,22 @@ def _run(
     runs_of_it: list[dict[str, Any]],
     interprets: bool,
     more: Mapping[str, str],
-    limit_s: float = _LIMIT_S,
+    cpu_limit_s: int = 0,
 ) -> list[dict[str, torch.Tensor]]:
     job = {
         "path": str(file.path),
         "kernel": file.kernel,
         "runs": runs_of_it,
-        "cpu_limit_s": _INTERPRETER_LIMIT_S if interprets else 0,
+        "cpu_limit_s": _INTERPRETER_LIMIT_S if interprets else cpu_limit_s,
     }
     with scratch_folder("reference-") as folder:
         given, found, errors = folder / "given", folder / "found", folder / "errors"
         torch.save(job, given)
         environment = {**os.environ, "TRITON_INTERPRET": "1" if interprets else "0", **more}
         try:
-            status = _PROCESS.run(given, found, errors, environment, limit_s)
+            status = _PROCESS.run(given, found, errors, environment, _LIMIT_S)
         except TimeoutError:
-            raise RunFailed(f"it did not finish within {limit_s:g} s") from None
+            raise RunFailed(f"it did not finish within {_LIMIT_S:g} s") from None
         if status == -signal.SIGXCPU:
             raise _SlowError
         if status != 0:
