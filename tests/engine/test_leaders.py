@@ -137,6 +137,10 @@ def test_more_trials_are_compared_again(tmp_path: Path) -> None:
     config = search.ask()
     assert config is not None
     search.tell(config, 1.0)
+    assert search.comparison is not None  # too slow to lead
+    config = search.ask()
+    assert config is not None
+    search.tell(config, 0.012)
     assert search.comparison is None
 
 

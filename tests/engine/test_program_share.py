@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 import time
 
 import pytest
@@ -12,6 +15,7 @@ from small_captures import add_to
 from engine.programs.captured import summary
 from engine.programs.program_share import ProgramShare, WholeProgram, program_share
 from kernels.captured.task_file import append_record, read_capture
+from triton_rvv.launches import steady_time
 from triton_rvv.launches.steady_time import SteadyTime
 
 SHARE = ProgramShare(3.0, 4.0, 10.0, ("add_kernel", 3.0), "host", is_bound=False)
@@ -36,9 +40,10 @@ for _ in range(5):
 
 
 @pytest.fixture
-def clock(monkeypatch):
+def clock(monkeypatch, tmp_path):
     """A clock that stands still but for its `append`."""
     now = [100.0]
+    monkeypatch.setattr(steady_time, "_SCHEDULED", tmp_path / "schedstat")
     monkeypatch.setattr(time, "perf_counter", lambda: now[-1])
     return now
 
@@ -65,6 +70,36 @@ def test_what_is_done_once_does_not_count(clock):
     assert steady.seconds == 3.0
     steady.after_fork()
     assert steady.seconds == 0.0
+
+
+def test_waiting_for_a_processor_does_not_count(clock, tmp_path):
+    steady = SteadyTime()
+    (tmp_path / "schedstat").write_text("5 1000000000 3\n")
+    steady.launched()
+    clock.append(110.0)
+    (tmp_path / "schedstat").write_text("6 4000000000 9\n")
+    assert steady.seconds == pytest.approx(7.0)
+
+
+def test_a_program_beside_others_takes_as_long_as_alone():
+    """Two that compute on one core, of which each waits for half of the time."""
+    code = (
+        "import os, sys, time\n"
+        "from triton_rvv.launches.steady_time import SteadyTime\n"
+        "os.sched_setaffinity(0, {int(sys.argv[1])})\n"
+        "steady = SteadyTime()\n"
+        "steady.launched()\n"
+        "end = time.perf_counter() + 1\n"
+        "while time.perf_counter() < end: 0\n"
+        "print(steady.seconds)\n"
+    )
+    core = str(max(os.sched_getaffinity(0)))
+    pair = [
+        subprocess.Popen([sys.executable, "-c", code, core], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    seconds = [float(each.communicate()[0]) for each in pair]
+    assert min(seconds) < 0.8
 
 
 def test_an_autotuner_before_the_first_launch(clock):

@@ -231,7 +231,7 @@ def test_an_access_outside_of_an_array_is_found_by_a_run_that_checks_each(proble
 
 def test_time_that_the_machine_takes_for_others_does_not_count(problem_of, monkeypatch):
     monkeypatch.setattr(reference_runs, "_ASTRAY_LIMIT_S", 3)
-    waits = "import os, time\nos.environ['TRITON_INTERPRET'] == '0' and time.sleep(3.5)\n"
+    waits = "import os, time\nos.environ.get('TRITON_INTERPRET') == '0' and time.sleep(3.5)\n"
     problem = problem_of(waits + UNMASKED)
     assert "x_ptr" in problem.spec.astray(problem, Config({"BLOCK": 128}))
 
