@@ -169,7 +169,7 @@ def _print_fitting(
         console.width
     ):
         table = table_with(short_config)
-        table.caption = "; ".join(filter(None, (table.caption, short_names(example))))
+        table.caption = "; ".join(str(c) for c in (table.caption, short_names(example)) if c)
     console.print(table)
 
 
