@@ -140,7 +140,7 @@ def _open_study(
     # engine.collect may run in another working directory.
     named = arguments.storage
     storage = named if is_url(named) else str(Path(named).resolve())
-    identity = identity_of(problem, info, arguments.sampler)
+    identity = identity_of(problem, info, arguments.sampler, seed=arguments.seed)
     stored = open_study(storage, identity, space, arguments.study)
     study_file = StudyFile(
         kernel=problem.spec.load_name,
@@ -148,6 +148,7 @@ def _open_study(
         dtype=problem.dtype,
         board=arguments.board,
         sampler=arguments.sampler,
+        seed=arguments.seed,
         storage=storage,
         study=stored.study_name,
         made_with=dict(identity.made_with),

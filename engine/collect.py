@@ -81,7 +81,7 @@ def _open_search(arguments: argparse.Namespace) -> tuple[Search, str]:
     kept = read_study_file(folder)
     problem = make_problem(load_kernel(_kernel(kept, arguments)), kept.shape, kept.dtype)
     info = known_board(kept.board).info(kept.board)
-    identity = identity_of(problem, info, kept.sampler)
+    identity = identity_of(problem, info, kept.sampler, seed=kept.seed)
     if dict(identity.made_with) != dict(kept.made_with):
         raise UserError(
             f"the executables in {folder} were made with another compiler, kernel source or board "

@@ -26,7 +26,7 @@ class StudyFile:
     Args:
         kernel, shape, dtype: the problem, as `kernels.registry` takes it.
         board: name of the board file.
-        sampler: of the study.
+        sampler, seed: of the study.
         storage, study: where the trials are.
         made_with: compiler, board model and kernel source of the executables.
         is_own: whether a program of this user wrote the file.
@@ -40,6 +40,7 @@ class StudyFile:
     storage: str
     study: str
     made_with: Mapping[str, str]
+    seed: int = 0
     is_own: bool = True
 
 
@@ -74,6 +75,9 @@ def _check(fields: Mapping[str, object]) -> None:
     if as_shape(fields.get("shape")) is None:
         raise ValueError("its shape is none")
     made_with = fields.get("made_with")
-    texts = [value for name, value in fields.items() if name not in ("shape", "made_with")]
+    if type(fields.get("seed", 0)) is not int:
+        raise ValueError("its seed is no number")
+    others = ("shape", "made_with", "seed")
+    texts = [value for name, value in fields.items() if name not in others]
     if not isinstance(made_with, dict) or not all(isinstance(t, str) for t in texts):
         raise ValueError("it holds something else than texts")

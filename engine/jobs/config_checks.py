@@ -60,7 +60,7 @@ def add_to_study(
     """
     problem, info = result.problem, load_board(device).info
     space = problem.space(info)
-    identity = identity_of(problem, info, result.sampler)
+    identity = identity_of(problem, info, result.sampler, seed=result.seed)
     stored = open_study(result.storage, identity, space, result.study)
     if any(t.config == config and t.has_outcome for t in stored.changes()):
         return

@@ -155,7 +155,8 @@ class _ProgramRun:
                 continue
             self._problems[standing.task.load_name] = problem
             self.standings[number] = replace(standing, size=size, waits=False)
-            identity = identity_of(problem, self._info, self._request.search.sampler)
+            by = self._request.search
+            identity = identity_of(problem, self._info, by.sampler, seed=by.seed)
             if identity.name_among(stored) in stored:
                 self._run(number, trials=0)
 

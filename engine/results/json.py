@@ -52,6 +52,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "device": result.device,
         "cores": result.cores,
         "sampler": result.sampler,
+        "seed": result.seed,
         "storage": shown_storage(result.storage),
         "study": result.study,
         "warm_started_from": result.warm_started_from,

@@ -63,11 +63,11 @@ class ShownResult(TuningResult):
         Raises:
             UserError: if the storage cannot be read or no longer has the study.
         """
-        from engine.results.trials_table import trials_table  # pandas takes a while to import
+        from engine.results.trials_table import study_table  # pandas takes a while to import
 
         for stored in read_studies(self.storage):
             if stored.study_name == self.study:
-                return trials_table(list(stored.changes()))
+                return study_table(stored)
         raise UserError(
             f"{shown_storage(self.storage)} has no study {self.study}: "
             "is this the folder it ran in?"

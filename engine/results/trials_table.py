@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas
 
+from engine.results.provenance import provenance_of
+from engine.results.units import utc
 from engine.run.counters import counters_of
 from engine.run.disturbed_trials import disturbance_of
 from engine.run.shape_times import times_at
 from engine.study.stored_trial import StoredTrial
+from engine.study.trials import StoredTrials
 from engine.workers.devices import cores_of
+from foundation.shapes import shape_text
 
-__all__ = ["correlations", "trials_table"]
+__all__ = ["correlations", "study_table", "trials_table"]
 
 # Fewer points may lie on a line by chance.
 _FEWEST_TRIALS = 5
 
 
 def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
-    """One row per trial with an outcome: number, status, time, cores, code size, parameters,
-    counters.
+    """One row per trial with an outcome: number, status, time, cores, code size, parameters, when
+    it began and ended, its build, counters.
 
     Times are in seconds, and `estimated` says whether a model gave them. In a study of several
-    shapes, the time is the geometric mean, and the time at each shape has its own column.
-    `disturbed` says what else on the machine the time may come from. Values that a trial lacks are
-    empty. Counters come last, with the prefix "counter.", so that no counter
-    is mistaken for a parameter.
+    shapes, the time is the geometric mean, and the time at each shape has its own column; so has
+    the time under each model of a board's family. `disturbed` says what else on the machine the
+    time may come from. Values that a trial lacks are empty. Counters come last, with the prefix
+    "counter.", so that no counter is mistaken for a parameter.
     """
     rows = []
     for trial in trials:
@@ -43,8 +47,48 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
             "cores": cores_of(str(trial.attributes.get("board", ""))),
         }
         at_shapes = {f"time_s at {shape}": time_s for shape, time_s in times_at(trial).items()}
-        rows.append({**row, **at_shapes, **about, **trial.config, **counters})
-    table = pandas.DataFrame(rows)
+        under = {f"time_s under {model}": time_s for model, time_s in trial.models_s.items()}
+        spent = {
+            "begun_at": utc(trial.begun_s),
+            "ended_at": utc(trial.ended_s),
+            "build_s": trial.build_s,
+        }
+        rows.append({**row, **at_shapes, **about, **spent, **under, **trial.config, **counters})
+    return _counters_last(pandas.DataFrame(rows))
+
+
+def study_table(study: StoredTrials) -> pandas.DataFrame:
+    """`trials_table` of a study, with what its numbers rest on in columns "study.…" of one value
+    each, so that tables of several studies can be put below one another.
+    """
+    table = trials_table(list(study.changes()))
+    about = {f"study.{name}": [value] * len(table) for name, value in _about(study).items()}
+    return _counters_last(
+        pandas.concat([table, pandas.DataFrame(about, index=table.index)], axis=1)
+    )
+
+
+def _about(study: StoredTrials) -> dict[str, object]:
+    """The study's provenance as single values."""
+    found: dict[str, object] = {}
+    for name, value in provenance_of(study).items():
+        if name == "shape":
+            shapes = value if isinstance(value, list) else [value]
+            found[name] = " and ".join(map(_shape, shapes))
+        elif isinstance(value, Mapping):
+            found |= {str(part).replace(" ", "_"): text for part, text in value.items()}
+        elif isinstance(value, list):
+            found[name] = ",".join(map(str, value))
+        else:
+            found["name" if name == "study" else name] = value
+    return found
+
+
+def _shape(value: object) -> str:
+    return shape_text(value) if isinstance(value, Mapping) else str(value)
+
+
+def _counters_last(table: pandas.DataFrame) -> pandas.DataFrame:
     counted = [name for name in table.columns if name.startswith("counter.")]
     return table[[name for name in table.columns if name not in counted] + counted]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from foundation.config import Config
 
 __all__ = [
@@ -13,6 +15,7 @@ __all__ = [
     "spaced_config",
     "speedup_text",
     "time_text",
+    "utc",
 ]
 
 _TIME_UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
@@ -23,6 +26,13 @@ def time_text(time_s: float) -> str:
     """Three to four digits and a unit: "12.34 ms"."""
     size, unit = next((pair for pair in _TIME_UNITS if time_s >= pair[0]), (1e-9, "ns"))
     return f"{time_s / size:.4g} {unit}"
+
+
+def utc(at_s: float | None) -> str | None:
+    """A time in seconds since the epoch as "2026-11-29T16:05:08.250+00:00"; None if unknown."""
+    if at_s is None:
+        return None
+    return datetime.fromtimestamp(at_s, UTC).isoformat(timespec="milliseconds")
 
 
 def cycles_heading(cores: int | None) -> str:

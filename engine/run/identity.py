@@ -20,6 +20,7 @@ def identity_of(
     sampler: str,
     more_problems: Sequence[Problem] = (),
     objectives: tuple[str, ...] = (TIME_S,),
+    seed: int = 0,
 ) -> StudyIdentity:
     """The identity of the study of a problem on a board, with today's code.
 
@@ -29,6 +30,7 @@ def identity_of(
         sampler: its name.
         more_problems: in a study of several shapes, the kernel at the others.
         objectives: names of the objectives to minimise.
+        seed: of the sampler.
     """
     return StudyIdentity(
         kernel=problem.spec.name,
@@ -41,6 +43,7 @@ def identity_of(
         objectives=objectives,
         space_name=problem.space_name,
         kernel_file=problem.spec.file or "",
+        seed=seed,
     )
 
 

@@ -33,6 +33,7 @@ from engine.study.history import history_of
 from engine.study.identity import StudyIdentity
 from engine.study.objectives import Robust
 from engine.study.robust import ROBUST, robust_of
+from engine.study.robust_changes import keep_change, note_on_changes
 from engine.study.storage import open_study
 from engine.study.trials import StoredTrials
 from engine.workers.artifacts import ARTIFACT_FOLDER
@@ -59,7 +60,7 @@ class TuningResult:
     """The result of a run.
 
     Args:
-        problem, device, sampler: what was tuned, where and how.
+        problem, device, sampler, seed: what was tuned, where and how.
         device_name: of one of the boards, as the user gave it.
         storage, study: where the trials are.
         warm_started_from: name of an earlier study; None if there was none.
@@ -93,6 +94,7 @@ class TuningResult:
     notes: tuple[str, ...] = ()
     outlook: Outlook = NO_OUTLOOK
     cores: int | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -147,6 +149,7 @@ def tune(
     budget = _budget(request.search, search.size, begun_s)
     notes = on_sizes_left_out(request, problem) + space.notes + note_on_times(info)
     notes += (_ORDERED,) if problem.spec.ordered else ()
+    notes += note_on_changes(stored, opened.robust)
     if _is_complete(search, budget, info):
         notes += kept_notes(stored)
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
@@ -196,6 +199,7 @@ def tune(
         notes=tuple(note for note in notes if note != doubt),
         outlook=outlook_of(search),
         cores=_cores(problem, info),
+        seed=request.search.seed,
     )
 
 
@@ -207,15 +211,15 @@ def _open(
     Raises:
         UserError: for options that do not go with the board, and a storage that cannot be used.
     """
-    options, sampler = request.study, request.search.sampler
-    identity = identity_of(problems[0], info, sampler, problems[1:], options.objectives)
+    options, sampler, seed = request.study, request.search.sampler, request.search.seed
+    identity = identity_of(problems[0], info, sampler, problems[1:], options.objectives, seed)
     _check_robust(options.robust, info)
     stored = open_study(options.storage, identity, space, options.name)
     robust = _robust(stored, options.robust, info)
     store_measured_on(stored, info)
     past = history_of(stored, identity, space, may_warm_start=options.use_history)
     known = past.trials if past else ()
-    search = Search(space, sampler, request.search.seed, stored, known, robust)
+    search = Search(space, sampler, seed, stored, known, robust)
     return _Opened(stored, identity, search, robust, past.name if past else None)
 
 
@@ -254,6 +258,7 @@ def _robust(stored: StoredTrials, asked: Robust | None, info: BoardInfo) -> Robu
     known = stored.attribute(ROBUST)
     robust = asked or robust_of(known)
     if robust != known:
+        keep_change(stored, robust_of(known), robust)
         stored.set_attribute(ROBUST, robust)
     return robust
 

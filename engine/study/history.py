@@ -17,7 +17,7 @@ from foundation.shapes import as_shape, distance
 from rvv_runner.usage import cores_in, without_cores
 from search_spaces.space import SearchSpace
 
-__all__ = ["PastStudy", "history_of"]
+__all__ = ["PastStudy", "history_of", "warm_started_from"]
 
 _HISTORY = "history"  # name of the study's attribute
 
@@ -91,6 +91,13 @@ def history_of(
         case {"study": str(name), "trials": list(rows)}:
             return PastStudy(name, tuple((Config(config), time_s) for config, time_s in rows))
     return None
+
+
+def warm_started_from(stored: StoredTrials) -> str | None:
+    """Name of the study that a study started from; None if it started cold."""
+    known = stored.attribute(_HISTORY)
+    name = known.get("study") if isinstance(known, Mapping) else None
+    return name if isinstance(name, str) else None
 
 
 def _nearest(stored: StoredTrials, identity: StudyIdentity, space: SearchSpace) -> PastStudy | None:

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 from engine.study.objectives import TIME_S
 
-__all__ = ["FORMAT_VERSION", "KERNEL_FILE", "SPACE_NAME", "StudyIdentity"]
+__all__ = [
+    "FORMAT_VERSION",
+    "KERNEL_FILE",
+    "OPTUNA_VERSION",
+    "SAMPLER",
+    "SEED",
+    "SPACE_NAME",
+    "VERSION",
+    "StudyIdentity",
+]
 
 # The format of what is stored. Raise it if older code would misread a change.
 FORMAT_VERSION = 2
@@ -20,6 +29,15 @@ SPACE_NAME = "space_name"
 
 # The attribute of a study of a user's own kernel: the file's path as it was given last.
 KERNEL_FILE = "kernel_file"
+
+# The attributes of a study that say what proposed its trials.
+SAMPLER = "sampler"
+SEED = "seed"
+
+# The attributes of a study that say with which versions it began: this program's, and Optuna's,
+# whose samplers a search may use.
+VERSION = "tuner_version"
+OPTUNA_VERSION = "optuna_version"
 
 # Characters of a study's name for its sizes, such as "M1024-N1024-K1024".
 _MOST_OF_SIZES = 40
@@ -34,8 +52,8 @@ class StudyIdentity:
         shape: size of each dimension.
         dtype: element type.
         device: what measures it.
-        sampler: name of the sampler. It is only part of the study's name: any sampler can use
-            the trials of another.
+        sampler: name of the sampler. Any sampler can use the trials of another, but a study's
+            own trials are proposed by one, so that it can be quoted.
         made_with: what else determines the times, by name ("board model", "compiler"); each a
             short text that changes with it.
         more_shapes: the other shapes of a study that looks for one configuration for several.
@@ -43,6 +61,8 @@ class StudyIdentity:
         space_name: of the search space, if it is not the kernel's own.
         kernel_file: of a user's own kernel, as `load_kernel` takes it; it is stored, and another
             place of the same kernel is the same study.
+        seed: of the sampler. Another seed is another study; the name says so but for 0, the
+            default.
     """
 
     kernel: str
@@ -55,6 +75,7 @@ class StudyIdentity:
     objectives: tuple[str, ...] = (TIME_S,)
     space_name: str = ""
     kernel_file: str = ""
+    seed: int = 0
 
     @property
     def shapes(self) -> tuple[Mapping[str, int], ...]:
@@ -115,8 +136,9 @@ class StudyIdentity:
         several = self.objectives if len(self.objectives) > 1 else ()
         named = (self.space_name,) if self.space_name else ()
         sized = (sizes,) if sizes else ()
-        about = (self.kernel, *named, *sized, self.dtype, self.device, self.sampler, *several)
-        return "-".join(about)
+        seeded = (f"seed{self.seed}",) if self.seed else ()
+        about = (self.kernel, *named, *sized, self.dtype, self.device, self.sampler)
+        return "-".join((*about, *seeded, *several))
 
     def attributes(self) -> dict[str, object]:
         """What is stored with the study and has to be the same to resume it.
@@ -133,6 +155,13 @@ class StudyIdentity:
             "made_with": dict(self.made_with),
             **({SPACE_NAME: self.space_name} if self.space_name else {}),
         }
+
+    def searched_by(self) -> dict[str, object]:
+        """What proposes the study's trials, stored when it begins; the same on resuming.
+
+        Studies of earlier versions do not say it.
+        """
+        return {SAMPLER: self.sampler, SEED: self.seed}
 
 
 def _digest(text: str) -> str:

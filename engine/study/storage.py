@@ -20,7 +20,13 @@ from optuna.storages import BaseStorage, JournalStorage, get_storage
 from optuna.storages.journal import BaseJournalBackend, JournalRedisBackend
 
 from engine.study.damage import DamagedJournalError, damaged_line
-from engine.study.identity import FORMAT_VERSION, KERNEL_FILE, StudyIdentity
+from engine.study.identity import (
+    FORMAT_VERSION,
+    KERNEL_FILE,
+    OPTUNA_VERSION,
+    VERSION,
+    StudyIdentity,
+)
 from engine.study.journal import CrashSafeJournal, CrashSafeStorage
 from engine.study.journal_start import unusable_storage
 from engine.study.location import (
@@ -33,6 +39,7 @@ from engine.study.trials import StoredTrials, make_study
 from foundation.errors import UserError, listed, nearest
 from foundation.garbage import collecting_later
 from foundation.shapes import shape_text
+from foundation.version import project_version
 from search_spaces.space import SearchSpace
 
 __all__ = [
@@ -69,6 +76,9 @@ def open_study(
         wanted = {**identity.attributes(), "space": _fingerprint(space)}
         if identity.kernel_file:
             wanted[KERNEL_FILE] = identity.kernel_file
+        if opened.get_n_trials(study._study_id) == 0:  # else nobody knows: the study is an old one
+            versions = {VERSION: project_version(), OPTUNA_VERSION: optuna.__version__}
+            wanted |= {**identity.searched_by(), **versions}
         for key, value in wanted.items():
             if study.user_attrs.get(key) != value:
                 study.set_user_attr(key, value)
@@ -250,6 +260,17 @@ def _check_is_ours(storage: BaseStorage, name: str, identity: StudyIdentity) -> 
                 f"the study {name} is about {key} {_spelt(stored[key])}, not {_spelt(value)}: "
                 "give --study a new name"
             )
+    by = {key: stored.get(key, value) for key, value in identity.searched_by().items()}
+    if by != identity.searched_by():
+        raise UserError(
+            f"the trials of the study {name} are by {_options(by)}, not "
+            f"{_options(identity.searched_by())}: give these, or --study a new name"
+        )
+
+
+def _options(values: Mapping[str, object]) -> str:
+    """Options as users write them: "--sampler auto --seed 1"."""
+    return " ".join(f"--{name} {value}" for name, value in values.items())
 
 
 def _other_toolchain(name: str, stored: Mapping[str, str], current: Mapping[str, str]) -> str:

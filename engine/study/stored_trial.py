@@ -86,6 +86,16 @@ class StoredTrial:
         )
 
     @property
+    def begun_s(self) -> float | None:
+        """When its build or measurement began, in seconds since the epoch; None if unknown."""
+        return min((start for _, _, start, _ in self.spans), default=None)
+
+    @property
+    def ended_s(self) -> float | None:
+        """When its measurement, or a build that failed, ended; None if unknown."""
+        return max((end for _, _, _, end in self.spans), default=None)
+
+    @property
     def sampler_notes(self) -> Mapping[str, object]:
         """The notes of the sampler that proposed it."""
         return notes_from(self.attributes)

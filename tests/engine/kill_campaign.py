@@ -72,11 +72,11 @@ class Tuner:
     output: Path
 
     @classmethod
-    def start(cls, folder: Path, temporary: Path, storage: str, seed: int) -> Tuner:
-        output = folder / f"output-{seed}"
+    def start(cls, folder: Path, temporary: Path, storage: str, number: int) -> Tuner:
+        output = folder / f"output-{number}"
         command = [
             *(sys.executable, "-m", "engine.tune", "matmul", "--shape", "M=64,N=64,K=64"),
-            *("--storage", storage, "--sampler", "random", "--seed", str(seed), "--jobs", "1"),
+            *("--storage", storage, "--sampler", "random", "--jobs", "1"),
             *("--study", "campaign", "--trials", "10000"),
         ]
         paths = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])

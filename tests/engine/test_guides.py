@@ -87,6 +87,7 @@ SHELL = {
         "no error: 456\n",
     ],
     "guides/bench.md": [],
+    "guides/experiments.md": ["3 studies, failed: 0\n", "3 studies in merged.journal\n"],
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.results.plain_cells import plain_cell
-from engine.results.trials_table import correlations, trials_table
+from engine.results.trials_table import correlations, study_table
 from engine.results.units import counted
 from engine.study.trials import StoredTrials
 
@@ -17,7 +17,7 @@ _HIGH = 0.7
 
 def write(study: StoredTrials, folder: Path) -> str:
     """Write both tables."""
-    table = trials_table(list(study.changes()))
+    table = study_table(study)
     if table.empty:
         return ""
     plain = table.rename(columns=plain_cell).map(plain_cell)

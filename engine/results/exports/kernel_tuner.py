@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from engine.results.atomic_file import write_text_file
+from engine.results.provenance import provenance_of
 from engine.results.tried_values import tried_values
 from engine.results.tuned_shape import UnfitStudyError
 from engine.results.units import counted
@@ -72,6 +73,7 @@ def write_trials(study: StoredTrials, every: Sequence[StoredTrial], folder: Path
         "tune_params_keys": names,
         "tune_params": {name: tried_values(tuned, name) for name in names},
         "objective": "time",
+        "tuner": provenance_of(study),  # Kernel Tuner reads the keys that it knows
         "cache": entries,
     }
     # Kernel Tuner takes a file for a closed one by these last three characters.

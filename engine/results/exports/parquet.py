@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine.results.trials_table import trials_table
+from engine.results.trials_table import study_table
 from engine.results.units import counted
 from engine.study.trials import StoredTrials
 from foundation.errors import UserError
@@ -19,7 +19,7 @@ def write(study: StoredTrials, folder: Path) -> str:
     Raises:
         UserError: without the package that pandas writes this format with.
     """
-    table = trials_table(list(study.changes()))
+    table = study_table(study)
     if table.empty:
         return ""
     try:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.results.atomic_file import write_json_file
-from engine.results.units import counted
+from engine.results.provenance import provenance_of
+from engine.results.units import counted, utc
 from engine.run.counters import counters_of
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
@@ -18,8 +19,6 @@ __all__ = ["INVALIDITY", "write"]
 _INDENT = 2
 _MS = 1e3
 _VERSION = "1.0.0"
-# What was tuned, in the words of recorded spaces.
-_ABOUT = ("kernel", "shape", "dtype", "device")
 # T4's word for each status of a configuration.
 INVALIDITY = {
     "correct": "correct",
@@ -38,10 +37,7 @@ def write(study: StoredTrials, folder: Path) -> str:
         return ""
     document = {
         "schema_version": _VERSION,
-        "metadata": {
-            "timeunit": "milliseconds",
-            **{name: study.attribute(name) for name in _ABOUT if study.attribute(name) is not None},
-        },
+        "metadata": {"timeunit": "milliseconds", **provenance_of(study)},
         "results": results,
     }
     write_json_file(folder / "t4.json", document, _INDENT)
@@ -57,7 +53,13 @@ def _result(trial: StoredTrial) -> dict[str, object]:
     ]
     if trial.time_s is not None:
         measurements.insert(0, {"name": "time", "value": trial.time_s * _MS, "unit": "ms"})
+    measurements += [
+        {"name": f"time under {model}", "value": time_s * _MS, "unit": "ms"}
+        for model, time_s in trial.models_s.items()
+    ]
+    ended_at = utc(trial.ended_s)
     return {
+        **({"timestamp": ended_at} if ended_at else {}),
         "configuration": dict(trial.config),
         "objectives": ["time"],
         "times": times,
