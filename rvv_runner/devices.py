@@ -265,6 +265,12 @@ def load_board(name: str) -> Board:
     if name.startswith(SSH_PREFIX):
         return SshBoard(name, identify(name), usage=usage)
     board_file = board_file_of(name)
+    if board_file.ssh is None and board_file.emulation is not None:
+        model = f"{_EMULATED_PREFIX}{Path(name).stem}"
+        raise BoardError(
+            f"the board file {name} has no address: add the section [ssh] with its host, or put it "
+            f"into {user_board_folder()} to emulate its core, and give --device {model}"
+        )
     return SshBoard(board_file.name, board_file, usage=usage)
 
 

@@ -40,7 +40,27 @@ def cost_table_of(board_file: BoardFile) -> CostTable:
     emulation = board_file.emulation
     assert emulation is not None
     path = _COST_TABLES / emulation.cost_table
-    return read_cost_table(path, board_file.vlen_bits, emulation.costs)
+    table = read_cost_table(path, board_file.vlen_bits, emulation.costs)
+    _check_sizes(board_file, table)
+    return table
+
+
+def _check_sizes(board_file: BoardFile, table: CostTable) -> None:
+    """Check that the caches of the model are as large as the board file says: code and rules go by
+    one, times by the other.
+
+    Raises:
+        ValueError: if one is not; it names both.
+    """
+    for cache, size_bytes in (("l1d", board_file.l1d_bytes), ("l2", board_file.l2_bytes)):
+        way_bytes = table.parameters[f"{cache}_ways"] * table.parameters["line_bytes"]
+        modelled_bytes = table.parameters[f"{cache}_sets"] * way_bytes
+        if size_bytes not in (None, modelled_bytes):
+            raise ValueError(
+                f"{cache}_bytes is {size_bytes}, and under [emulation.costs.memory], {cache}_sets, "
+                f"{cache}_ways and line_bytes make {modelled_bytes}: change {cache}_bytes, or "
+                f"write {cache}_sets = {size_bytes / way_bytes:g}"
+            )
 
 
 class EmulatedBoard:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from foundation.errors import nearest
 from rvv_runner.emulated.instruction_costs import (
     REFERENCE_VLEN_BITS,
     SEW_BITS,
@@ -193,13 +194,23 @@ def _sharing(entry: Mapping[str, Any]) -> dict[str, int]:
     return {name: ticks(entry[name]) for name in _SHARED_CYCLES}
 
 
+def _instead(unknown: str, expected: Collection[str]) -> str:
+    """What to write for an entry of [memory] that there is not."""
+    cache = unknown.removesuffix("_bytes")
+    if f"{cache}_sets" in expected:
+        return f"write {cache}_sets, and {cache}_bytes at the top of the board file"
+    return nearest(unknown, expected)
+
+
 def _parameters(table: Mapping[str, Any], vlen_bits: int) -> dict[str, int]:
     memory = table["memory"]
     pipeline = table["pipeline"]
     branches = table["branches"]
     expected = {*_MEMORY_SIZES, *_MEMORY_CYCLES, *_MEMORY_COUNTS}
-    if set(memory) != expected:
-        raise ValueError(f"[memory] needs exactly {', '.join(sorted(expected))}")
+    if unknown := sorted(set(memory) - expected):
+        raise ValueError(f"[memory] has no entry {unknown[0]}: {_instead(unknown[0], expected)}")
+    if missing := sorted(expected - set(memory)):
+        raise ValueError(f"[memory] lacks {', '.join(missing)}")
     for name in _POWERS_OF_TWO:
         if memory[name] <= 0 or memory[name] & (memory[name] - 1):
             raise ValueError(f"{name} is {memory[name]}: make it a power of two")

@@ -213,7 +213,9 @@ def test_a_wrong_board_file_is_refused(tmp_path, old, new, message):
         ),
         ('unit = "vfp"', 'unit = "gpu"', "has the unit gpu"),
         ("l1d_sets = 128", "l1d_sets = 100", "make it a power of two"),
-        ("l2_random = 35", "l2_guess = 35", "memory.* needs exactly"),
+        ("l2_random = 35", "l2_guess = 35", "memory.* no entry l2_guess: did you mean"),
+        ("l2_random = 35", "l1d_bytes = 35", "no entry l1d_bytes: write l1d_sets, and l1d_bytes"),
+        ("l2_random = 35", "", "memory.* lacks l2_random"),
         ("masked = 2", "maskd = 2", "unknown entries: maskd"),
     ],
 )

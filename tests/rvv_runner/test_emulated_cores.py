@@ -117,6 +117,40 @@ def test_a_cache_with_one_way_loses_a_line_to_the_next_in_its_set(cycles_of, tmp
     assert one_way > 2 * four_ways
 
 
+@pytest.mark.parametrize(
+    ("size", "sets", "message"),
+    [
+        (
+            8192,
+            128,
+            "l1d_bytes is 8192, and .* l1d_ways and line_b.* make 32768: .*l1d_sets = 32",
+        ),
+        (
+            32768,
+            32,
+            "l1d_bytes is 32768, and .* l1d_ways and line_b.* make 8192: .*l1d_sets = 128",
+        ),
+        (8192, 32, ""),
+    ],
+)
+def test_a_core_of_ones_own_has_the_cache_that_its_file_says(
+    size, sets, message, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    boards = tmp_path / "config" / "triton-rvv-tuner" / "boards"
+    boards.mkdir(parents=True)
+    costs = f"[emulation.costs.memory]\nl1d_sets = {sets}\n"
+    (boards / "small.toml").write_text(f'kind = "x60"\nl1d_bytes = {size}\n{costs}')
+    if message:
+        with pytest.raises(BoardError, match=message):
+            load_board("emulated:small")
+        return
+    assert load_board("emulated:small").info.kind != load_board("emulated:x60").info.kind
+    advice = "add the section .ssh. with its host, or put it into .* give --device emulated:small"
+    with pytest.raises(BoardError, match=advice):
+        load_board(str(boards / "small.toml"))
+
+
 def test_an_out_of_order_core_goes_on_beside_what_waits(cycles_of):
     others = "\n".join(f"addi t{2 + i % 4}, x0, 1" for i in range(60))
     bodies = (SLOW, f"{SLOW}addi t1, t1, 1\n{others}", f"{SLOW}divu t1, t1, t1")
