@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine.arguments.options import SAMPLER_NAMES, sampler_name
+from engine.replays.duplicates import without_duplicates
 from engine.replays.searches import KERNEL_TUNER, factory, is_sampler
 from engine.replays.shipped import PARTS, shipped_files, split
 from engine.replays.space_file import SUFFIXES, NoSpaceError, read_space
@@ -82,7 +84,7 @@ def main(argv: Sequence[str] | None) -> int:
     searches = _list(_searches, arguments.samplers or preset.samplers)
     files = _files(arguments.spaces, arguments.families)
     check_writable(arguments.out)
-    spaces = _large_enough(_read(files), _CONFIGS_PER_TRIAL * trials)
+    spaces = _large_enough(_once(_read(files)), _CONFIGS_PER_TRIAL * trials)
     # SciPy and Optuna take seconds to import, and mistyped names do not wait for them.
     from engine.replays.comparison import compare
     from engine.replays.page import write_page
@@ -267,6 +269,14 @@ def _read(files: Mapping[Path, bool]) -> dict[Path, RecordedSpace]:
     return found
 
 
+def _once(every: Mapping[Path, RecordedSpace]) -> dict[Path, RecordedSpace]:
+    """The spaces by file, each once."""
+    spaces, left_out = without_duplicates(every)
+    for path, kept in left_out.items():
+        say(f"left out: {path}, which holds the same trials as {kept}", file=sys.stderr)
+    return spaces
+
+
 def _large_enough(every: Mapping[Path, RecordedSpace], fewest: int) -> dict[Path, RecordedSpace]:
     """The spaces by file, but for small ones.
 
@@ -283,15 +293,22 @@ def _large_enough(every: Mapping[Path, RecordedSpace], fewest: int) -> dict[Path
     return spaces
 
 
-def _progress() -> Callable[[int, int], None]:
-    """Tells on stderr how far the replays are, about ten times."""
-    told = -1
+def _progress() -> Callable[[int, int, str], None]:
+    """Tells on stderr how far the replays are, about ten times, and how long they may take."""
+    told, kept, start_s = -1, 0, 0.0
 
-    def tell(done: int, every: int) -> None:
-        nonlocal told
+    def tell(done: int, every: int, last: str) -> None:
+        nonlocal told, kept, start_s
+        if told < 0:
+            kept, start_s = done, time.monotonic()
         if done * _TENTHS // every > told:
             told = done * _TENTHS // every
-            say(f"replayed {done} of {every} searches", file=sys.stderr, flush=True)
+            text = f"replayed {done} of {every} searches"
+            text += f", the last by {last}" if last else ""
+            if kept < done < every:
+                left_s = (time.monotonic() - start_s) / (done - kept) * (every - done)
+                text += f"; about {left_s:.0f} s left"
+            say(text, file=sys.stderr, flush=True)
 
     return tell
 

@@ -107,7 +107,7 @@ def main() -> None:
         for path in spaces
         for seed in range(arguments.seeds)
     ]
-    runs = run_all(jobs, arguments.runs, cores(), lambda done, of: None)
+    runs = run_all(jobs, arguments.runs, cores(), lambda done, of, last: None)
     _print(spaces, runs)
 
 

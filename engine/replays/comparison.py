@@ -70,7 +70,7 @@ def compare(
     seeds: int,
     file: Path,
     processes: int,
-    tell: Callable[[int, int], None],
+    tell: Callable[[int, int, str], None],
 ) -> Comparison:
     """Replay searches and score them.
 

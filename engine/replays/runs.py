@@ -99,7 +99,7 @@ def replay(of: RecordedSpace, search: str, seed: int, trials: int) -> Run:
 
 
 def run_all(
-    jobs: Sequence[Job], file: Path, processes: int, tell: Callable[[int, int], None]
+    jobs: Sequence[Job], file: Path, processes: int, tell: Callable[[int, int, str], None]
 ) -> Mapping[Job, Run]:
     """Replay every job that no earlier call has replayed.
 
@@ -107,7 +107,8 @@ def run_all(
         jobs: what to replay.
         file: one line of JSON per run, which is read first and appended to.
         processes: that replay in parallel.
-        tell: called with how many of the jobs are done, and how many there are.
+        tell: called with how many of the jobs are done, how many there are, and which search of
+            which space ended last; "" at the beginning.
 
     Raises:
         UserError: for a search that does not exist, a space that cannot be read, or a process
@@ -120,7 +121,7 @@ def run_all(
     kept = _kept(file)
     keys = {job: _key(job) for job in jobs}
     found = {job: kept[key] for job, key in keys.items() if key in kept}
-    tell(len(found), len(jobs))
+    tell(len(found), len(jobs), "")
     left = [job for job in jobs if job not in found]
     if not left:
         return found
@@ -139,7 +140,7 @@ def run_all(
                     "sampler crashes Python: give --jobs 1; searches that had ended are kept"
                 ) from error
             _append(file, _line(keys[job], job, found[job]))
-            tell(len(found), len(jobs))
+            tell(len(found), len(jobs), f"{job.search} on {space_name(job.space)}")
     return found
 
 

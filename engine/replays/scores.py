@@ -10,9 +10,12 @@ import numpy as np
 from engine.replays.recorded_space import Floats, RecordedSpace
 from engine.replays.runs import Run
 
-__all__ = ["BUDGETS", "Band", "Scores", "band", "scores_of"]
+__all__ = ["BUDGETS", "NEAR", "Band", "Scores", "band", "scores_of"]
 
 BUDGETS = (10, 25, 50, 100, 200, 500, 1000)
+
+# A search this near to the optimum, in parts of its time, has found what matters.
+NEAR = 0.05
 
 _DRAWS = 1000
 _BAND = (2.5, 97.5)  # percent
@@ -46,6 +49,17 @@ class Scores:
     def mean(self, budget: int, spaces: Sequence[str]) -> tuple[float, float]:
         """P@budget, the mean over spaces, and its standard error over the seeds of each space."""
         return _mean_and_error([self.at(budget, space) for space in spaces])
+
+    def median(self, budget: int) -> float:
+        """P@budget, the median over all searches, which no bad one can outweigh."""
+        return float(
+            np.median(np.concatenate([self.at(budget, space) for space in self.by_trials]))
+        )
+
+    def near_optimum(self, budget: int) -> float:
+        """The share of all searches that were within `NEAR` of the optimum after so many trials."""
+        found = np.concatenate([curves[:, budget - 1] for curves in self.slowdowns.values()])
+        return float((found <= 1 + NEAR).mean())
 
     def mean_by_time(self) -> tuple[float, float] | None:
         """The score by time, until random search has made its trials; None without costs."""

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from engine.replays.comparison import Comparison
 from engine.replays.ranks import FEWEST_SPACES, Difference
-from engine.replays.scores import Scores
+from engine.replays.scores import NEAR, Scores
 from engine.results.units import counted
 
 __all__ = ["families_table", "lines", "scores_table", "searches_of_each", "shown"]
@@ -61,10 +61,10 @@ def searches_of_each(seeds: int) -> str:
 
 
 def lines(compared: Comparison) -> Iterator[str]:
-    """The lowest score of each search, what it asked for in vain, and which searches differ."""
+    """How each search's scores are spread, what it asked for in vain, and which searches differ."""
     named = compared.labels
     for one in compared.scores:
-        yield f"{named[one.search]}: {_lowest(compared, one)}"
+        yield f"{named[one.search]}: {_spread(compared, one)}"
         for note in _notes(compared, one):
             yield f"{named[one.search]}: {note}"
     for each in compared.differences:
@@ -90,10 +90,15 @@ def _interval(each: Difference) -> str:
     return f"95% interval {each.low:+.2f} to {each.high:+.2f}{verdict}"
 
 
-def _lowest(compared: Comparison, one: Scores) -> str:
+def _spread(compared: Comparison, one: Scores) -> str:
+    """The median, how many searches came near to the optimum, and the lowest mean of a space."""
     means = {name: one.mean(compared.trials, [name])[0] for name in compared.spaces}
     name = min(means, key=lambda space: means[space])
-    return f"lowest P@{compared.trials} {_short(means[name])}, on {name}"
+    return (
+        f"median P@{compared.trials} {_short(one.median(compared.trials))}, "
+        f"{one.near_optimum(compared.trials):.0%} of searches within {NEAR:.0%} of the optimum, "
+        f"lowest P@{compared.trials} {_short(means[name])}, on {name}"
+    )
 
 
 def _notes(compared: Comparison, one: Scores) -> Iterator[str]:

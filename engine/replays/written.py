@@ -13,7 +13,9 @@ import numpy as np
 
 from engine.replays.comparison import Comparison
 from engine.replays.scores import Scores, band
+from engine.replays.searches import identity
 from engine.results.atomic_file import write_json_file, write_text_file
+from foundation.version import project_version
 
 __all__ = ["record", "write_files"]
 
@@ -97,6 +99,11 @@ def record(compared: Comparison) -> dict[str, object]:
         "trials": compared.trials,
         "seeds": compared.seeds,
         "spaces": {name: len(of.table) for name, of in compared.spaces.items()},
+        "recorded": {name: dict(of.about) for name, of in compared.spaces.items()},
+        "versions": {
+            "tuner": project_version(),
+            "searches": {one.search: identity(one.search) for one in compared.scores},
+        },
         "families": compared.families,
         "searches": [_search_record(compared, one) for one in compared.scores],
         "ranks": None if ranks is None else asdict(ranks),
@@ -119,6 +126,8 @@ def _search_record(compared: Comparison, one: Scores) -> dict[str, object]:
     return {
         "search": one.search,
         "all": scores(compared.spaces),
+        "median": {str(budget): one.median(budget) for budget in compared.budgets},
+        "near_optimum": {str(budget): one.near_optimum(budget) for budget in compared.budgets},
         "by_time": None if by_time is None else [_json(value) for value in by_time],
         "families": {family: scores(names) for family, names in compared.families.items()},
         "spaces": {name: scores([name]) for name in compared.spaces},

@@ -14,13 +14,18 @@ import time
 import numpy as np
 import pytest
 
-from engine import bench
+from engine import bench, export
 from engine.replays.labels import search_labels
 from engine.replays.runs import replay
 from engine.replays.shipped import SPACES
 from engine.replays.space_file import Result, read_space, write_space
+from engine.search import Search
+from engine.study.identity import StudyIdentity
+from engine.study.storage import open_study
 from foundation.config import Config
 from foundation.errors import UserError
+from foundation.version import project_version
+from search_spaces.space import Parameter, SearchSpace
 
 
 def test_a_strategy_of_kernel_tuner_pays_for_its_trials() -> None:
@@ -347,3 +352,39 @@ def test_ctrl_c_ends_searches_under_way_and_keeps_the_others(tmp_path) -> None:
     assert bench.main(command) == 0
     assert runs.read_text().startswith(kept)
     assert len(runs.read_text().splitlines()) == 6
+
+
+def test_both_exports_of_a_study_are_one_space(tmp_path, capsys) -> None:
+    storage = str(tmp_path / "t.journal")
+    space = SearchSpace((Parameter("A", tuple(range(30))),))
+    identity = StudyIdentity("k", {"N": 8}, "fp32", "board", "grid", {"compiler": "c"})
+    search = Search(space, "grid", trials=open_study(storage, identity, space))
+    while (config := search.ask()) is not None:
+        a = int(config["A"])
+        search.tell(config, None if a == 7 else 1e-3 * (1 + abs(a - 20)))
+    for name in ("t4", "kernel-tuner"):
+        out = str(tmp_path / "exports")
+        assert export.main(["--storage", storage, "--format", name, "--out", out]) == 0
+    capsys.readouterr()
+    command = ["--spaces", str(tmp_path / "exports"), "--samplers", "random,spread"]
+    command += ["--trials", "10", "--seeds", "2", "--jobs", "1", "--out", str(tmp_path / "out")]
+    assert bench.main(command) == 0
+    output, progress = capsys.readouterr()
+    left_out = r"left out: \S+/kernel_tuner_cache.json, which holds the same .*/t4.json"
+    assert re.search(left_out, progress)
+    assert re.search(r"replayed 2 of 4 searches, the last by \w+ on t4; about \d+ s left", progress)
+    assert "1 space, 2 searches of each" in output
+    record = json.loads((tmp_path / "out" / "bench.json").read_text())
+    assert record["recorded"]["t4"]["made_with"] == {"compiler": "c"}
+    assert record["versions"]["tuner"] == project_version()
+    of = read_space(next((tmp_path / "exports").rglob("t4.json")))
+    lines = (tmp_path / "out" / "runs.jsonl").read_text().splitlines()
+    for one in record["searches"]:
+        assert "optuna" in record["versions"]["searches"][one["search"]]
+        tried = [row["tried"] for row in map(json.loads, lines) if row["search"] == one["search"]]
+        curves = np.array([of.best_so_far(run, 10) for run in tried])
+        assert one["median"]["10"] == pytest.approx(np.median(of.performance(curves).mean(axis=1)))
+        near = (curves[:, -1] <= 1.05 * of.optimum_s).mean()
+        assert one["near_optimum"]["10"] == near
+        median = f"{one['median']['10']:.2f}".replace("0.", ".", 1)
+        assert f"median P@10 {median}, {near:.0%} of searches within 5% of the optimum" in output
