@@ -1,5 +1,5 @@
 """What each pass and rule of the compiler is worth:
-python benchmarks/compiler/pass_effects.py [KERNEL ...]
+python benchmarks/compiler/pass_effects.py [KERNEL or FILE.py ...]
 
 Every row of `code_speed.toml`, every kernel of bench_hand.py, `common_sums.py`, `common_edges.py`,
 `common_choices.py`, `common_angles.py`, `common_bytes.py`, `common_tables.py`, `common_halves.py`,
@@ -29,6 +29,7 @@ from engine.workers.artifacts import BuildFailure
 from foundation.command_line import run_script
 from foundation.config import Config
 from foundation.shapes import shape_text
+from kernels.registry import is_kernel_file
 from rvv_runner import ElfArtifact
 from rvv_runner.devices import load_board
 from triton_rvv.pass_printer import skipped_names
@@ -169,25 +170,25 @@ def _line(name: str, configurations: str, effects: Sequence[_Effects]) -> str:
         f"{len(paid)}",
         f"{len(kernels)}, {len(files)}",
     ]
-    if not ratios:
-        cells += ["", "", ""]
-    else:
-        ends = (min(ratios), max(ratios))
-        mean = statistics.geometric_mean(ratios)
-        cells += [*(f"{end:.2f}x" for end in ends), f"{mean:.3f}x"]
+    ends = (min(ratios), max(ratios))
+    mean = statistics.geometric_mean(ratios)
+    cells += [*(f"{end:.2f}x" for end in ends), f"{mean:.3f}x"]
     return f"| {' | '.join(cells)} |"
 
 
 def main() -> None:
     """Print a line for each row as it is measured, then the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="otherwise all")
-    chosen = parser.parse_args().kernels
+    what = "a kernel of those, or a file of your own, as FILE.py:KERNEL if it holds several"
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help=f"{what} (default: all)")
+    given = parser.parse_args().kernels
+    own = [_drawn_row(kernel) for kernel in given if is_kernel_file(kernel)]
+    chosen = [kernel for kernel in given if not is_kernel_file(kernel)]
     listed = [*read_rows(), *PRODUCTS]
     drawn = [kernel for draw in (*DRAWS, *OTHERS) for kernel in drawn_kernels(draw)]
     check_chosen(parser, chosen, [*(row.kernel for row in listed), *drawn])
-    rows = [row for row in listed if not chosen or row.kernel in chosen]
-    rows += [_drawn_row(kernel) for kernel in drawn if not chosen or kernel in chosen]
+    rows = [row for row in listed if not given or row.kernel in chosen]
+    rows += own + [_drawn_row(kernel) for kernel in drawn if not given or kernel in chosen]
     effects = []
     print("cycles without a pass or rule over cycles with all, all estimates of the emulated X60")
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -205,7 +206,8 @@ def main() -> None:
             ("default", [each.default for each in effects]),
             ("fastest", [each.fastest for each in effects]),
         ):
-            print(_line(name, kind, list(zip(rows, ratios, strict=True))))
+            if any(name in each for each in ratios):
+                print(_line(name, kind, list(zip(rows, ratios, strict=True))))
 
 
 if __name__ == "__main__":

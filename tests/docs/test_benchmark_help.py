@@ -41,6 +41,7 @@ def test_a_script_prints_its_help(script, monkeypatch, capsys):
         ("compiler/bench_code_speed.py", "no_such", "there is no kernel no_such: "),
         ("compiler/bench_hand.py", "no_such", "there is no kernel no_such: "),
         ("compiler/pass_effects.py", "no_such", "there is no kernel no_such: "),
+        ("compiler/pass_effects.py", "no_such.py", "no_such.py"),
         ("compiler/bench_build.py", "no_such", "there is no kernel named no_such: "),
         ("boards/bench_family.py", "no_such", "there is no kernel named no_such: "),
         ("boards/bench_family.py", "--device host", "host has no family of models: "),
