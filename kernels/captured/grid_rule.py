@@ -135,7 +135,8 @@ def divided_sizes(
     for name, view in views.items():
         sizes |= {f"{name}.shape[{axis}]": size for axis, size in enumerate(view.shape) if size > 1}
         elements = math.prod(view.shape)
-        sizes[str(elements)] = elements
+        if elements:  # an empty tensor stands for one that is left out
+            sizes[str(elements)] = elements
     return sizes
 
 

@@ -17,7 +17,7 @@ from foundation.gpu_limits import GpuLimits
 from kernels.captured.block_names import program_axes
 from kernels.captured.block_rule import BlockRule
 from kernels.captured.freedom_text import freedom_texts
-from kernels.captured.grid_rule import Factor, GridRule, possible_factors
+from kernels.captured.grid_rule import Factor, GridRule, divided_sizes, possible_factors
 from kernels.captured.probe import probed
 from kernels.captured.sampled_grid import SampledGrid
 from kernels.captured.space import captured_space
@@ -306,3 +306,12 @@ def test_the_programs_own_function_decides_how_the_grid_follows() -> None:
     grid = SampledGrid(replace(deployed, grid_samples=smaller), memory)
     (rule,) = grid.rules(GridRule((4, 1, 1)), "BLOCK")
     assert rule.grid({"BLOCK": 128}) == (4 * 8, 1, 1)
+
+
+def test_a_grid_follows_no_size_of_an_empty_tensor() -> None:
+    views = memory_of(x=normal(256), left_out=torch.zeros(0)).views
+    sizes = divided_sizes({}, views)
+    assert 0 not in sizes.values()
+    rule = GridRule((4, 1, 1))
+    found = possible_factors(rule, "BLOCK", {"BLOCK": 64}, sizes, (0, 1, 2), may_cover=True)
+    assert any(factor.of == "x.shape[0]" for factor in found)
