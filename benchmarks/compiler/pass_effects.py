@@ -3,11 +3,11 @@ python benchmarks/compiler/pass_effects.py [KERNEL or FILE.py ...]
 
 Every row of `code_speed.toml`, every kernel of bench_hand.py, `common_sums.py`, `common_edges.py`,
 `common_choices.py`, `common_angles.py`, `common_bytes.py`, `common_tables.py`, `common_halves.py`,
-`common_fixed_point.py`, `common_turns.py`, `common_columns.py`, `common_counts.py`, and a product
-with 4-bit weights on the emulated X60, so all cycles are estimates: with all passes, and without
-each of those that changed something, and each of the rules by which code was written. Of a row's
-configurations, the default and the one that is fastest with all are measured. That takes an hour on
-two cores.
+`common_fixed_point.py`, `common_turns.py`, `common_columns.py`, `common_counts.py`,
+`common_rows.py`, and a product with 4-bit weights on the emulated X60, so all cycles are estimates:
+with all passes, and without each of those that changed something, and each of the rules by which
+code was written. Of a row's configurations, the default and the one that is fastest with all are
+measured. That takes an hour on two cores.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ _FILES = (
     "common_turns.py",
     "common_columns.py",
     "common_counts.py",
+    "common_rows.py",
 )
 OTHERS = [Path(__file__).parent / "hand" / name for name in _FILES]
 

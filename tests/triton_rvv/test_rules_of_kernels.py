@@ -41,6 +41,8 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
         "follow-periods walk-segments load-periods lengthen-tails",
     ),
     (f"{_COMMON}moves.py:pad_reflect", {}, "x60", "walk-segments"),
+    (f"{_COMMON}rows.py:rope_half_choice", {}, "x60", "walk-segments"),
+    (f"{_COMMON}rows.py:roll_by_row", {}, "x60", "walk-segments"),
     (f"{_COMMON}products.py:conv2d_flat", {}, "x60", "copy-listed-runs pack-transposed"),
     (f"{_COMMON}sums.py:low_rank_residual", {}, "x60", "begin-plainly"),
     (f"{_COMMON}turns.py:batch_norm_apply", {}, "x60", "keep-joined"),

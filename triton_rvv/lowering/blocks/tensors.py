@@ -16,7 +16,7 @@ from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, Vector
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import Val
 
-__all__ = ["EXPENSIVE", "MAX_DEPTH", "Array", "Tensor", "recipes_under"]
+__all__ = ["EXPENSIVE", "MAX_DEPTH", "Array", "Tensor", "recipes_in_columns", "recipes_under"]
 
 # Dividing or exponentiating again costs more than keeping the result in the L1 cache.
 EXPENSIVE = 8
@@ -142,6 +142,10 @@ class Tensor(ABC):
         """
         return None
 
+    def extents_below(self, extents: Extents) -> Extents:
+        """The leading part of an operand that a leading part of the block is made of."""
+        return extents
+
     def is_one_number(self, version: LoopVersion) -> bool:
         """Whether `at` gives one number for all lanes wherever that version of a loop goes."""
         return False
@@ -201,9 +205,24 @@ class Tensor(ABC):
         return False
 
     @property
+    def own_keeps_columns(self) -> bool:
+        """Whether an element is made of the operands' elements in the same column."""
+        return self.own_stays_in_place
+
+    @property
+    def own_is_of_rows(self) -> bool:
+        """Whether each row has one number, which says nothing of columns to its operands."""
+        return False
+
+    @property
     def own_reads_again(self) -> bool:
         """Whether to read the elements from memory again takes no longer than from an array."""
         return False
+
+    @property
+    def own_mask(self) -> Tensor | None:
+        """The operand that says which elements are read from memory, if there is one."""
+        return None
 
     @property
     def own_shares_rows(self) -> bool:
@@ -265,6 +284,27 @@ class Array(Tensor):
     @abstractmethod
     def write(self, builder: Builder, point: VectorIndex, value: Val) -> None:
         """Store the elements at `point`, of which others than the wanted ones stay as they are."""
+
+
+def recipes_in_columns(tensors: Iterable[Tensor]) -> Collection[Tensor] | None:
+    """The recipes that make some blocks, without those of numbers that rows have.
+
+    None where others than elements of the same column are asked for.
+    """
+    found: dict[Tensor, None] = {}
+    waiting = [*tensors]
+    while waiting:
+        tensor = waiting.pop()
+        if tensor in found:
+            continue
+        found[tensor] = None
+        is_kept = tensor.materialised is not None
+        if not is_kept and tensor.own_is_of_rows:
+            continue
+        if not (is_kept or tensor.own_keeps_columns):
+            return None
+        waiting.extend(tensor.operands)
+    return found
 
 
 def recipes_under(tensors: Iterable[Tensor]) -> Collection[Tensor]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from triton_rvv.lowering.llvm.values import Val
 
@@ -17,6 +17,7 @@ class LoopVersion:
     Args:
         linear: every table of positions is linear, so that addresses are.
         unmasked: every comparison in a mask that has a guard holds for the whole block.
+        in_bounds: the same of masks of loads and stores alone.
         rows_inside: what masks say of whole runs holds for those that are visited.
         columns_inside: what masks say of leading and of last lanes holds for them.
         fits: no 32-bit sum in an address or a mask wraps before it is widened.
@@ -28,6 +29,7 @@ class LoopVersion:
 
     linear: bool = False
     unmasked: bool = False
+    in_bounds: bool = False
     rows_inside: bool = False
     columns_inside: bool = False
     fits: bool = False
@@ -40,13 +42,25 @@ class LoopVersion:
         """Whether tables of all dimensions are linear: of a part, it is known of its columns."""
         return self.linear and self.origin is None
 
+    @property
+    def of_memory(self) -> LoopVersion:
+        """The same for the mask of a load or store."""
+        return replace(self, unmasked=True) if self.in_bounds else self
+
+    @property
+    def of_rows(self) -> LoopVersion:
+        """The same of numbers that rows have: of these, nothing is known by a part of columns."""
+        if self.origin is None:
+            return self
+        return replace(self, linear=False, starts={}, origin=None)
+
     def __str__(self) -> str:
         """What is known, for people."""
         if self.linear and self.unmasked and self.fits:
             return "plain"
         if self.plain_columns is not None:
             return "plain columns"
-        names = ("linear", "unmasked", "rows_inside", "columns_inside", "fits")
+        names = ("linear", "unmasked", "in_bounds", "rows_inside", "columns_inside", "fits")
         known = [name.replace("_", " ") for name in names if getattr(self, name)]
         return " and ".join(known) or "nothing known"
 

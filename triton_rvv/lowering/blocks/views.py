@@ -34,14 +34,26 @@ class ExpandDims(Tensor):
         self.axis = axis
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
-        own = [count for axis, count in enumerate(extents) if axis != self.axis]
-        return guards_of_all(builder, self.operands, own)
+        return guards_of_all(builder, self.operands, self.extents_below(extents))
+
+    def extents_below(self, extents: Extents) -> Extents:
+        return [count for axis, count in enumerate(extents) if axis != self.axis]
+
+    @property
+    def own_keeps_columns(self) -> bool:
+        return not self.own_is_of_rows
+
+    @property
+    def own_is_of_rows(self) -> bool:
+        return self.axis == len(self.shape) - 1
 
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         where = list(point.coordinates)
         del where[self.axis]
         # A run over a new last dimension is one over the dimension before it.
         moved = replace(point, index=tuple(where[:-1]), start=where[-1])
+        if self.own_is_of_rows:
+            moved = replace(moved, version=point.version.of_rows)
         return self.operands[0].at(builder, moved)
 
 
@@ -51,9 +63,11 @@ class Broadcast(Tensor):
     own_spans_rows = True
 
     def guards_within(self, builder: Builder, extents: Extents) -> list[Val] | None:
+        return guards_of_all(builder, self.operands, self.extents_below(extents))
+
+    def extents_below(self, extents: Extents) -> Extents:
         sizes = self.operands[0].shape
-        own = [None if size == 1 else count for size, count in zip(sizes, extents, strict=True)]
-        return guards_of_all(builder, self.operands, own)
+        return [None if size == 1 else count for size, count in zip(sizes, extents, strict=True)]
 
     def evaluate(self, builder: Builder, point: VectorIndex) -> Val:
         if point.rows_together == 1 or not self._repeats(-2):
@@ -63,6 +77,14 @@ class Broadcast(Tensor):
 
     def _repeats(self, axis: int) -> bool:
         return len(self.shape) > 1 and self.operands[0].shape[axis] == 1 < self.shape[axis]
+
+    @property
+    def own_keeps_columns(self) -> bool:
+        return not self.own_is_of_rows
+
+    @property
+    def own_is_of_rows(self) -> bool:
+        return self.operands[0].shape[-1] < self.shape[-1]
 
     def own_repeated(self, axis: int) -> tuple[Tensor, ...]:
         is_asked_for = self.materialised is None and self.operands[0].type.elements > 1
@@ -77,6 +99,8 @@ class Broadcast(Tensor):
         lanes = self._lanes(point.width)
         width = max(lanes) + 1
         moved = replace(point, index=tuple(where[:-1]), start=where[-1], width=width, number=None)
+        if self.own_is_of_rows:
+            moved = replace(moved, version=point.version.of_rows)
         value = source.at(builder, moved)
         if width in (1, point.width):
             return builder.splat(value, point.width)

@@ -16,7 +16,7 @@ from triton_rvv.lowering.addresses.line import shortest
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import Buffer
 from triton_rvv.lowering.blocks.context import Context
-from triton_rvv.lowering.blocks.tensors import Tensor, recipes_under
+from triton_rvv.lowering.blocks.tensors import Tensor, recipes_in_columns
 from triton_rvv.lowering.blocks.vector_index import Extents, LoopVersion, VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.rules import rule
@@ -29,6 +29,8 @@ from triton_rvv.lowering.loops.vector_shape import tail_width
 __all__ = ["LinearSegments"]
 
 _Visit = Callable[[Sequence[VectorIndex]], None]
+# Writes a loop over rows around what visits the runs of one.
+_EachRow = Callable[[Callable[[_Visit], None]], None]
 
 # So many elements are computed one by one, in less time than a run that has other lanes as well:
 # fewer where it loads what a limit repeats beside neighbours.
@@ -76,20 +78,26 @@ class LinearSegments:
         """
         pairs = zip(self._shape, extents, strict=True)
         *rows, end = [integer(size) if count is None else count for size, count in pairs]
-        for index in positions(self._context, rows, unrolled=False):
 
-            def in_row(points: Sequence[VectorIndex], index: tuple[Val, ...] = index) -> None:
-                visit([replace(point, index=index) for point in points] if index else points)
+        def each_row(walk: Callable[[_Visit], None]) -> None:
+            for index in positions(self._context, rows, unrolled=False):
 
-            self._visit_row(self._context.builder, version, end, in_row)
+                def in_row(points: Sequence[VectorIndex], index: tuple[Val, ...] = index) -> None:
+                    visit([replace(point, index=index) for point in points] if index else points)
 
-    def _visit_row(self, builder: Builder, version: LoopVersion, end: Val, visit: _Visit) -> None:
-        """Visit the runs of each part of a row before `end`."""
+                walk(in_row)
+
+        self._visit_row(self._context.builder, version, end, each_row)
+
+    def _visit_row(
+        self, builder: Builder, version: LoopVersion, end: Val, each_row: _EachRow
+    ) -> None:
+        """Visit the runs of each part before column `end`, in every row before the next part."""
         # Boundaries are at the ends of whole rows.
         if self._width <= self._granule < self._size and not self._has_boundary_masks:
-            self._visit_granules(builder, version, end, visit)
+            self._visit_granules(builder, version, end, each_row)
         else:
-            self._visit_any(builder, version, end, visit)
+            self._visit_any(builder, version, end, each_row)
 
     @property
     def _limits(self) -> list[Clamped]:
@@ -113,7 +121,7 @@ class LinearSegments:
         return self._boundary_masks.are_any and not is_short and len(self._shape) == 1
 
     def _visit_granules(
-        self, builder: Builder, version: LoopVersion, end: Val, visit: _Visit
+        self, builder: Builder, version: LoopVersion, end: Val, each_row: _EachRow
     ) -> None:
         """The same for parts of one length, which is known when code is made."""
         size = self._granule
@@ -128,7 +136,7 @@ class LinearSegments:
                 count = builder.smin(count, rest)
             where = replace(version, linear=True, starts=starts, origin=first)
 
-            def others() -> None:
+            def others(visit: _Visit) -> None:
                 with builder.loop(integer(0), count, integer(self._width)) as place:
                     lanes = None if is_whole else builder.binary("sub", count, place)
                     start = builder.add(first, place)
@@ -136,12 +144,14 @@ class LinearSegments:
 
             builder.branches(
                 is_linear,
-                lambda: self._visit_runs(builder, where, first, count, visit),
-                others,
+                lambda: self._visit_runs(builder, where, first, count, each_row),
+                lambda: each_row(others),
                 likely=True,
             )
 
-    def _visit_any(self, builder: Builder, version: LoopVersion, end: Val, visit: _Visit) -> None:
+    def _visit_any(
+        self, builder: Builder, version: LoopVersion, end: Val, each_row: _EachRow
+    ) -> None:
         """The same for parts that end wherever a multiple of a divisor is crossed."""
         place = Variable(builder, integer(0))
         head, body, done = (builder.fresh_label(hint) for hint in ("parts", "part", "done"))
@@ -159,17 +169,19 @@ class LinearSegments:
         def linear() -> None:
             length = builder.smin(count, rest)
             where = replace(version, linear=True, starts=starts, origin=first)
-            self._visit_runs(builder, where, first, length, visit)
+            self._visit_runs(builder, where, first, length, each_row)
             place.write(builder.add(first, length))
 
         def some(lanes: Val) -> None:
             with builder.loop(integer(0), lanes, integer(1)) as lane:
-                visit([VectorIndex((), builder.add(first, lane), 1, version)])
+                point = VectorIndex((), builder.add(first, lane), 1, version)
+                each_row(lambda visit: visit([point]))
             place.write(builder.add(first, lanes))
 
         def run() -> None:
             lanes = builder.smin(self._lanes_before_linear(builder, count, counts), rest)
-            visit([VectorIndex((), first, self._width, version, lanes=lanes)])
+            point = VectorIndex((), first, self._width, version, lanes=lanes)
+            each_row(lambda visit: visit([point]))
             place.write(builder.add(first, lanes))
 
         def at_limits() -> None:
@@ -251,34 +263,42 @@ class LinearSegments:
         return builder.select(is_ahead, before, integer(self._width))
 
     def _visit_runs(
-        self, builder: Builder, version: LoopVersion, first: Val, count: Val, visit: _Visit
+        self, builder: Builder, version: LoopVersion, first: Val, count: Val, each_row: _EachRow
     ) -> None:
         """Visit the runs of `count` elements, those of whole groups side by side."""
         if self._has_boundary_masks and self._boundary_masks.apply_on(version):
-            self._boundary_masks.visit(version, first, count, visit)
+            each_row(lambda visit: self._boundary_masks.visit(version, first, count, visit))
             return
         most = self._size if count.constant is None else count.constant
         together = min(self._together, most // self._width)
         group = self._width * together
         whole, rest = builder.split(count, group)
-        with builder.loop(integer(0), whole, integer(group)) as place:
-            start = builder.add(first, place)
-            starts = [builder.add(start, integer(at)) for at in range(0, group, self._width)]
-            visit([VectorIndex((), each, self._width, version) for each in starts])
-        if rest.constant != 0:
+
+        def groups(visit: _Visit) -> None:
+            with builder.loop(integer(0), whole, integer(group)) as place:
+                start = builder.add(first, place)
+                starts = [builder.add(start, integer(at)) for at in range(0, group, self._width)]
+                visit([VectorIndex((), each, self._width, version) for each in starts])
+
+        def last(visit: _Visit) -> None:
             width = self._rest_width
             with builder.loop(whole, count, integer(width)) as place:
                 lanes = builder.binary("sub", count, place)
                 visit([VectorIndex((), builder.add(first, place), width, version, lanes=lanes)])
 
+        each_row(groups)
+        if rest.constant != 0:
+            each_row(last)
+
 
 @rule("walk-segments", lambda context, tensors: [])
 def _partly_linear(context: Context, tensors: Sequence[Tensor]) -> list[Segmented]:
     """The steps that tell where rows are linear; none where other things do as well."""
-    below = recipes_under(tensors)
+    below = recipes_in_columns(tensors)
+    if below is None:
+        return []
     is_line = len(tensors[0].shape) == 1
-    is_known = all(each.own_stays_in_place for each in below)
-    is_known &= all(each.is_one_line for each in below if isinstance(each, Buffer))
+    is_known = all(each.is_one_line for each in below if isinstance(each, Buffer))
     lines = [each for each in below if isinstance(each, Affine)]
     lines += [term.left for each in below if isinstance(each, Mask) for term in each.terms]
     parts = [line.components[-1] for line in lines]

@@ -146,7 +146,8 @@ def guarded_within(
 ) -> None:
     """Write `walk` for the leading part of a block where, at run time, all of it is plain.
 
-    With `by_part`, it is walked in parts where only its masks are known to hold.
+    It is walked, too, where only the masks of loads and stores are known to hold, and not what
+    else is chosen by places; with `by_part`, in parts where it is not linear.
     """
     builder = context.builder
     guards = guards_of_all(builder, tensors, extents)
@@ -154,16 +155,22 @@ def guarded_within(
         otherwise()
         return
 
-    def not_linear() -> None:
-        masks = [guard for tensor in tensors for guard in _masks_within(builder, tensor, extents)]
-        fits = all_fit(context, tensors)
-        version = replace(_FITTING, unmasked=True)
-        builder.branches(
-            all_of(context, [fits, *masks]), lambda: walk(version, extents), otherwise, likely=True
-        )
+    masks = _memory_masks(tensors, extents)
+    of_memory = {mask for mask, _ in masks}
+    below = recipes_under(tensors)
+    is_all = all(each in of_memory for each in below if isinstance(each, Mask))
+
+    def not_plain() -> None:
+        bounds = [guard for mask, within in masks for guard in _guards_of(builder, mask, within)]
+        version = replace(_FITTING, unmasked=is_all, in_bounds=True)
+        if not by_part:
+            linear = [guard for tensor in tensors for guard in tensor.linear_guards()]
+            version, bounds = replace(version, linear=True), [*bounds, *linear]
+        holds = all_of(context, [all_fit(context, tensors), *bounds])
+        builder.branches(holds, lambda: walk(version, extents), otherwise, likely=True)
 
     plain = all_of(context, guards)
-    side = not_linear if by_part else otherwise
+    side = otherwise if is_all and not by_part else not_plain
     builder.branches(plain, lambda: walk(PLAIN_VERSION, extents), side, likely=True)
 
 
@@ -175,12 +182,27 @@ def under_masks(
     context.builder.branches(linear, lambda: walk(_LINEAR), lambda: walk(_FITTING), likely=True)
 
 
-def _masks_within(builder: Builder, tensor: Tensor, extents: Extents) -> list[Val]:
-    """Truth values under which all masks under a line hold in its leading part."""
-    masks = [each for each in tensor.walk() if isinstance(each, Mask)]
-    terms = [term for mask in masks for term in mask.terms if term.has_guard]
-    guards = [term.guard(builder, extents[term.axis]) for term in terms]
-    return [*(mask.uniform for mask in masks), *guards]
+def _memory_masks(tensors: Iterable[Tensor], extents: Extents) -> list[tuple[Mask, Extents]]:
+    """The masks of loads and of a store, and the leading part of each that a line asks for."""
+    found: list[tuple[Mask, Extents]] = []
+    seen = set[tuple[Tensor, tuple[Val | None, ...], bool]]()
+    waiting = [(each, extents, isinstance(each, Mask)) for each in tensors]
+    while waiting:
+        tensor, within, is_mask = waiting.pop()
+        if (key := (tensor, tuple(within), is_mask)) in seen:
+            continue
+        seen.add(key)
+        if is_mask and isinstance(tensor, Mask):
+            found.append((tensor, within))
+        own = tensor.extents_below(within)
+        waiting += [(each, own, is_mask or each is tensor.own_mask) for each in tensor.operands]
+    return found
+
+
+def _guards_of(builder: Builder, mask: Mask, extents: Extents) -> list[Val]:
+    """Truth values under which what has a guard holds in the leading part of a mask."""
+    terms = [term for term in mask.terms if term.has_guard]
+    return [mask.uniform, *(term.guard(builder, extents[term.axis]) for term in terms)]
 
 
 @rule("end-plain-columns", nothing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 from triton_rvv.frontend.types import PointerType, ScalarType
@@ -47,12 +48,17 @@ def note_access(
 
 def condition_at(builder: Builder, mask: Mask | None, point: VectorIndex) -> Val:
     """A mask at `point`, which may be left out; a scalar where it is the same for the run."""
-    return TRUE if mask is None else mask.condition(builder, point)
+    return TRUE if mask is None else mask.condition(builder, _of_memory(point))
+
+
+def _of_memory(point: VectorIndex) -> VectorIndex:
+    return replace(point, version=point.version.of_memory) if point.version.in_bounds else point
 
 
 def wanted_lanes(builder: Builder, mask: Mask | None, point: VectorIndex) -> tuple[Val, LaneRange]:
     """The lanes that are wanted of a run: a condition, and the lanes in which that counts."""
-    condition, lanes = (TRUE, LaneRange()) if mask is None else mask.parts(builder, point)
+    here = _of_memory(point)
+    condition, lanes = (TRUE, LaneRange()) if mask is None else mask.parts(builder, here)
     return condition, lanes.within(builder, LaneRange(end=point.lanes))
 
 

@@ -211,6 +211,10 @@ class Load(Tensor):
         return [loaded(builder, row, self.element) for row in transposed(builder, columns)]
 
     @property
+    def own_mask(self) -> Mask | None:
+        return None if self.materialised is not None else self.mask
+
+    @property
     def own_shares_rows(self) -> bool:
         return self.rows is not None and self.materialised is None
 

@@ -7,12 +7,14 @@ another in memory. Limits of rows are left alone: a row's is one number.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from triton_rvv.frontend.ttir import Operation, Value
 from triton_rvv.frontend.types import TensorType
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.operation_kinds import ADDRESSES, ELEMENTWISE
 
-__all__ = ["IS_COLUMN", "IS_RESHAPED", "mark_column_limits", "mark_reshaped"]
+__all__ = ["IS_COLUMN", "IS_RESHAPED", "column_limits", "mark_column_limits", "mark_reshaped"]
 
 # The attribute of a limit whose last dimension is that of addresses.
 IS_COLUMN = "triton_rvv.is_column"
@@ -27,19 +29,26 @@ _KEEP_LINES = frozenset(
 
 def mark_column_limits(kernel: Kernel) -> int:
     """Finds limits of columns, such as those at the edge of an image, in addresses."""
+    limits = column_limits(kernel.operations)
+    for limit in limits:
+        limit.attributes[IS_COLUMN] = None
+    return len(limits)
+
+
+def column_limits(operations: Sequence[Operation]) -> list[Operation]:
+    """What limits columns of which addresses are made."""
     marked = (*_LIMITS, _WRAPS)
-    if not any(operation.name in marked for operation in kernel.operations):
-        return 0
-    columns, fired = set[Value](), 0
-    for operation in reversed(kernel.operations):
+    if not any(operation.name in marked for operation in operations):
+        return []
+    columns, found = set[Value](), list[Operation]()
+    for operation in reversed(operations):
         if operation.name == "tt.addptr":
             columns.update(operation.operands)
         elif _keeps_columns(operation) and not columns.isdisjoint(operation.results):
             columns.update(operation.operands)
             if operation.name in marked and isinstance(operation.result.type, TensorType):
-                operation.attributes[IS_COLUMN] = None
-                fired += 1
-    return fired
+                found.append(operation)
+    return found
 
 
 def _keeps_columns(operation: Operation) -> bool:

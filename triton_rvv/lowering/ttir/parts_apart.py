@@ -14,13 +14,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Sequence
 
-from triton_rvv.frontend.ttir import Operation, Value
+from triton_rvv.frontend.ttir import Block, Operation, Value
 from triton_rvv.lowering.ttir.access_functions import AccessFunctions
 from triton_rvv.lowering.ttir.kernel import Kernel
 from triton_rvv.lowering.ttir.loop_growth import LoopGrowth
 from triton_rvv.lowering.ttir.mask_conditions import MaskConditions
 from triton_rvv.lowering.ttir.polynomials import Polynomial, Position
-from triton_rvv.lowering.ttir.rewriter import block_of
 from triton_rvv.lowering.ttir.streams import mask_of
 
 __all__ = ["DONE_AGAIN", "parts_are_apart"]
@@ -39,14 +38,14 @@ _DONE_ONCE = (
 _MOST_APART = 1 << 31
 
 
-def parts_are_apart(blocks: Collection[Value], loop: Operation, kernel: Kernel) -> bool:
+def parts_are_apart(blocks: Collection[Value], once: Block, kernel: Kernel) -> bool:
     """Whether what parts store is neither loaded nor stored by others, and nothing else happens.
 
     If so, code relies from then on on the kernel's arguments to be disjoint.
 
     Args:
         blocks: all that have the dimension that is split.
-        loop: one that goes over each part.
+        once: what is done once in each part.
         kernel: one whose code is one block of operations.
     """
     operations = [each for each in kernel.function.walk() if each is not kernel.function]
@@ -62,20 +61,20 @@ def parts_are_apart(blocks: Collection[Value], loop: Operation, kernel: Kernel) 
         *itertools.product(loads, stores),
         *itertools.combinations_with_replacement(stores, 2),  # of a loop, one may meet itself
     ]
-    places = _Places(loop, kernel)
+    places = _Places(once, kernel)
     return kernel.may_reorder([pair for pair in pairs if not places.keep_apart(*pair)])
 
 
 class _Places:
     """Where lines lie that are loaded and stored, in each turn of a loop and those beside it."""
 
-    def __init__(self, loop: Operation, kernel: Kernel) -> None:
+    def __init__(self, once: Block, kernel: Kernel) -> None:
         known = kernel.integers_so_far()
         makers = {result: each for each in kernel.function.walk() for result in each.results}
         self._sums = AccessFunctions(kernel.function, known)
         self._masks = MaskConditions(makers, self._sums)
         self._known = known
-        self._once = frozenset(block_of(loop, kernel.function).operations)
+        self._once = frozenset(once.operations)
         self._loops = {
             inner: each
             for each in self._once

@@ -43,6 +43,7 @@ from triton_rvv.lowering.ttir.schedule import choose_schedule
 from triton_rvv.lowering.ttir.shared_rows import share_rows
 from triton_rvv.lowering.ttir.small_tables import find_small_tables
 from triton_rvv.lowering.ttir.split_blocks import split_blocks
+from triton_rvv.lowering.ttir.split_rows import split_rows
 from triton_rvv.lowering.ttir.turned_products import turn_products, turn_short_rows
 from triton_rvv.lowering.ttir.unrolled_loops import unroll_loops, unroll_passed_on
 
@@ -102,6 +103,7 @@ PASSES: Sequence[Pass] = tuple(
         turn_products,
         unroll_loops,
         split_blocks,
+        split_rows,
         add_late,
         narrow_accumulators,
         unroll_passed_on,

@@ -33,12 +33,13 @@ from triton_rvv.lowering.ttir.rewriter import (
     Carried,
     Rewriter,
     Written,
+    block_of,
     blocks_inside,
     carried_by,
 )
 from triton_rvv.targets.target import Target
 
-__all__ = ["split_blocks"]
+__all__ = ["is_splittable", "may_split", "split", "split_blocks"]
 
 _I32 = ScalarType("i32")
 # Rows that share what is loaded once, where registers hold not even two whole ones.
@@ -51,11 +52,9 @@ _COSTLY = ("math.", "arith.div", "arith.rem", "tt.reduce", "tt.precise_")
 
 def split_blocks(kernel: Kernel) -> int:
     """Computes blocks that a loop carries in parts that registers hold, one after another."""
-    function = kernel.function
-    is_simple = kernel.arguments_are_disjoint and len(function.regions[0].blocks) == 1
-    if kernel.has_product or not is_simple:
+    if not is_splittable(kernel):
         return 0
-    rewriter = Rewriter(kernel.module)
+    function, rewriter = kernel.function, Rewriter(kernel.module)
     loops = [each for each in function.regions[0].block.operations if each.name == "scf.for"]
     shapes = [_shape_left(loop, kernel, rewriter) for loop in loops]
     if not any(shapes):
@@ -66,6 +65,12 @@ def split_blocks(kernel: Kernel) -> int:
         if any(split):
             return sum(split)
     return 0
+
+
+def is_splittable(kernel: Kernel) -> bool:
+    """Whether a kernel's blocks may be computed in parts as far as its form and arguments go."""
+    is_simple = kernel.arguments_are_disjoint and len(kernel.function.regions[0].blocks) == 1
+    return is_simple and not kernel.has_product
 
 
 def _shape_left(loop: Operation, kernel: Kernel, rewriter: Rewriter) -> list[tuple[int, int]]:
@@ -185,13 +190,12 @@ def _part_of_lines(lines: Collection[Value], bits: int, target: Target) -> list[
 def _split_axis(loop: Operation, axis: int, size: int, kernel: Kernel, rewriter: Rewriter) -> bool:
     """Split a dimension of what a loop carries, where that may be."""
     late = [each.reduction.operands[0] for each in late_sums_of(loop, rewriter.makers)]
-    dimensions = dimensions_of(kernel.function)
     rank = 1 if axis == -1 else 2
     blocks = [each for each in (*loop.results, *late) if len(each.shape) == rank]
-    of_blocks = [dimensions[each, axis % rank] for each in blocks]
-    for dimension in dict.fromkeys(of_blocks):
-        if _may_split(dimension, loop, kernel):
-            _split(dimension, size, kernel, rewriter)
+    dimensions = dimensions_of(kernel.function)
+    for dimension in dict.fromkeys(dimensions[each, axis % rank] for each in blocks):
+        if may_split(dimension, loop, block_of(loop, kernel.function), kernel):
+            split(dimension, size, kernel.function, kernel, rewriter)
             return True
     return False
 
@@ -223,13 +227,18 @@ def _copy_for_each_use(
         rewriter.set_operand(user, number, result)
 
 
-def _may_split(dimension: Dimension, loop: Operation, kernel: Kernel) -> bool:
-    """Whether parts of a dimension can be computed one after another, without much done again."""
+def may_split(dimension: Dimension, loop: Operation, once: Block, kernel: Kernel) -> bool:
+    """Whether parts of a dimension can be computed one after another, without much done again.
+
+    Args:
+        loop: in which most is done.
+        once: what is done once in each part.
+    """
     return (
         not dimension.is_whole
         and dimension.is_once_in_each
         and _is_of_ranges(dimension, kernel)
-        and parts_are_apart(dimension.blocks, loop, kernel)
+        and parts_are_apart(dimension.blocks, once, kernel)
         and not any(_is_costly(each) and _has_not(dimension, each) for each in loop.walk())
     )
 
@@ -253,9 +262,11 @@ def _has_not(dimension: Dimension, operation: Operation) -> bool:
     return dimension.blocks.isdisjoint(operation.operands)
 
 
-def _split(dimension: Dimension, size: int, kernel: Kernel, rewriter: Rewriter) -> None:
-    """Put all that has the dimension into a loop over its parts."""
-    body, whole = kernel.function.regions[0].block, dimension.size
+def split(
+    dimension: Dimension, size: int, around: Operation, kernel: Kernel, rewriter: Rewriter
+) -> None:
+    """Put all that has the dimension into a loop over its parts, all of it in one block."""
+    body, whole = around.regions[0].block, dimension.size
     first = rewriter.value(Value("%first", _I32))
     for value, axis in dimension.places:
         shape = (*value.shape[:axis], size, *value.shape[axis + 1 :])
