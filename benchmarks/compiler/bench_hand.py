@@ -79,6 +79,8 @@ _NAMES = (
     "twentieth_held_out2",
     "twentyfirst_held_out",
     "twentyfirst_held_out2",
+    "twentysecond_held_out",
+    "twentysecond_held_out2",
 )
 DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
