@@ -12,7 +12,7 @@ import json
 import random
 import tempfile
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,12 @@ _OPTIONS: Mapping[str, tuple[str, Mapping[str, object]]] = {
 _MS = 1e3
 
 
-def tried_by_kernel_tuner(of: RecordedSpace, strategy: str, seed: int, trials: int) -> list[Config]:
-    """The configurations that a strategy tries.
+def tried_by_kernel_tuner(
+    of: RecordedSpace, strategy: str, seed: int, trials: int
+) -> tuple[Sequence[Config], int]:
+    """The configurations that a strategy tries, and how often it asked for one of them again.
+
+    Kernel Tuner's budget counts a configuration once, and its results have one line for each ask.
 
     Args:
         of: the space.
@@ -73,8 +77,10 @@ def tried_by_kernel_tuner(of: RecordedSpace, strategy: str, seed: int, trials: i
             strategy_options={**options, "max_fevals": trials},
             quiet=True,
         )
+    asked = [Config({n: result[n] for n in names}) for result in results]
+    distinct = list(dict.fromkeys(asked))
     # A population that is under way may end later than it was told to.
-    return [Config({n: result[n] for n in names}) for result in results[:trials]]
+    return distinct[:trials], len(asked) - len(distinct)
 
 
 def _cache_file(

@@ -77,8 +77,8 @@ def replay(of: RecordedSpace, search: str, seed: int, trials: int) -> Run:
     seed = 1000 * seed + zlib.crc32(of.name.encode()) % 1000
     if search.startswith(KERNEL_TUNER):
         strategy = search.removeprefix(KERNEL_TUNER)
-        tried = tried_by_kernel_tuner(of, strategy, seed, trials)
-        return Run([numbers.get(config) for config in tried])
+        tried, repeated = tried_by_kernel_tuner(of, strategy, seed, trials)
+        return Run([numbers.get(config) for config in tried], repeated=repeated)
     asked = factory(search)(of.space, seed)
     seen: dict[Config, float | None] = {}
     spent_s: list[float] = []

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
 
+from engine.replays import kernel_tuner_strategies
 from engine.replays.own_sources import digest_of_file, digest_of_package
 from foundation.config import ParameterValue
 from foundation.errors import UserError, mistakes_in, nearest
@@ -157,7 +158,8 @@ class _OwnSearch:
 def identity(name: str) -> str:
     """What tells a search from other versions of it: runs of another version do not count."""
     if name.startswith(KERNEL_TUNER):
-        return f"{name} {version('kernel_tuner')}"
+        replayed_by = digest_of_file(Path(kernel_tuner_strategies.__file__))
+        return f"{name} {version('kernel_tuner')} {replayed_by}"
     if FILE_MARK in name:
         return f"{name} {digest_of_file(file_and_name(name)[0].absolute())}"
     package = f" {digest_of_package(name)}" if "." in name else ""

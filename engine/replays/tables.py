@@ -112,6 +112,15 @@ def _notes(compared: Comparison, one: Scores) -> Iterator[str]:
             f"{repeated} of {asks} repeated a configuration ({share:.0%}); "
             "a repeat costs no trial and gets the same time"
         )
+    distinct = sum(
+        len({tuple(run.tried) for run in of_space})
+        for of_space in compared.runs[one.search].values()
+    )
+    if distinct < len(runs):
+        yield (
+            f"{distinct} of {len(runs)} searches differ, since on a small space another seed may "
+            "change nothing: the standard errors are too small"
+        )
     unknown = sum(number is None for run in runs for number in run.tried)
     if unknown:
         yield f"{unknown} of {counted(tried, 'trial')} are not in the space and count as failures"

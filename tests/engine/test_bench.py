@@ -38,6 +38,14 @@ def test_a_strategy_of_kernel_tuner_pays_for_its_trials() -> None:
         replay(of, "kernel_tuner:randomsample", 0, 8)
 
 
+def test_kernel_tuner_is_not_charged_for_what_it_asks_for_again() -> None:
+    pytest.importorskip("kernel_tuner", reason="kernel_tuner is not installed")
+    of = read_space(SPACES / "emulated-x60" / "jacobi-M256-N256-fp32.json.gz")
+    run = replay(of, "kernel_tuner:simulated_annealing", 0, 30)
+    assert run.repeated
+    assert len(set(run.tried)) == len(run.tried)
+
+
 MISTAKES = [
     (["--families", "nosuch"], "there is no family of spaces named nosuch: choose one of "),
     (["--families", "produts"], "did you mean products"),
