@@ -81,6 +81,7 @@ class _Array:
         self._described, self._lead = argument.described, argument.lead
         slack = np.zeros(1, np.float32) if argument.slack is None else argument.slack.reshape(-1)
         self.slack = torch.from_numpy(np.ascontiguousarray(slack)).to(device)
+        self.has_slack = argument.slack is not None
         self.start = _on_device(argument.value, self.type, device)
         self.expected = _on_device(argument.expected, self.type, device)
         known = self.start if self.expected is None else self.expected
@@ -150,6 +151,7 @@ class _Array:
         self.start, other.start = other.start, self.start
         self.expected, other.expected = other.expected, self.expected
         self.slack, other.slack = other.slack, self.slack
+        self.has_slack, other.has_slack = other.has_slack, self.has_slack
         self.atol, other.atol = other.atol, self.atol
         self.rtol, other.rtol = other.rtol, self.rtol
 
@@ -194,7 +196,7 @@ class _Array:
         expected = self.expected
         assert expected is not None
         got, wanted = self.view.to(torch.float64), expected.to(torch.float64)
-        if self.is_float or self.atol or self.rtol:
+        if self.is_float or self.has_slack or self.atol or self.rtol:
             same = (got == wanted) | (got.isnan() & wanted.isnan())
             error = torch.where(same, 0.0, (got - wanted).abs())
         else:

@@ -14,7 +14,7 @@ from kernels.own.kernel_outputs import Run, from_kernel, rounding, starts_of
 from kernels.own.launch import Launch
 from kernels.own.left_out import LeftOut, left_out
 from kernels.own.slow_reference import answer, exact_answer, on_few_threads
-from kernels.own.tolerance import DRAWS, disturbed, share_of, slack
+from kernels.own.tolerance import DRAWS, byte_slack, disturbed, share_of, slack, turned
 from kernels.values import TORCH_TYPES
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
 
 _Said = Mapping[str, torch.Tensor | None]
 _KNOWN = frozenset(TORCH_TYPES.values())
+_BYTES = (torch.int8, torch.uint8)
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ class ExpectedOutput:
 
     Args:
         tensor: of the output's own type.
-        slack: fp32, how far each element may be off besides the relative tolerance; None for a
-            type that has to be exact.
+        slack: fp32, how far each element may be off besides the relative tolerance; None where
+            all have to be exact.
         rounded_to: the type that the relative tolerance is of.
     """
 
@@ -86,11 +87,29 @@ def from_reference(
     if said is None:
         return None, {}
     outputs = tensors_of(said)
+    near = _of_bytes(launch, values, outputs)
     if not any(values[name].is_floating_point() for name in outputs):
-        return said, _expected([outputs], values)
+        return said, _expected([outputs], values) | near
     draws = [tensors_of(answer(launch, disturbed(values, draw)).outputs) for draw in range(DRAWS)]
     exact = exact_answer(launch, values, first.took_s)
-    return said, _expected([outputs, *draws], values, exact)
+    return said, _expected([outputs, *draws], values, exact) | near
+
+
+def _of_bytes(
+    launch: Launched, values: Mapping[str, Any], outputs: Run
+) -> dict[str, ExpectedOutput]:
+    """Outputs of bytes that the reference rounds from floats."""
+    names = [name for name in outputs if values[name].dtype in _BYTES]
+    if not any(isinstance(v, torch.Tensor) and v.is_floating_point() for v in values.values()):
+        return {}
+    runs = [tensors_of(answer(launch, each).outputs) for each in turned(values)] if names else []
+    expected = {}
+    for name in names:
+        kind = values[name].dtype
+        allowed = byte_slack(outputs[name].to(kind), [run[name].to(kind) for run in runs])
+        if allowed is not None:
+            expected[name] = ExpectedOutput(outputs[name].to(kind), allowed, kind)
+    return expected
 
 
 def _expected(

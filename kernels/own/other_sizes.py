@@ -17,9 +17,9 @@ __all__ = ["on_other_sizes"]
 
 Shape = Mapping[str, int]
 # Sizes become smaller, so that blocks which cover one still do: by an odd number that differs from
-# one size to the next, or, where a kernel takes only multiples of 16, by such. A size of whole
-# blocks loses a third first, so that much of a block lies behind it.
-_STEPS = (1, 16)
+# one size to the next, or, where a kernel takes only multiples of 16, 32 or 128, by such. A size of
+# whole blocks loses a third first, so that much of a block lies behind it.
+_STEPS = (1, 16, 32, 128)
 # By the clock: no other sizes are tried after so long.
 _PATIENCE_S = 10.0
 
@@ -45,17 +45,20 @@ def on_other_sizes(
         maker: the file's function that may refuse sizes.
     """
     end_s = time.monotonic() + _PATIENCE_S
-    said = ""
+    said, covered = "", set[str]()
     for other in _others(shape, whole):
         if time.monotonic() > end_s:
             break
+        changed = {name for name, size in shape.items() if other[name] != size}
+        if changed <= covered:
+            continue
         usual = run(other, default)
         is_ragged = all(other[name] == size or name in whole for name, size in shape.items())
         if not usual.is_right and (said or not is_ragged or not _wrong(usual)):
             continue
         found = usual if config == default else run(other, config)
         if found.is_right:
-            break
+            covered |= changed
         if wrong := _wrong(found):
             here, there = shape_text(shape), shape_text(other)
             if usual.is_right:

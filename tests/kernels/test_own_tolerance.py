@@ -9,10 +9,12 @@ from kernels.own.tolerance import (
     DRAWS,
     accepted_constant,
     accepts_half,
+    byte_slack,
     disturbed,
     relative_tolerance,
     share_of,
     slack,
+    turned,
     within,
 )
 
@@ -145,3 +147,32 @@ def test_only_the_same_is_near_to_what_is_infinite():
     right = within(found, expected, torch.zeros(7), torch.float32)
     assert right.tolist() == [True, False, False, True, True, False, False]
     assert within(found, expected, torch.full((7,), 0.3), torch.float32)[5]
+
+
+def quantised(x):
+    scale = x.abs().amax(1, keepdim=True) / 127
+    return (x / scale).round().to(torch.int8)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_bytes_that_another_rounding_turns_into_a_neighbour_may_be_that(dtype):
+    x = normal(256, 512, dtype=dtype)
+    expected = quantised(x.float())
+    allowed_by = byte_slack(expected, [quantised(each["x"].float()) for each in turned({"x": x})])
+    assert allowed_by.max() == 1
+    # Another order of operations in fp32, which is off by an ulp before it rounds.
+    other = (x.float() * (1 / (x.float().abs().amax(1, keepdim=True) / 127))).round()
+    assert within(other.to(torch.int8), expected, allowed_by, torch.int8).all()
+    cut = (x.float() / (x.float().abs().amax(1, keepdim=True) / 127)).trunc().to(torch.int8)
+    assert not within(cut, expected, allowed_by, torch.int8).all()
+
+
+def test_numbers_of_elements_in_bytes_have_to_be_exact():
+    x = normal(64, 100)
+
+    def places(x):
+        return x.argmax(1).to(torch.int8)
+
+    close = torch.cat((x, x.amax(1, keepdim=True)), 1)  # the largest is there twice
+    values = {"x": close}
+    assert byte_slack(places(close), [places(each["x"]) for each in turned(values)]) is None

@@ -12,6 +12,8 @@ from own_kernel_files import HEAD, TWICE
 
 from foundation.config import Config
 from foundation.errors import UserError
+from kernels.own.journal import Outcome
+from kernels.own.other_sizes import on_other_sizes
 from kernels.registry import load_kernel, make_problem
 
 REFERENCE = """
@@ -217,3 +219,15 @@ def test_what_a_file_draws_when_it_is_imported_is_the_same_each_time(tmp_path):
         made = make_problem(load_kernel(str(tmp_path / f"{name}.py")), {})
         found.append(made.spec.grid(made, Config({"BLOCK": 16})))
     assert found[0] == found[1]
+
+
+def test_a_lost_tail_is_looked_for_at_multiples_that_a_reference_takes():
+    def run(shape, config):
+        if shape["K"] % 32:  # groups of 32 share a scale
+            return Outcome(False)
+        is_right = shape["K"] % config["BLOCK"] == 0
+        return Outcome(is_right, "" if is_right else "y[0] is 1 and should be 2")
+
+    config = Config({"BLOCK": 128})
+    said = on_other_sizes({"K": 512}, config, config, run, {"K"}, "reference")
+    assert said.startswith("BLOCK=128 is right at K=512 and wrong at K=480")
