@@ -149,7 +149,7 @@ def test_a_lookup_finds_what_was_tuned_on_as_many_cores_or_on_nearly_as_many(
     one, four, eight = found(storage, None), found(storage, 4), found(storage, 8)
     assert [each.config["BLOCK_SIZE"] for each in (one, four, eight)] == [32768, 8192, 8192]
     assert [each.how for each in (one, four, eight)] == ["exact", "exact", "nearest"]
-    assert str(eight).endswith("tuned at this shape; tuned on 4 cores, not on 8 cores")
+    assert "tuned at this shape; tuned on 4 cores, not on 8 cores. Use the winner" in str(eight)
     assert (four.other_cores, eight.other_cores, eight.differs) == (None, 4, ())
     two = found(storage, 2)  # as near to one as to four
     assert two.other_cores == 1
