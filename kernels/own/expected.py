@@ -100,9 +100,10 @@ def _of_bytes(
 ) -> dict[str, ExpectedOutput]:
     """Outputs of bytes that the reference rounds from floats."""
     names = [name for name in outputs if values[name].dtype in _BYTES]
-    if not any(isinstance(v, torch.Tensor) and v.is_floating_point() for v in values.values()):
+    tensors = (value for value in values.values() if isinstance(value, torch.Tensor))
+    if not names or not any(tensor.is_floating_point() for tensor in tensors):
         return {}
-    runs = [tensors_of(answer(launch, each).outputs) for each in turned(values)] if names else []
+    runs = [tensors_of(answer(launch, each).outputs) for each in turned(values)]
     expected = {}
     for name in names:
         kind = values[name].dtype
