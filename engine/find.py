@@ -134,7 +134,8 @@ def _why_none(error: NotTunedError, storage: str) -> str:
 
 
 def _report(found: Found) -> str:
-    return "\n".join([str(found), *(f"check: {cost}" for cost in found.key_costs)])
+    checks = (f"check: {cost}" for cost in found.key_costs)
+    return "\n".join([str(found), *checks, f"study: {found.winner.study}"])
 
 
 def _record(found: Found) -> dict[str, object]:

@@ -7,7 +7,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
 
 from engine.repeats.preference import preference
@@ -161,15 +161,20 @@ def _is_within(trial: StoredTrial, best: StoredTrial, times: float) -> bool:
     return min((*trial.times_s, trial.time_s)) <= times * best.time_s
 
 
-def kept_comparison(attribute: object, trials: Sequence[StoredTrial]) -> Comparison | None:
-    """The comparison that is stored with a study, as long as these trials have the same leaders.
+def kept_comparison(
+    attribute: object, trials: Sequence[StoredTrial], default: Config | None
+) -> Comparison | None:
+    """The comparison that is stored with a study, without what the search space no longer holds,
+    as long as it says what to use of these trials.
 
-    A faster trial is a new leader, and so is the next in time where a rule of today forbids one. A
-    trial that is slower than all leaders changes nothing: the same would be compared again.
+    A faster trial is a new leader, and so may be the next in time where one has been removed. A
+    trial that is slower than all leaders changes nothing: the same would be compared again. Where
+    the winner has been removed, or another configuration is the default, it says nothing.
 
     Args:
         attribute: the study's attribute `COMPARISON`.
-        trials: those with an outcome whose configurations today's search space holds.
+        trials: those with an outcome whose configurations the search space holds.
+        default: the space's default.
     """
     if not isinstance(attribute, Mapping):
         return None
@@ -177,10 +182,15 @@ def kept_comparison(attribute: object, trials: Sequence[StoredTrial]) -> Compari
         comparison = Comparison.from_json(attribute)
     except (KeyError, TypeError, ValueError):
         return None  # no program of ours wrote it
-    still_lead = {c.config for c in comparison.contenders} == set(
-        leaders(trials, comparison.default)
+    held = {trial.config for trial in trials}
+    left = tuple(c for c in comparison.contenders if c.config in held)
+    compared = {contender.config for contender in left}
+    stands = (
+        left[:1] == comparison.contenders[:1]
+        and comparison.default == (default if default in compared else None)
+        and compared.issuperset(leaders(trials, default))
     )
-    return comparison if still_lead else None
+    return replace(comparison, contenders=left) if left and stands else None
 
 
 def compare(

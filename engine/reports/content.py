@@ -18,6 +18,7 @@ from engine.run.matrix_unit import note_on_matrix_unit
 from engine.run.stored_summary import stored_summary
 from engine.run.summary import Summary
 from engine.study.check_notes import kept_notes
+from engine.study.last_space import note_on_removed
 from engine.study.stored_trial import StoredTrial
 from engine.study.trials import StoredTrials
 from foundation.config import Config
@@ -46,8 +47,8 @@ class StudyContent:
         loops: the innermost loop of the default and of the winner; empty texts are left out.
         check_notes: what the check of its kernel's file leaves open.
         why: where the cycles of the winner and the default went; None if that is not known.
-        notes: that the winner leaves the core's matrix unit unused, and how many trials were
-            disturbed.
+        notes: how many trials do not count, that the winner leaves the core's matrix unit unused,
+            and how many trials were disturbed.
     """
 
     name: str
@@ -123,7 +124,11 @@ def study_content(stored: StoredTrials) -> StudyContent:
         importances=shares,
         loops=_loops(summary),
         check_notes=kept_notes(stored),
-        notes=(*note_on_matrix_unit(summary), *note_on_disturbed(judged)),
+        notes=(
+            *note_on_removed(stored),
+            *note_on_matrix_unit(summary),
+            *note_on_disturbed(judged),
+        ),
     )
 
 

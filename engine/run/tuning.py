@@ -31,6 +31,7 @@ from engine.search.convergence import NO_OUTLOOK, Outlook, outlook_of
 from engine.study.check_notes import WRONG_ELSEWHERE, keep_notes, kept_notes, probably_wrong
 from engine.study.history import history_of
 from engine.study.identity import StudyIdentity
+from engine.study.last_space import keep_space, note_on_removed
 from engine.study.objectives import Robust
 from engine.study.robust import ROBUST, robust_of
 from engine.study.robust_changes import keep_change, note_on_changes
@@ -149,7 +150,7 @@ def tune(
     budget = _budget(request.search, search.size, begun_s)
     notes = on_sizes_left_out(request, problem) + space.notes + note_on_times(info)
     notes += (_ORDERED,) if problem.spec.ordered else ()
-    notes += note_on_changes(stored, opened.robust)
+    notes += note_on_changes(stored, opened.robust) + note_on_removed(stored)
     if _is_complete(search, budget, info):
         notes += kept_notes(stored)
         ended = RunEnded(budget.end_of(search.size), search.tried, measured=0, wall_s=0.0)
@@ -217,6 +218,7 @@ def _open(
     stored = open_study(options.storage, identity, space, options.name)
     robust = _robust(stored, options.robust, info)
     store_measured_on(stored, info)
+    keep_space(stored, space)
     past = history_of(stored, identity, space, may_warm_start=options.use_history)
     known = past.trials if past else ()
     search = Search(space, sampler, seed, stored, known, robust)

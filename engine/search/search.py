@@ -218,7 +218,9 @@ class Search:
     @property
     def comparison(self) -> Comparison | None:
         """The comparison of the leaders; None before it was made, and once others lead."""
-        return kept_comparison(self._stored.attribute(COMPARISON), self.trials())
+        return kept_comparison(
+            self._stored.attribute(COMPARISON), self.trials(), self._space.default
+        )
 
     def keep_comparison(self, comparison: Comparison) -> None:
         """Store the comparison of the leaders."""

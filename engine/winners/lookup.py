@@ -235,8 +235,8 @@ def find(
     if not winners and (tried := sum(len(study.outcomes) for study in studies)):
         raise NotTunedError(
             f"no winner yet for {wanted.kernel} in {wanted.dtype} on {wanted.device}: of "
-            f"{tried} configurations that were tried, none is right today; "
-            f"{python_command('engine.report')} {studies[-1].name} says why they failed"
+            f"{tried} configurations that were tried, today's search space holds none that is "
+            f"right; {python_command('engine.report')} {studies[-1].name} says why they failed"
         )
     if not winners:
         raise NotTunedError(

@@ -103,10 +103,9 @@ class StoredStudy:
 
         Args:
             space: today's search space at this shape, which must hold the winner; None if it is
-                not known, and any configuration tried may win.
+                not known, for that of the study's last run.
         """
-        trials = [t for t in self.outcomes if space is None or space.holds(t.config)]
-        summary = summary_of(self.kept, trials)
+        summary = summary_of(self.kept, self.outcomes, space=space)
         best = summary.to_use
         if best is None or best.time_s is None:
             return None

@@ -113,7 +113,7 @@ def test_stages_that_are_no_times_are_none(stages: object, tmp_path: Path) -> No
     ],
 )
 def test_a_garbled_comparison_counts_as_none(stored: object) -> None:
-    assert kept_comparison(stored, []) is None
+    assert kept_comparison(stored, [], None) is None
 
 
 def test_runs_that_are_no_times_are_none(tmp_path: Path) -> None:
