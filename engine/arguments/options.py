@@ -68,7 +68,8 @@ def add_search_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=positive_integer,
         help="configurations to try in the study, earlier runs included (default: "
-        f"{DEFAULT_TRIALS}; with --until converged, every valid one)",
+        f"{DEFAULT_TRIALS}; with --until converged, every valid one); of a capture, of all its "
+        "tasks together (default: 20 for each)",
     )
     add(
         "--until",

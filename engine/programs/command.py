@@ -16,6 +16,7 @@ from engine.programs.examining import EXAMINED_PART
 from engine.programs.kept_storage import kept_storage
 from engine.programs.printed import print_change, print_program, program_record
 from engine.programs.program_share import WholeProgram, program_share
+from engine.programs.scheduler import FIRST_TRIALS
 from engine.programs.standing import TaskStanding
 from engine.programs.tuning import tune_program
 from engine.results.json import json_text
@@ -66,6 +67,8 @@ def tune_capture(
     tasks = program_tasks(capture)
     if budget.trials is None and budget.time_s is None:
         budget = replace(budget, trials=_TRIALS_PER_TASK * len(tasks))
+    elif budget.trials is not None and len(tasks) > 1:
+        say(wrapped(_on_trials(budget.trials, len(tasks))), file=sys.stderr)
     labels = {task.key: task.label for task in tasks}
     if note := default_device_note(read_capture(capture).tasks, request.devices):
         say(wrapped(note), file=sys.stderr)
@@ -116,6 +119,18 @@ def _whole_program(capture: Path, info: BoardInfo) -> WholeProgram | None:
         return None
     is_alike = info.backend == "host" if share.is_on_host else info.gpu is not None
     return WholeProgram(share, info.name, is_alike)
+
+
+def _on_trials(trials: int, tasks: int) -> str:
+    """What a number of trials is of, and whether it suffices."""
+    few = FIRST_TRIALS * tasks
+    enough = (
+        "each that has anything to try gets its default and something else"
+        if trials >= few
+        else f"with fewer than {few}, some tasks may get none"
+    )
+    together = f"--trials {trials} is for all {tasks} tasks together, earlier runs included"
+    return f"note: {together}; {enough}"
 
 
 def default_device_note(tasks: Sequence[Task], devices: Sequence[str]) -> str:

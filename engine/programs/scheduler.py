@@ -15,8 +15,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 __all__ = [
+    "FIRST_TRIALS",
     "SLICE_TRIALS",
     "TaskState",
+    "first_trials",
     "next_task",
     "part_after_slice",
     "part_after_trial",
@@ -28,6 +30,9 @@ __all__ = [
 # Trials that a task gets at a time. A search often gains nothing for a few trials and then much, so
 # fewer would judge it too early.
 SLICE_TRIALS = 5
+
+# Where trials are counted and suffice, each task gets so many: its default and something else.
+FIRST_TRIALS = 2
 
 # The relative improvement by one trial after so many, as recorded spaces have it on average: it
 # begins at _FIRST_GAIN and falls to 1/e every _GAIN_TRIALS.
@@ -125,6 +130,22 @@ def next_task(states: Sequence[TaskState], part_left: float = 1.0) -> int | None
     # What it showed is that it gained nothing so far; of the others, nothing is known.
     new = _without_trial(states, _COVERED_SHARE)
     return max(new, key=lambda number: (_claim(states, number), -number), default=best)
+
+
+def first_trials(states: Sequence[TaskState], left: int) -> dict[int, int]:
+    """What tasks lack of their first trials, by their positions, the task of most time first.
+
+    Args:
+        states: of all tasks.
+        left: how many trials the budget still counts. If they do not suffice for all tasks, the
+            scheduler divides them as any others, and nothing is kept for those.
+    """
+    lacking = {
+        number: min(FIRST_TRIALS, states[number].size) - states[number].tried
+        for number in sorted(_open(states), key=lambda n: -_weight(states[n]))
+        if states[number].tried < min(FIRST_TRIALS, states[number].size)
+    }
+    return lacking if sum(lacking.values()) <= left else {}
 
 
 def part_after_slice(states: Sequence[TaskState], number: int, part_left: float) -> float:

@@ -19,6 +19,7 @@ from engine.programs.comparing import (
 )
 from engine.programs.examining import Examinations
 from engine.programs.scheduler import (
+    first_trials,
     next_task,
     part_after_slice,
     part_after_trial,
@@ -186,10 +187,15 @@ class _ProgramRun:
             states = states_of(self.standings)
             part_left = part_after_trial(states, self._part_left(part), self._budget.time_s)
             number = next_task(states, part_left)
+            first = {} if self._budget.trials is None else first_trials(states, self._trials_left())
+            if first and sum(first.values()) == self._trials_left():
+                number = next(iter(first))
             if number is None or (is_over and self.standings[number].size <= 1):
                 return
             kept = part_after_slice(states, number, part_left)
-            most = self._trials_left() - math.ceil(kept * (self._budget.trials or 0))
+            of_others = sum(lacking for other, lacking in first.items() if other != number)
+            kept_trials = max(of_others, math.ceil(kept * (self._budget.trials or 0)))
+            most = self._trials_left() - kept_trials
             trials = self.standings[number].tried + min(self._slice_trials, max(1, most))
             self._begun(f"tuning {self.standings[number].task.label}")
             self._run(number, trials, part * (1.0 - kept))

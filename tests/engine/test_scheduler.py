@@ -10,6 +10,7 @@ import pytest
 from engine.programs.scheduler import (
     SLICE_TRIALS,
     TaskState,
+    first_trials,
     next_task,
     part_after_slice,
     part_after_trial,
@@ -175,3 +176,12 @@ def test_in_the_last_half_a_task_that_gained_nothing_waits_for_those_without_a_t
     assert next_task([gained, *others], 0.5) == 0
     tried = dataclasses.replace(others[0], tried=SLICE_TRIALS)
     assert next_task([spent, tried, others[1]], 0.5) == 0
+
+
+def test_each_task_is_owed_its_default_and_something_else() -> None:
+    light = task(launches=1, family="rope")
+    heavy = task(launches=50, tried=1)
+    assert list(first_trials([light, heavy], 3).items()) == [(1, 1), (0, 2)]
+    assert first_trials([light, heavy], 2) == {}  # too few for both
+    assert first_trials([heavy, task(size=1)], 9) == {0: 1}  # one has nothing else
+    assert first_trials([task(tried=2), task(is_done=True)], 9) == {}

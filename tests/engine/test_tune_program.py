@@ -280,6 +280,20 @@ def test_what_a_killed_command_found_is_kept(
     assert first["time_s"] <= kept.time_s
 
 
+@pytest.mark.usefixtures("ray_for_tests")
+def test_a_task_of_little_time_gets_its_default_and_something_else(
+    capture: CaptureFile, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_to(capture, launches=1000)
+    add_to(capture, n=2048)
+    command = [str(capture.path), "--trials", "5", "--jobs", "1", "--json"]
+    assert tune_command.main(command) == 0
+    printed = capsys.readouterr()
+    tried = {task["key"]: task["tried"] for task in json.loads(printed.out)["tasks"]}
+    assert [tried[key] for key in capture.keys] == [3, 2]
+    assert "--trials 5 is for all 2 tasks together" in " ".join(printed.err.split())
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("ray_for_tests")
 def test_a_budget_is_for_trials_and_for_the_comparison(
