@@ -21,9 +21,10 @@ __all__ = ["apply", "capture", "lookup", "ops", "tune", "tuned"]
 expect_interrupts("engine")
 
 # Imported only now, since an interrupt may come while it loads.
-from foundation.foreign_kernels import check_kernels  # noqa: E402
+from foundation.foreign_kernels import check_kernels, explain_hidden_folders  # noqa: E402
 
 check_kernels(Path(__file__).resolve().parents[1])
+explain_hidden_folders()
 without_widget_advice()
 
 

@@ -7,11 +7,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
 
+from foundation.foreign_kernels import PACKAGES as NAMES
 from foundation.foreign_kernels import check_kernels
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -118,3 +120,39 @@ def test_a_plain_folder_in_front_of_an_editable_install(
         f"the folder {tmp_path / 'kernels'} hides this program's own kernels: run `rvv-tune`, "
         "which does not look there, or run this in another folder"
     )
+
+
+def test_a_folder_beside_a_script(installed: Path, foreign: Path) -> None:
+    (foreign / "mine.py").write_text("import engine\n")
+    done = run(foreign, "mine.py", path=(installed,))
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == (
+        f"ImportError: the folder kernels beside {foreign / 'mine.py'} hides this program's own "
+        "package of that name: give the folder another name"
+    )
+
+
+def test_a_module_in_a_folder_that_ours_hides(installed: Path, tmp_path: Path) -> None:
+    """A folder without __init__.py, which Python takes last, in a script and in a user's file."""
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "mine.py").touch()
+    (tmp_path / "script.py").write_text("import engine\nimport kernels.mine\n")
+    done = run(tmp_path, "script.py", path=(installed,))
+    sentence = (
+        "no module kernels.mine: kernels is a package of triton-rvv-tuner, which hides the folder "
+        f"{tmp_path / 'kernels'}: give the folder another name"
+    )
+    assert done.stderr.splitlines()[-1] == f"ModuleNotFoundError: {sentence}"
+    (tmp_path / "own.py").write_text("import kernels.mine\n")
+    done = run(tmp_path / "kernels", "-m", "engine.space", "../own.py", path=(installed,))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert sentence in done.stderr
+    (tmp_path / "script.py").write_text("import engine\nimport kernels.others\n")
+    done = run(tmp_path, "script.py", path=(installed,))
+    assert done.stderr.splitlines()[-1].endswith("No module named 'kernels.others'")
+
+
+def test_each_package_is_among_the_names() -> None:
+    ours = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    patterns = ours["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert {pattern.removesuffix("*") for pattern in patterns} == NAMES
