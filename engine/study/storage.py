@@ -38,6 +38,7 @@ from engine.study.location import (
 from engine.study.trials import StoredTrials, make_study
 from foundation.errors import UserError, listed, nearest
 from foundation.garbage import collecting_later
+from foundation.programs import python_command
 from foundation.shapes import shape_text
 from foundation.version import project_version
 from search_spaces.space import SearchSpace
@@ -125,7 +126,7 @@ def study_named(storage: str, name: str | None) -> StoredTrials:
     if not studies:
         raise UserError("the storage holds no study: tune something first, or give --storage")
     if name is None:
-        raise UserError(f"STUDY is missing: {_nearest_few('', studies)}")
+        raise UserError(f"STUDY is missing: choose {_newest_first(studies.values())}")
     if name in studies:
         return studies[name]
     with_part = [study for study in studies if name and name in study]
@@ -148,13 +149,28 @@ def _nearest_few(name: str, studies: Collection[str]) -> str:
         return max(SequenceMatcher(None, name, part).ratio() for part in parts)
 
     few = sorted(studies, key=lambda study: (-likeness(study), study))[:_SHOWN]
-    return f"of {len(studies)}, the nearest are {listed(few, ', ')}"
+    every = f"of {len(studies)}, which {python_command('engine.report')} lists"
+    return f"{every}, the nearest are {listed(few, ', ')}"
+
+
+def _newest_first(studies: Collection[StoredTrials]) -> str:
+    """All of a storage's studies, to end a sentence; those without a measurement come last."""
+    if len(studies) == 1:
+        return next(iter(studies)).study_name
+    lines = sorted((-max(_ends_s(one), default=0.0), _told_apart(one)) for one in studies)
+    return f"one of these {len(lines)}, the newest first:\n  " + "\n  ".join(t for _, t in lines)
+
+
+def _ends_s(stored: StoredTrials) -> list[float]:
+    """When the measurements of a study ended, in seconds since the epoch."""
+    trials = stored.trials_of(stored.study_name)
+    return [end_s for trial in trials for *_, end_s in trial.spans]
 
 
 def _told_apart(stored: StoredTrials) -> str:
     """A study's name, and what tells it from those that differ from it in their digest alone."""
-    trials = list(stored.changes())
-    ends_s = [end_s for trial in trials for *_, end_s in trial.spans]
+    trials = stored.trials_of(stored.study_name)
+    ends_s = _ends_s(stored)
     correct = sum(trial.status == "correct" for trial in trials)
     known = [
         *([Path(str(file)).name] if (file := stored.attribute(KERNEL_FILE)) else []),

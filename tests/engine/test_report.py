@@ -340,10 +340,15 @@ def test_mistakes_are_sentences(storage, tmp_path):
         study_named(storage, "board")
     for kernel in ("softmax", "swiglu", "jacobi"):
         study_in(storage, f"{kernel}-board", best=8)
-    with pytest.raises(UserError, match=r"there is no study swigla: of 5, the nearest are") as many:
+    with pytest.raises(
+        UserError, match=r"there is no study swigla: of 5, which .* the nearest are"
+    ) as many:
         study_named(storage, "swigla")
     assert str(many.value).count("board") == 3
     assert "swiglu" in str(many.value)
+    with pytest.raises(UserError, match=r"choose one of these 5, the newest first:\s") as every:
+        main(["--storage", storage])
+    assert str(every.value).count("10 of 12 correct") == 5
     # Studies of two files whose kernels have one name.
     for digest in "ab":
         of_file = StudyIdentity("k", {"N": 8}, "fp32", "d", "grid", {"compiler": digest})
