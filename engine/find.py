@@ -34,7 +34,10 @@ _DESCRIPTION = (
     "Prints the stored winner for a shape, how it was found, and how far away it was tuned. For a "
     "capture file, it prints the winners and the command that runs the program with them."
 )
-_EPILOG = "Exit status: 0 if there is a winner, 1 if not, 2 for a mistake in the command."
+_EPILOG = (
+    "Exit status: 0 if there is a winner, 1 if not or if its kernel is probably wrong, 2 for a "
+    "mistake in the command."
+)
 
 
 def main(argv: Sequence[str] | None) -> int:
@@ -75,7 +78,7 @@ def main(argv: Sequence[str] | None) -> int:
             storage=arguments.storage,
         )
         say(f"autotune cache: {path}", file=sys.stderr)
-    return EXIT_FOUND
+    return EXIT_NOTHING_VALID if found.winner.probably_wrong else EXIT_FOUND
 
 
 def _find_in_capture(arguments: argparse.Namespace) -> int:

@@ -31,7 +31,10 @@ __all__ = ["main"]
 
 _PROG = "engine.measure"
 _DESCRIPTION = "Builds one configuration of a kernel, checks it and measures it."
-_EPILOG = "Exit status: 0 if the output is correct, 1 if it is not, 2 for a mistake in the command."
+_EPILOG = (
+    "Exit status: 0 if the output is correct, 1 if it is not or the kernel is probably wrong for "
+    "other inputs, 2 for a mistake in the command."
+)
 _LIMIT_S = 600.0
 
 
@@ -44,7 +47,8 @@ def main(argv: Sequence[str] | None) -> int:
     arguments = _parse(argv)
     record = _measure(arguments)
     say(_text(record, as_json=arguments.json))
-    return EXIT_FOUND if record["status"] == "correct" else EXIT_NOTHING_VALID
+    is_right = record["status"] == "correct" and not record["warning"]
+    return EXIT_FOUND if is_right else EXIT_NOTHING_VALID
 
 
 def _parse(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -50,7 +50,8 @@ _PROG = "engine.tune"
 _DESCRIPTION = "Finds the fastest configuration of a kernel on a board."
 _EPILOG = (
     "Run the same command again to resume the study, up to the number of trials. Exit status: 0 "
-    "if there is a winner, 1 if no configuration was valid, 2 for a mistake in the command."
+    "if there is a winner, 1 if no configuration was valid or the kernel is probably wrong, 2 for "
+    "a mistake in the command."
 )
 
 
@@ -66,7 +67,7 @@ def main(argv: Sequence[str] | None) -> int:
 
 
 def _tune_asked(arguments: argparse.Namespace) -> bool:
-    """Run the studies that the arguments ask for; return whether each has a winner."""
+    """Run the studies that the arguments ask for; return whether each succeeded."""
     if arguments.missing:
         return _tune_missing(arguments)
     if arguments.kernel is None:
@@ -84,7 +85,7 @@ def _tune_asked(arguments: argparse.Namespace) -> bool:
         as_list=len(requests) > 1 or arguments.mixed,
         with_report=arguments.with_report,
     )
-    return all(result.summary.winner is not None for result in results)
+    return all(result.summary.succeeded for result in results)
 
 
 def _tune_program(arguments: argparse.Namespace) -> bool:
@@ -133,7 +134,7 @@ def _tune_missing(arguments: argparse.Namespace) -> bool:
         )
         if result.ended.reason == "interrupted":
             return None
-        return result.summary.winner is not None
+        return result.summary.succeeded
 
     return tune_missing(tune_one)
 

@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None) -> int:
     results = _tune_each(arguments)
     say(_table(results))
     complete = len(results) == len(_studies(arguments))
-    found = complete and all(result.summary.winner is not None for result in results)
+    found = complete and all(result.summary.succeeded for result in results)
     return EXIT_FOUND if found else EXIT_NOTHING_VALID
 
 

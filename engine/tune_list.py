@@ -99,7 +99,7 @@ def _tune_list(arguments: argparse.Namespace) -> bool:
         for group in job.groups:
             results = _tune_group(arguments, job, group)
             files += _write_group(arguments.out, info, job.tag, group, results)
-            complete = complete and all(r.summary.winner is not None for r in results)
+            complete = complete and all(r.summary.succeeded for r in results)
             if any(result.ended.reason == "interrupted" for result in results):
                 return False
     if files and job.groups[0].experts is None:

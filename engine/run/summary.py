@@ -65,6 +65,12 @@ class Summary:
         return self.best[0] if self.best else None
 
     @property
+    def succeeded(self) -> bool:
+        """Whether there is a winner, of a kernel that is not probably wrong: what commands exit
+        with."""
+        return self.winner is not None and not self.probably_wrong
+
+    @property
     def default_is_as_fast(self) -> bool:
         """Whether the default is the winner, or cannot be told from it."""
         if self.default is None:

@@ -47,6 +47,7 @@ class Winner:
         advice: how sure that is, as all results of the study say it.
         wrong_elsewhere: at which other sizes it is wrong, in one sentence; "" if at none that were
             tried.
+        probably_wrong: for which ordinary inputs the kernel is, in one sentence; "" for none.
         estimate: what to say beside its time: "estimated, ±24%"; "" for one from a clock.
         elf_sha256: of the executable that was timed; None if it is not known.
         times_s: time of every correct configuration, and infinity for those that failed; includes
@@ -69,6 +70,7 @@ class Winner:
     models_s: Mapping[Config, Mapping[str, float]] = field(default_factory=dict)
     advice: str = ""
     wrong_elsewhere: str = ""
+    probably_wrong: str = ""
 
     @property
     def estimated(self) -> bool:
@@ -125,6 +127,7 @@ class StoredStudy:
             models_s={t.config: t.models_s for t in self.outcomes if t.time_s and t.models_s},
             advice=advice(summary),
             wrong_elsewhere=summary.wrong_elsewhere,
+            probably_wrong=summary.probably_wrong,
         )
 
 

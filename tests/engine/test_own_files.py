@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+import engine.measure as measure_command
+import engine.tune as tune_command
 from engine import build, find, space
 from engine.by_hand.study_file import read_study_file
 from engine.results.json import study_record
@@ -211,3 +213,44 @@ def test_what_a_file_prints_does_not_come_between_results(
     printed = capsys.readouterr()
     json.loads(printed.out)
     assert "no GPU found" in printed.err
+
+
+# Its padding is no neutral one of a maximum, which rows below zero show.
+PADDED = """import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def most_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    row, columns = tl.program_id(0), tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + row * N + columns, mask=columns < N, other=0.0)
+    tl.store(out_ptr + row, tl.max(x, 0))
+
+def get_most_kernel_autotune_config():
+    return [triton.Config({"BLOCK": 64})]
+
+def arguments(M=16, N=60):
+    return {"x_ptr": torch.randn(M, N), "out_ptr": torch.empty(M), "N": N}
+
+def grid(meta):
+    return (meta["M"],)
+
+def reference(x_ptr):
+    return {"out_ptr": x_ptr.amax(1)}
+"""
+
+
+@pytest.mark.usefixtures("workers_here")
+def test_commands_fail_where_the_kernel_is_probably_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("most.py").write_text(PADDED)
+    assert tune_command.main(["most.py", "--trials", "1", "--no-report", "--json"]) == 1
+    record = json.loads(capsys.readouterr().out)
+    assert record["statuses"] == {"correct": 1}
+    assert record["probably_wrong"].startswith("probably wrong for inputs such as x_ptr")
+    assert find.main(["most.py"]) == 1
+    assert "The kernel is probably wrong" in capsys.readouterr().out
+    assert measure_command.main(["most.py", "--config", "BLOCK=64", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["status"] == "correct"

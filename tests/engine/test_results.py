@@ -146,6 +146,8 @@ def test_a_kernel_that_is_probably_wrong_is_told_in_the_verdict() -> None:
     said = "probably wrong for inputs such as x"
     summary = replace(summarise([trial(1, 16, 0.1)], DEFAULT), probably_wrong=said)
     assert advice(summary).startswith(f"The kernel is {said}. Once it is right: Nothing that was")
+    assert not summary.succeeded
+    assert summarise([trial(1, 16, 0.1)], DEFAULT).succeeded
 
 
 def test_a_speedup_is_that_of_the_rounds_where_there_were_any() -> None:
