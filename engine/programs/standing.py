@@ -9,9 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.programs.scheduler import TaskState
-from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
-from foundation.config import Config
 
 __all__ = [
     "ProgramTask",
@@ -105,7 +103,7 @@ class TaskStanding:
         summary = None if self.result is None else self.result.summary
         if summary is None or summary.default is None:
             return None
-        return _compared_s(summary, summary.default.config) or summary.default.time_s
+        return summary.time_s(summary.default)
 
     @property
     def best_s(self) -> float | None:
@@ -114,7 +112,7 @@ class TaskStanding:
         summary = None if self.result is None else self.result.summary
         if summary is None or summary.to_use is None:
             return None
-        return _compared_s(summary, summary.to_use.config) or summary.to_use.time_s
+        return summary.time_s(summary.to_use)
 
     def after(self, result: TuningResult, spent_s: float) -> TaskStanding:
         """The standing after one more run of its study."""
@@ -161,12 +159,6 @@ def measured_share(standings: Sequence[TaskStanding]) -> float:
         if standing.deployed_s is not None
     )
     return measured_s / (sum(times_s) or 1.0)
-
-
-def _compared_s(summary: Summary, config: Config) -> float | None:
-    """A configuration's time in the comparison of the leaders, if it was in one."""
-    contenders = summary.comparison.contenders if summary.comparison else ()
-    return next((c.time_s for c in contenders if c.config == config), None)
 
 
 def _state(standing: TaskStanding, scale: float, usual_s: float) -> TaskState:

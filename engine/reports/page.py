@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 from engine.reports.charts import charts, compared_convergence
 from engine.reports.content import StudyContent, exchanges
 from engine.results.json import json_value
-from engine.results.leaders import SPEEDUPS
+from engine.results.leaders import IN_TURNS
 from engine.results.paste import triton_config
 from engine.results.units import count_text, speedup_text, time_text
 from engine.study.stored_trial import StoredTrial
@@ -62,7 +62,7 @@ def report_html(contents: Sequence[StudyContent], shared_plotly: str | None = No
         failures=[_failures(content.trials) for content in contents],
         heat=[_heat_names(content) for content in contents],
         data=_script_json({"figures": figures, "trials": [_rows(c) for c in contents]}),
-        speedups=SPEEDUPS,
+        in_turns=IN_TURNS,
         style=_file("report.css"),
         script=_file("report.js"),
         plotly=None if shared_plotly else plotly_script(),

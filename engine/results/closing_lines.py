@@ -99,7 +99,7 @@ def closing_lines(result: TuningResult) -> list[str]:
 
 
 def _trial_line(summary: Summary, rank: int, trial: StoredTrial) -> str:
-    fields = [f"best={rank}", f"time_s={trial.time_s:.9f}"]
+    fields = [f"best={rank}", f"time_s={summary.time_s(trial):.9f}"]
     fields.append(f"estimated={yes_no(summary.estimated)}")
     fields += ["tied=yes"] if summary.tied(trial) else []
     cycles = counters_of(trial).get(CYCLES)

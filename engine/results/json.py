@@ -118,7 +118,7 @@ def trial_record(trial: StoredTrial, summary: Summary) -> dict[str, object]:
     band = trial_band(trial)
     return {
         "config": dict(trial.config),
-        "time_s": trial.time_s,
+        "time_s": summary.time_s(trial),
         "estimated": bool(trial.attributes.get("estimated")),
         "models_s": trial.models_s,
         "estimate_error": None if band is None else band.error,

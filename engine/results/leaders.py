@@ -11,9 +11,9 @@ from engine.repeats.comparison import Comparison, Contender
 from engine.results.units import time_text
 from foundation.config import Config
 
-__all__ = ["SPEEDUPS", "comparison_sentences", "leader_lines", "leaders_table"]
+__all__ = ["IN_TURNS", "comparison_sentences", "leader_lines", "leaders_table"]
 
-SPEEDUPS = "times are those of the trials, speed-ups those of the rounds where there were any"
+IN_TURNS = "times and speed-ups of what was measured again in turns are those of the rounds"
 _WITHIN = (
     "a board's speed changes between rounds, so leaders are compared within each round; the times "
     "are over all rounds and rank them differently"

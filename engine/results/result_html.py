@@ -61,7 +61,7 @@ def _row(result: TuningResult, place: int, trial: StoredTrial) -> list[str]:
     return [
         f"{rank}{' tied' if summary.tied(trial) else ''}",
         *_values(trial.config),
-        time_text(trial.time_s or 0.0),
+        time_text(summary.time_s(trial) or 0.0),
         "-" if cycles is None else count_text(cycles),
         speedup_text(summary.speedup(trial)),
     ]

@@ -14,7 +14,7 @@ from engine.results.busy import busy_sentence
 from engine.results.closing_lines import closing_lines, other_studies, places
 from engine.results.front import front_table
 from engine.results.joint_table import shapes_table
-from engine.results.leaders import SPEEDUPS, comparison_sentences, leaders_table
+from engine.results.leaders import IN_TURNS, comparison_sentences, leaders_table
 from engine.results.paste import measure_command, winner_to_use
 from engine.results.robust_table import (
     ROBUST_ORDER,
@@ -188,7 +188,7 @@ def _best_table(result: TuningResult, config_text: Callable[[Config], str]) -> T
     for heading in (f"{time}{label}", f"{counted}{label}", "speed-up"):
         table.add_column(heading, justify="right")
     if summary.comparison is not None:
-        table.caption = SPEEDUPS
+        table.caption = IN_TURNS
     rows = list(summary.best)
     if summary.default is not None and summary.default not in rows:
         rows.append(summary.default)
@@ -197,7 +197,7 @@ def _best_table(result: TuningResult, config_text: Callable[[Config], str]) -> T
         table.add_row(
             _rank_text(trial, rank, summary),
             config_text(trial.config),
-            time_text(trial.time_s or 0.0),
+            time_text(summary.time_s(trial) or 0.0),
             "-" if cycles is None else count_text(cycles),
             speedup_text(summary.speedup(trial)),
         )

@@ -123,6 +123,12 @@ class Summary:
         winner = self.winner
         return winner is not None and trial is not winner and tied(trial, winner)
 
+    def time_s(self, trial: StoredTrial) -> float | None:
+        """The time of `trial` in seconds: where it was measured again in turns, that of the rounds,
+        as its speed-up."""
+        again = (c.time_s for c in self._contenders if c.config == trial.config)
+        return next(again, trial.time_s)
+
     def speedup(self, trial: StoredTrial) -> float | None:
         """How many times faster than the default `trial` is; None without a default's time.
 

@@ -109,7 +109,8 @@ class StoredStudy:
         """
         summary = summary_of(self.kept, self.outcomes, space=space)
         best = summary.to_use
-        if best is None or best.time_s is None:
+        time_s = None if best is None else summary.time_s(best)
+        if best is None or time_s is None:
             return None
         sha256 = best.attributes.get("elf_sha256")
         return Winner(
@@ -120,7 +121,7 @@ class StoredStudy:
             shape=self.shape,
             made_with=self.made_with,
             config=best.config,
-            time_s=best.time_s,
+            time_s=time_s,
             estimate=summary.estimate,
             elf_sha256=None if sha256 is None else str(sha256),
             times_s={trial.config: trial.time_s or math.inf for trial in self.outcomes},

@@ -162,6 +162,9 @@ def test_a_speedup_is_that_of_the_rounds_where_there_were_any() -> None:
     assert [summary.is_compared(one) for one in trials] == [True, True, True, False]
     assert advice(summary).startswith("Use the winner: 1.76x the default, 1.71x to")
     assert trial_record(trials[2], summary)["compared_in_turns"] is True
+    # The times beside them are of the same rounds, and of one that was in none, its trial's.
+    assert [summary.time_s(one) for one in trials] == pytest.approx([0.176, 0.11, 0.1, 0.9])
+    assert trial_record(trials[0], summary)["time_s"] == pytest.approx(0.176)
 
 
 def test_without_the_default_there_is_no_speedup() -> None:

@@ -18,7 +18,7 @@ _HEAD = '''"""The fastest configurations of {study}, the one to use first.
 {advice}
 
 The order is that of the leaders when measured again, or of losses under all models of a core;
-times of the trials need not ascend: {times}.
+their times, those of the rounds where there were any, need not ascend: {times}.
 """
 
 import triton
@@ -35,7 +35,7 @@ def write(study: StoredTrials, folder: Path) -> str:
         return ""
     best = [summary.to_use, *(trial for trial in summary.best if trial is not summary.to_use)]
     estimated = " (estimated)" if any(t.attributes.get("estimated") for t in best) else ""
-    times = ", ".join(time_text(trial.time_s) for trial in best if trial.time_s is not None)
+    times = ", ".join(time_text(summary.time_s(trial) or 0.0) for trial in best)
     head = _HEAD.format(
         study=study.study_name.encode("unicode_escape").decode().replace('"', "'"),
         advice=advice(summary),
