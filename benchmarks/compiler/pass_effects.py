@@ -7,7 +7,8 @@ Every row of `code_speed.toml`, every kernel of bench_hand.py, `common_sums.py`,
 `common_rows.py`, and a product with 4-bit weights on the emulated X60, so all cycles are estimates:
 with all passes, and without each of those that changed something, and each of the rules by which
 code was written. Of a row's configurations, the default and the one that is fastest with all are
-measured. That takes an hour on two cores.
+measured. What does not build, or is wrong, is named in its row, and the others go on. That takes an
+hour on two cores.
 """
 
 from __future__ import annotations
@@ -73,30 +74,34 @@ class RowEffects:
         default: for each that changed something in the default configuration, the cycles
             without it over those with all.
         fastest: the same in the fastest configuration.
+        failed: what did not build, or was not right, a sentence each.
     """
 
     row: Row
     default: Mapping[str, float]
     fastest: Mapping[str, float]
+    failed: Sequence[str] = ()
 
 
 def effects_of(row: Row) -> RowEffects:
-    """Build and measure a row.
-
-    Raises:
-        SystemExit: for a kernel that does not build, or whose output is wrong.
-    """
-    configs = row.configs
+    """Build and measure a row; a configuration that fails has no effects, and is named."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name).resolve()
-        builds = [_build(row, config, "", folder / str(n)) for n, config in enumerate(configs)]
-        cycles = [_cycles(build) for build in builds]
-        fastest = cycles.index(min(cycles))
-        effects = {
-            n: _without_each(row, configs[n], builds[n], cycles[n], folder / f"without{n}")
-            for n in {0, fastest}
-        }
-    return RowEffects(row, effects[0], effects[fastest])
+        failed: list[str] = []
+        timed: dict[int, tuple[_Build, float]] = {}
+        for n, config in enumerate(row.configs):
+            built = _build(row, config, "", folder / str(n))
+            cycles = built if isinstance(built, str) else _cycles(built)
+            if isinstance(built, _Build) and isinstance(cycles, float):
+                timed[n] = built, cycles
+            else:
+                failed.append(f"{config} {cycles}")
+        fastest = min(timed, key=lambda n: timed[n][1], default=0)
+        effects: dict[int, Mapping[str, float]] = {0: {}}
+        for n in {0, fastest} & timed.keys():
+            effects[n], missing = _without_each(row, row.configs[n], *timed[n], folder / f"w{n}")
+            failed += missing
+    return RowEffects(row, effects[0], effects[fastest], failed)
 
 
 @dataclass(frozen=True)
@@ -104,45 +109,59 @@ class _Build:
     """A configuration's executable, and what the compiler made on the way.
 
     Args:
-        what: which it is, for messages.
         elf: the executable.
         compiled: the kernel.
     """
 
-    what: str
     elf: ElfArtifact
     compiled: CompiledKernel
 
 
 def _without_each(
     row: Row, config: Config, every: _Build, cycles: float, folder: Path
-) -> dict[str, float]:
-    """For each pass or rule without which the code is another, the cycles over those with all."""
+) -> tuple[dict[str, float], list[str]]:
+    """For each pass or rule without which the code is another, the cycles over those with all; and
+    a sentence for each without which there are none."""
     fired = [each.name for each in every.compiled.passes if each.count]
-    effects = {}
+    effects, failed = {}, []
     for number, name in enumerate(fired):
         other = _build(row, config, name, folder / str(number))
-        if other.compiled.object != every.compiled.object:
-            effects[name] = _cycles(other) / cycles
-    return effects
+        if isinstance(other, _Build) and other.compiled.object == every.compiled.object:
+            continue
+        without = other if isinstance(other, str) else _cycles(other)
+        if isinstance(without, str):
+            failed.append(f"{config} without {name} {without}")
+        else:
+            effects[name] = without / cycles
+    return effects, failed
 
 
-def _build(row: Row, config: Config, without: str, folder: Path) -> _Build:
-    """A configuration without a pass or rule; all of them where `without` is empty."""
+def _build(row: Row, config: Config, without: str, folder: Path) -> _Build | str:
+    """A configuration without a pass or rule, or why there is none; with all of them where
+    `without` is empty."""
     built, compiled = build_without(row.problem, config, [without], folder)
-    what = f"{row.kernel} without {without or 'nothing'}"
     if isinstance(built, BuildFailure) or compiled is None:
-        raise SystemExit(f"{what} does not build: {getattr(built, 'reason', '')}")
-    return _Build(what, built, compiled)
+        return f"does not build: {getattr(built, 'reason', '')}"
+    return _Build(built, compiled)
 
 
-def _cycles(build: _Build) -> float:
+def _cycles(build: _Build) -> float | str:
+    """Its cycles, or why there are none."""
     board = load_board("emulated")
     board.open()
     measurement = board.measure(build.elf, 1, LIMIT_S)
     if measurement.status != "correct":
-        raise SystemExit(f"{build.what} is {measurement.status}: {measurement.reason}")
-    return measurement.counters["u_mode_cycle"]
+        return f"is {measurement.status}: {measurement.reason}"
+    return float(measurement.counters["u_mode_cycle"])
+
+
+def _row_line(each: RowEffects) -> str:
+    """The effects in a row's default and fastest configuration, and what failed in it."""
+    names = dict.fromkeys((*each.default, *each.fastest))
+    parts = [f"{n} {each.default.get(n, 1):.3f} {each.fastest.get(n, 1):.3f}" for n in names]
+    shape = shape_text(each.row.problem.shape)
+    line = f"{each.row.kernel} {each.row.dtype} {shape}: {', '.join(parts) or 'no effects'}"
+    return "; ".join((line, *each.failed))
 
 
 def _drawn_row(kernel: str) -> Row:
@@ -195,12 +214,7 @@ def main() -> None:
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for each in pool.map(effects_of, rows):
             effects.append(each)
-            parts = (
-                f"{name} {each.default.get(name, 1):.3f} {each.fastest.get(name, 1):.3f}"
-                for name in dict.fromkeys((*each.default, *each.fastest))
-            )
-            shape = shape_text(each.row.problem.shape)
-            print(f"{each.row.kernel} {each.row.dtype} {shape}: {', '.join(parts)}", flush=True)
+            print(_row_line(each), flush=True)
     print(f"\n{len(rows)} rows, cycles without a pass or rule over cycles with all\n\n{_HEADER}")
     for name in skipped_names():
         for kind, ratios in (
