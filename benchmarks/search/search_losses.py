@@ -103,8 +103,8 @@ def main() -> None:
     least = _CONFIGS_PER_TRIAL * arguments.trials
     spaces = {path: of for path, of in spaces.items() if len(of.table) >= least}
     jobs = [
-        Job(path, arguments.search, seed, arguments.trials)
-        for path in spaces
+        Job(path, arguments.search, seed, arguments.trials, of.name)
+        for path, of in spaces.items()
         for seed in range(arguments.seeds)
     ]
     runs = run_all(jobs, arguments.runs, cores(), lambda done, of, last: None)

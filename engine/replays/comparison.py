@@ -83,9 +83,9 @@ def compare(
     Raises:
         UserError: for a search that does not exist.
     """
-    names = space_labels(list(spaces))
+    names = space_labels({path: of.name for path, of in spaces.items()})
     jobs = {
-        (search, name, seed): Job(path.resolve(), search, seed, trials)
+        (search, name, seed): Job(path.resolve(), search, seed, trials, name)
         for seed in range(seeds)
         for path, name in names.items()
         for search in searches

@@ -20,9 +20,9 @@ def search_labels(names: Sequence[str]) -> dict[str, str]:
     return _told_apart({name: _forms(name) for name in names})
 
 
-def space_labels(paths: Sequence[Path]) -> dict[Path, str]:
-    """The name of each file; of files of one name, such as two exports, their folders too."""
-    return _told_apart({path: _endings(path) for path in paths})
+def space_labels(names: Mapping[Path, str]) -> dict[Path, str]:
+    """The name of the space in each file; of spaces of one name, the files and their folders."""
+    return _told_apart({path: [name, *_endings(path)] for path, name in names.items()})
 
 
 def _told_apart(forms: Mapping[Key, Sequence[str]]) -> dict[Key, str]:

@@ -10,7 +10,7 @@ import numpy as np
 from engine.replays.recorded_space import Floats
 from engine.replays.scores import Scores
 
-__all__ = ["FEWEST_SPACES", "Difference", "Ranks", "differences", "ranks_of"]
+__all__ = ["FEWEST_RANKED", "FEWEST_SPACES", "Difference", "Ranks", "differences", "ranks_of"]
 
 _DRAWS = 20000
 _LEVEL = 0.95
@@ -18,6 +18,7 @@ _LEVEL = 0.95
 # No mean of drawn spaces lies outside of them, and n spaces lie on one side of the median of all in
 # 2 / 2**n of cases: of four, the widest interval holds 87.5% where seeds make no difference.
 FEWEST_SPACES = 5
+FEWEST_RANKED = 3  # searches
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,12 @@ class Ranks:
 
 
 def ranks_of(scores: Sequence[Scores], spaces: Sequence[str], budget: int) -> Ranks | None:
-    """Ranks by P@budget; None for fewer than three searches or spaces, too few for the tests."""
+    """Ranks by P@budget; None for fewer than three searches, or too few spaces for an interval."""
     # Each process of a comparison imports this file, and this takes half of its start.
     from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
     count = len(scores)
-    if count < 3 or len(spaces) < 3:
+    if count < FEWEST_RANKED or len(spaces) < FEWEST_SPACES:
         return None
     table = np.array([[one.at(budget, space).mean() for one in scores] for space in spaces])
     mean = rankdata(-table, axis=1).mean(axis=0)

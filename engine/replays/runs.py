@@ -20,7 +20,7 @@ from pathlib import Path
 from engine.replays.kernel_tuner_strategies import tried_by_kernel_tuner
 from engine.replays.recorded_space import RecordedSpace
 from engine.replays.searches import KERNEL_TUNER, factory, identity
-from engine.replays.space_file import read_space, space_name
+from engine.replays.space_file import read_space
 from foundation.config import Config
 from foundation.errors import UserError
 
@@ -43,12 +43,14 @@ class Job:
         search: its name (`engine.replays.searches`).
         seed: of the search; spaces draw independently.
         trials: distinct configurations that it may try.
+        name: of the space, for messages.
     """
 
     space: Path
     search: str
     seed: int
     trials: int
+    name: str
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,7 @@ def run_all(
                     "sampler crashes Python: give --jobs 1; searches that had ended are kept"
                 ) from error
             _append(file, _line(keys[job], job, found[job]))
-            tell(len(found), len(jobs), f"{job.search} on {space_name(job.space)}")
+            tell(len(found), len(jobs), f"{job.search} on {job.name}")
     return found
 
 
@@ -204,7 +206,7 @@ def _append(file: Path, line: str) -> None:
 
 
 def _line(key: str, job: Job, run: Run) -> str:
-    about = {"space": space_name(job.space), "search": job.search, "seed": job.seed}
+    about = {"space": job.name, "search": job.search, "seed": job.seed}
     return json.dumps({"key": key, **about, **asdict(run)}) + "\n"
 
 

@@ -32,6 +32,7 @@ __all__ = [
 SUFFIXES = (".json", ".json.gz")
 
 _VERSION = "1.0.0"
+_STUDY = "study"  # of a file that a study was exported to
 _UNITS_S = {"seconds": 1.0, "milliseconds": 1e-3, "microseconds": 1e-6}
 _MS = 1e-3
 _MOST_BYTES = 1 << 28
@@ -68,7 +69,7 @@ def space_name(path: Path) -> str:
 
 
 def read_space(path: Path) -> RecordedSpace:
-    """A recorded space from a file.
+    """A recorded space from a file, named after the study that was exported to it, or the file.
 
     Raises:
         NoSpaceError: if the file is in another format.
@@ -82,7 +83,7 @@ def read_space(path: Path) -> RecordedSpace:
         known = {config: result.cost_s for config, result in results.items()}
         costs_s = {config: cost_s for config, cost_s in known.items() if cost_s is not None}
         space = RecordedSpace(
-            space_name(path),
+            str(about.get(_STUDY) or space_name(path)),
             {config: result.time_s for config, result in results.items()},
             as_config(default) if default else None,
             costs_s if len(costs_s) == len(known) else {},
@@ -121,7 +122,10 @@ def read_results(path: Path) -> tuple[Mapping[str, object], dict[Config, Result]
 def _about(document: Mapping[str, object]) -> Mapping[str, object]:
     """T4's metadata; of a cache of Kernel Tuner, the kernel and the device."""
     if "cache" in document:
-        return {"kernel": document.get("kernel_name"), "device": document.get("device_name")}
+        tuner = document.get("tuner")
+        study = tuner.get(_STUDY) if isinstance(tuner, dict) else None
+        of = {"kernel": document.get("kernel_name"), "device": document.get("device_name")}
+        return {**of, **({_STUDY: study} if study else {})}
     about = document.get("metadata")
     return about if isinstance(about, dict) else {}
 

@@ -10,13 +10,14 @@ from rich.box import SIMPLE
 from rich.table import Table
 
 from engine.replays.comparison import Comparison
-from engine.replays.ranks import FEWEST_SPACES, Difference
+from engine.replays.ranks import FEWEST_RANKED, FEWEST_SPACES, Difference
 from engine.replays.scores import NEAR, Scores
 from engine.results.units import counted
 
 __all__ = ["families_table", "lines", "scores_table", "searches_of_each", "shown"]
 
 _MS = 1e3
+_TOO_FEW = f"fewer than {FEWEST_SPACES} spaces, so without"
 
 
 def scores_table(compared: Comparison) -> Table:
@@ -81,11 +82,13 @@ def lines(compared: Comparison) -> Iterator[str]:
             + f" (Friedman p = {ranks.p:.2g}; by Nemenyi's test two differ from "
             f"{ranks.critical_difference:.2f} on)"
         )
+    elif len(compared.scores) >= FEWEST_RANKED:
+        yield f"mean ranks: {_TOO_FEW} Friedman's test"
 
 
 def _interval(each: Difference) -> str:
     if each.low is None or each.high is None:
-        return f"fewer than {FEWEST_SPACES} spaces, so without an interval"
+        return f"{_TOO_FEW} an interval"
     verdict = "" if each.is_significant else ", so it may be chance"
     return f"95% interval {each.low:+.2f} to {each.high:+.2f}{verdict}"
 

@@ -159,6 +159,7 @@ def test_a_clear_lead_is_significant_and_a_mixed_one_is_not() -> None:
     assert clear.is_significant
     assert clear.mean == pytest.approx(0.3, abs=0.02)
     assert not even.is_significant
+    assert ranks_of([first, worse, mixed], list("abcd"), 1) is None  # nor is there an interval
     ranks = ranks_of([first, worse, mixed], list("abcde"), 1)
     assert ranks is not None
     assert ranks.mean == pytest.approx({"first": 1.6, "worse": 3.0, "mixed": 1.4})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -148,6 +149,22 @@ def test_the_best_is_the_fastest(sampler: str) -> None:
 def test_one_seed_gives_one_sequence(sampler: str) -> None:
     once, again = (list(run(Search(SPACE, sampler, seed=3), 30)) for _ in range(2))
     assert once == again
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *SAMPLERS,
+        *FOREIGN,
+        "optuna.samplers.TPESampler",
+        "optuna.samplers.CmaEsSampler",
+        "optuna.samplers.GPSampler",
+    ],
+)
+def test_no_sampler_warns(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(list(run(Search(SPACE, name), 13))) == 13
 
 
 def test_another_seed_gives_another_sequence(sampler: str) -> None:

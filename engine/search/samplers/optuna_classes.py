@@ -6,6 +6,7 @@ import importlib
 import inspect
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import BaseSampler, TPESampler
@@ -15,6 +16,7 @@ from foundation.errors import UserError, nearest
 
 __all__ = ["imported_sampler", "uses_ranks"]
 
+_WARNS = "warn_independent_sampling"
 _SIMILAR = 0.4  # "TPE" is to "TPESampler"
 
 
@@ -41,9 +43,14 @@ def imported_sampler(name: str) -> Callable[[SearchState], BaseSampler]:
             "choose one whose arguments all have defaults"
         )
 
+    # Where it is deprecated, its default is None, and Optuna warns of any value.
+    warns = _WARNS in parameters and parameters[_WARNS].default is True
+    quiet = {_WARNS: False} if warns else {}
+
     def make(state: SearchState) -> BaseSampler:
-        chosen = {"seed": int(state.rng.integers(2**32)), "warn_independent_sampling": False}
-        taken = {key: value for key, value in chosen.items() if key in parameters}
+        taken: dict[str, Any] = dict(quiet)
+        if "seed" in parameters:
+            taken["seed"] = int(state.rng.integers(2**32))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ExperimentalWarning)
             try:
