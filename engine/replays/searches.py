@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import inspect
 import sys
@@ -162,17 +161,7 @@ def identity(name: str) -> str:
         return f"{name} {version('kernel_tuner')} {replayed_by}"
     if FILE_MARK in name:
         return f"{name} {digest_of_file(file_and_name(name)[0].absolute())}"
+    from engine.run.made_by import sampler_digest  # imports Optuna
+
     package = f" {digest_of_package(name)}" if "." in name else ""
-    return f"{name}{package} optuna {version('optuna')} {_own_digest()}"
-
-
-@cache
-def _own_digest() -> str:
-    """Of the sources of the search in this project."""
-    import engine.search
-
-    folder = Path(inspect.getfile(engine.search)).parent
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
+    return f"{name}{package} optuna {version('optuna')} {sampler_digest()}"

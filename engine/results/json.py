@@ -53,6 +53,7 @@ def study_record(result: TuningResult) -> dict[str, object]:
         "cores": result.cores,
         "sampler": result.sampler,
         "seed": result.seed,
+        "runs": [dict(run) for run in result.runs],
         "storage": shown_storage(result.storage),
         "study": result.study,
         "warm_started_from": result.warm_started_from,

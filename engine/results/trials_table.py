@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas
 
+from engine.results.minimised import minimised
 from engine.results.provenance import provenance_of
 from engine.results.units import utc
 from engine.run.counters import counters_of
@@ -52,9 +53,17 @@ def trials_table(trials: Sequence[StoredTrial]) -> pandas.DataFrame:
             "begun_at": utc(trial.begun_s),
             "ended_at": utc(trial.ended_s),
             "build_s": trial.build_s,
+            "build_step_s": _span_s(trial, "build"),
+            "measure_step_s": _span_s(trial, "measure"),
         }
         rows.append({**row, **at_shapes, **about, **spent, **under, **trial.config, **counters})
     return _counters_last(pandas.DataFrame(rows))
+
+
+def _span_s(trial: StoredTrial, what: str) -> float | None:
+    """How long a step of this trial took; a build that was made before is fetched in no time."""
+    spans_s = [end - start for step, _, start, end in trial.spans if step == what]
+    return sum(spans_s) if spans_s else None
 
 
 def study_table(study: StoredTrials) -> pandas.DataFrame:
@@ -62,6 +71,10 @@ def study_table(study: StoredTrials) -> pandas.DataFrame:
     each, so that tables of several studies can be put below one another.
     """
     table = trials_table(list(study.changes()))
+    of = minimised(study)
+    if of.losses and not table.empty:
+        place = table.columns.get_loc("time_s") + 1
+        table.insert(place, of.names[0], table["number"].map(of.losses))
     about = {f"study.{name}": [value] * len(table) for name, value in _about(study).items()}
     return _counters_last(
         pandas.concat([table, pandas.DataFrame(about, index=table.index)], axis=1)
@@ -75,6 +88,8 @@ def _about(study: StoredTrials) -> dict[str, object]:
         if name == "shape":
             shapes = value if isinstance(value, list) else [value]
             found[name] = " and ".join(map(_shape, shapes))
+        elif name == "runs" and isinstance(value, list):
+            found |= _of_runs(value)
         elif isinstance(value, Mapping):
             found |= {str(part).replace(" ", "_"): text for part, text in value.items()}
         elif isinstance(value, list):
@@ -82,6 +97,22 @@ def _about(study: StoredTrials) -> dict[str, object]:
         else:
             found["name" if name == "study" else name] = value
     return found
+
+
+def _of_runs(runs: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """What made the trials as single values; of several runs, those that differ are listed."""
+    flat = [{**{k: v for k, v in run.items() if k != "versions"}, **_versions(run)} for run in runs]
+    names = dict.fromkeys(name for run in flat for name in run)
+    listed = {name: list(dict.fromkeys(run.get(name) for run in flat)) for name in names}
+    return {
+        name: values[0] if len(values) == 1 else "; ".join(map(str, values))
+        for name, values in listed.items()
+    }
+
+
+def _versions(run: Mapping[str, object]) -> Mapping[str, object]:
+    versions = run.get("versions")
+    return versions if isinstance(versions, Mapping) else {}
 
 
 def _shape(value: object) -> str:

@@ -323,15 +323,21 @@ class TuningLoop:
         return leaders(self._search.trials(), self._search.space.default)
 
     def _wind_up(self, lanes: ThreadPoolExecutor) -> None:
-        """End running work, tell what was measured, and give back all other open proposals."""
+        """End running work, tell what was measured, and give back all other open proposals.
+
+        Where order matters, what follows one without an outcome is given back too, so that the
+        next run goes on as this one would have.
+        """
         self._limit.learn(None)
         if self._pending or not self._shares_pools:
             self._builders.close()
             self._boards.close()
         lanes.shutdown(cancel_futures=True)
+        is_whole = True
         for config, future in self._pending:
             outcome = measured_outcome(future)
-            if outcome is None:
+            is_whole = is_whole and outcome is not None
+            if outcome is None or (self._deterministic and not is_whole):
                 self._second_tries.give_up(config)
             else:
                 self._tell(config, outcome)

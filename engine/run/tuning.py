@@ -18,6 +18,7 @@ from engine.run.exactness import note_on_exactness
 from engine.run.identity import identity_of, made_otherwise
 from engine.run.later_runs import notes_of_later_runs
 from engine.run.loop import TuningLoop
+from engine.run.made_by import keep_run, runs_of
 from engine.run.matrix_unit import note_on_matrix_unit
 from engine.run.measured_on import store_measured_on
 from engine.run.request import SearchOptions, TuningRequest
@@ -76,6 +77,8 @@ class TuningResult:
         notes: on the search space, sentences for the user.
         outlook: what the search may still gain.
         cores: of the board that ran the kernel at once; None where it has no cores to choose.
+        seed: of the sampler.
+        runs: what made the trials, as `runs_of` gives it.
     """
 
     problem: Problem
@@ -96,6 +99,7 @@ class TuningResult:
     outlook: Outlook = NO_OUTLOOK
     cores: int | None = None
     seed: int = 0
+    runs: Sequence[Mapping[str, object]] = ()
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,8 @@ def tune(
     else:
         checked = checked_file(problem, info, lambda text: _tell(listeners, StageStarted(text)))
         notes += keep_notes(stored, checked)
+        jobs, boards = request.work.jobs, len(seats(request.devices, info))
+        keep_run(stored, request.search.sampler, jobs, boards, info)
         ended = _run(
             request,
             listeners,
@@ -201,6 +207,7 @@ def tune(
         outlook=outlook_of(search),
         cores=_cores(problem, info),
         seed=request.search.seed,
+        runs=runs_of(stored),
     )
 
 
@@ -221,8 +228,15 @@ def _open(
     keep_space(stored, space)
     past = history_of(stored, identity, space, may_warm_start=options.use_history)
     known = past.trials if past else ()
-    search = Search(space, sampler, seed, stored, known, robust)
+    # On other boards, outcomes are told as they come, and no run can be repeated.
+    in_flight = _in_flight(request, info) if info.deterministic else 1
+    search = Search(space, sampler, seed, stored, known, robust, in_flight)
     return _Opened(stored, identity, search, robust, past.name if past else None)
+
+
+def _in_flight(request: TuningRequest, info: BoardInfo) -> int:
+    """How many proposals are open at once: one for each board and each build."""
+    return len(seats(request.devices, info)) + request.work.jobs
 
 
 _ORDERED = (
@@ -342,7 +356,7 @@ def _run(
             bench.builders,
             bench.boards,
             budget=budget,
-            in_flight=len(devices) + request.work.jobs,
+            in_flight=_in_flight(request, info),
             repeats=bench.repeats,
             deterministic=info.deterministic,
             estimated=info.estimated,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from engine.search.sampler_study import SamplerStudy
 from engine.search.samplers.encoding import Encoding
 from engine.search.samplers.sampler import Chooser, Sampler
 from engine.study.objectives import Robust, Values
-from foundation.config import Config, ParameterValue
+from foundation.config import Config
 from search_spaces.space import Rule
 
 __all__ = ["Proposal", "Proposals", "Violation"]
@@ -44,6 +44,27 @@ class Violation:
     rule: Rule
 
 
+@dataclass
+class _Outcomes:
+    """Outcomes by number, in the order of telling.
+
+    Args:
+        times_s: None for a failure.
+        further, models_s: as of `SearchState`.
+    """
+
+    times_s: dict[int, float | None] = field(default_factory=dict)
+    further: dict[int, Values] = field(default_factory=dict)
+    models_s: dict[int, Mapping[str, float]] = field(default_factory=dict)
+
+    def add(self, number: int, values: Values | None, models_s: Mapping[str, float] | None) -> None:
+        self.times_s[number] = None if values is None else values[0]
+        if values is not None:
+            self.further[number] = tuple(values[1:])
+            if models_s:
+                self.models_s[number] = models_s
+
+
 @dataclass(frozen=True)
 class Proposal:
     """One proposal of a sampler.
@@ -64,8 +85,12 @@ class Proposals:
 
     Candidates are named by their number. The sampler's own study is in memory and holds more than
     the stored one: violations and failures are pruned trials in it, which is how Optuna's samplers
-    learn to avoid them (they ignore failed trials). A proposal depends only on the seed and on
-    what was taught, in that order.
+    learn to avoid them (they ignore failed trials).
+
+    Proposal n depends on the seed, on the n candidates that are taken, on the outcomes of all but
+    the last `in_flight` - 1 of these, and on the violations met before. So a study that was killed
+    and is resumed with as many open goes on as if it had not stopped: what was open is proposed
+    again, from what was known then.
 
     Args:
         candidates: the valid configurations.
@@ -73,6 +98,7 @@ class Proposals:
         seed: of the whole study.
         transfer: the transfer model of a history, None without one.
         robust: which regret over several models is minimised.
+        in_flight: how many proposals are open at once.
     """
 
     def __init__(
@@ -82,6 +108,7 @@ class Proposals:
         seed: int,
         transfer: TransferModel | None = None,
         robust: Robust = "off",
+        in_flight: int = 1,
     ) -> None:
         self._candidates = candidates
         self._sampler = sampler
@@ -92,11 +119,13 @@ class Proposals:
         self._free = np.ones(len(candidates), dtype=bool)
         # The trial of each candidate that was taken, in the order of taking.
         self._trial_numbers: dict[int, int] = {}
-        self._times_s: dict[int, float | None] = {}
-        self._further: dict[int, Values] = {}
-        self._models_s: dict[int, Mapping[str, float]] = {}
-        self._takings = 0
-        self._violations = 0
+        self._late = in_flight - 1
+        self._told = _Outcomes()
+        self._learnt = _Outcomes()
+        self._held: dict[int, None] = {}  # those with an outcome that is not learnt yet
+        # Violations by the number of the proposal that met them; and those that were taught.
+        self._met: dict[int, dict[Config, None]] = {}
+        self._taught: set[tuple[int, Config]] = set()
 
     @property
     def free(self) -> npt.NDArray[np.bool_]:
@@ -104,19 +133,38 @@ class Proposals:
         return self._free
 
     def state(self) -> SearchState:
-        """What the next proposal is made from."""
-        rng = np.random.default_rng((self._seed, self._takings))
-        taken = tuple(self._trial_numbers)
+        """All that is known."""
+        return self._state(self._told)
+
+    def learnt_times_s(self) -> Mapping[int, float | None]:
+        """The outcomes that the next proposal is made from."""
+        if self._held:
+            taken = list(self._trial_numbers)
+            late = set(taken[max(0, len(taken) - self._late) :])
+            for number in [number for number in self._held if number not in late]:
+                del self._held[number]
+                self._learn(number)
+        return self._learnt.times_s
+
+    def _learn(self, number: int) -> None:
+        time_s, trial = self._told.times_s[number], self._trial_numbers[number]
+        values = None if time_s is None else (time_s, *self._told.further[number])
+        self._learnt.add(number, values, self._told.models_s.get(number))
+        state = TrialState.PRUNED if time_s is None else TrialState.COMPLETE
+        self._study.finish(trial, state, time_s)
+
+    def _state(self, known: _Outcomes) -> SearchState:
+        rng = np.random.default_rng((self._seed, len(self._trial_numbers)))
         return SearchState(
             self._candidates,
             self._free,
-            taken,
-            self._times_s,
+            tuple(self._trial_numbers),
+            known.times_s,
             rng,
             self._seed,
             self._transfer,
-            self._further,
-            self._models_s,
+            known.further,
+            known.models_s,
             self._robust,
         )
 
@@ -126,7 +174,9 @@ class Proposals:
         At least one candidate must be free. The candidate stays free until `take`.
         """
         violations: list[Violation] = []
-        sampler = self._sampler.make(self.state())
+        self.learnt_times_s()
+        self._teach(before=len(self._trial_numbers))
+        sampler = self._sampler.make(self._state(self._learnt))
         for _ in range(_MAX_ATTEMPTS):
             wanted, notes = self._ask(sampler)
             number = self._candidates.number(wanted)
@@ -144,24 +194,41 @@ class Proposals:
         return Config(sampler()), {}
 
     def _forbid(self, config: Config) -> list[Violation]:
-        """Teach a violation, up to `_MAX_VIOLATIONS`."""
+        """Teach a violation, up to `_MAX_VIOLATIONS`; none that an earlier process met here."""
         rule = self._candidates.space.violation(config)
-        if rule is None or self._violations >= _MAX_VIOLATIONS:
+        if rule is None or len(self._taught) >= _MAX_VIOLATIONS:
             return []
-        self.teach_violation(config)
-        return [Violation(config, rule)]
+        at = len(self._trial_numbers)
+        is_known = config in self._met.get(at, {})
+        self.meet(config, at)
+        self._teach_one(config, at)
+        return [] if is_known else [Violation(config, rule)]
 
-    def teach_violation(self, config: Mapping[str, ParameterValue]) -> None:
-        """Tell the sampler that a combination is impossible; foreign values teach nothing."""
-        if not self._candidates.is_combination(config):
-            return
-        self._violations += 1
-        self._study.add(config, TrialState.PRUNED)
+    def meet(self, config: Config, at: int) -> None:
+        """Take a combination that is impossible; foreign values teach nothing.
+
+        Args:
+            config: the combination.
+            at: the number of the proposal that met it: later ones learn it.
+        """
+        if self._candidates.is_combination(config):
+            self._met.setdefault(at, {})[config] = None
+
+    def _teach(self, before: int) -> None:
+        """Tell the sampler what earlier proposals met."""
+        for at in [at for at in self._met if at < before]:
+            for config in self._met[at]:
+                self._teach_one(config, at)
+
+    def _teach_one(self, config: Config, at: int) -> None:
+        if (at, config) not in self._taught:
+            self._taught.add((at, config))
+            self._study.add(config, TrialState.PRUNED)
 
     def take(self, number: int, notes: Mapping[str, object]) -> None:
         """Mark a candidate as being tried; with the notes of its proposal."""
+        self._teach(before=len(self._trial_numbers) + 1)
         self._free[number] = False
-        self._takings += 1
         config = self._candidates.config(number)
         self._trial_numbers[number] = self._study.add(config, TrialState.RUNNING, notes)
 
@@ -177,16 +244,8 @@ class Proposals:
             values: the objectives.
             models_s: times by model, for samplers that minimise regrets by themselves.
         """
-        trial_number = self._trial_numbers[number]
-        if values is None:
-            self._study.finish(trial_number, TrialState.PRUNED)
-            self._times_s[number] = None
-        else:
-            self._study.finish(trial_number, TrialState.COMPLETE, values[0])
-            self._times_s[number], *further = values
-            self._further[number] = tuple(further)
-            if models_s:
-                self._models_s[number] = models_s
+        self._told.add(number, values, models_s)
+        self._held[number] = None
 
     def release(self, number: int) -> None:
         """Free a candidate that was taken and not tried after all."""

@@ -49,6 +49,9 @@ class Search:
             only objective; its times are never results here.
         robust: what is minimised where trials have times under several models; "off" where
             none has.
+        in_flight: how many proposals are open at once, where outcomes are told in the order of
+            asking. Then a study that was killed and is resumed asks for what it would have asked
+            for anyway.
 
     Raises:
         UserError: for an unknown sampler, one that cannot handle several objectives, and a space
@@ -65,6 +68,7 @@ class Search:
         trials: StoredTrials | None = None,
         history: History = (),
         robust: Robust = "off",
+        in_flight: int = 1,
     ) -> None:
         self._stored = StoredTrials.in_memory() if trials is None else trials
         proposer = sampler_named(sampler, len(self._stored.objectives))
@@ -76,15 +80,13 @@ class Search:
         known = [(config, _known_time_s(config, time_s)) for config, time_s in history]
         transfer = transfer_model(self._candidates, known) if proposer.uses_history else None
         self._warm_start = WarmStart(self._candidates, known, has_model=transfer is not None)
-        self._proposals = Proposals(self._candidates, proposer, seed, transfer, robust)
+        self._proposals = Proposals(self._candidates, proposer, seed, transfer, robust, in_flight)
         self._surrogate = BayesianSearch()
         # The trial that holds each candidate which is being tried or has been.
         self._holders: dict[int, int] = {}
         self._finished: dict[int, StoredTrial] = {}
-        self._times_s: dict[int, float | None] = {}  # of those that are finished
         self._open: dict[int, int] = {}
         self._running: set[int] = set()  # those that a process tries, this one included
-        self._own_violations: set[int] = set()
         with collecting_later():
             self._catch_up()
 
@@ -279,13 +281,13 @@ class Search:
         """A free candidate with its sampler's notes; violations met on the way are stored."""
         if self._default is not None and self._proposals.free[self._default]:
             return self._default, {}
-        suggestion = self._warm_start.next(self._holders, self._times_s)
+        times_s = self._proposals.learnt_times_s()
+        suggestion = self._warm_start.next(self._holders, times_s)
         if suggestion is not None:
             return suggestion, {}
         proposal = self._proposals.propose()
         for violation in proposal.violations:
-            number = self._stored.forbid(violation.config, violation.rule, self._space)
-            self._own_violations.add(number)
+            self._stored.forbid(violation.config, violation.rule, self._space, len(self._holders))
         return proposal.number, proposal.notes
 
     def _catch_up(self) -> None:
@@ -294,13 +296,15 @@ class Search:
             candidate = self._candidates.number(trial.config)
             if candidate is not None:
                 self._learn(candidate, trial)
-            elif trial.status == "constraint" and trial.number not in self._own_violations:
-                self._proposals.teach_violation(trial.config)
+            elif trial.status == "constraint":
+                self._proposals.meet(trial.config, trial.met_at)
 
     def _learn(self, candidate: int, trial: StoredTrial) -> None:
         if trial.status == "constraint" and not trial.was_started:
             return  # An earlier rule forbade it.
         if candidate not in self._holders:
+            if trial.status == "board":
+                return  # It was given back before this search saw it.
             self._holders[candidate] = trial.number
             self._proposals.take(candidate, trial.sampler_notes)
         if self._holders[candidate] != trial.number:
@@ -322,7 +326,6 @@ class Search:
         self._proposals.finish(candidate, values, trial.models_s)
         if trial.has_outcome:
             self._finished[candidate] = trial
-            self._times_s[candidate] = trial.time_s
 
 
 def _known_time_s(config: Mapping[str, object], time_s: float | None) -> float | None:

@@ -15,7 +15,9 @@ from engine.study.sampler_notes import notes_from
 from foundation.config import Config
 from rvv_runner.measurement import OUTCOMES, Status
 
-__all__ = ["StoredTrial", "stored_trial"]
+__all__ = ["MET_AT", "StoredTrial", "stored_trial"]
+
+MET_AT = "met_at"  # the attribute that `StoredTrials.forbid` stores
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,13 @@ class StoredTrial:
     def sampler_notes(self) -> Mapping[str, object]:
         """The notes of the sampler that proposed it."""
         return notes_from(self.attributes)
+
+    @property
+    def met_at(self) -> int:
+        """Of a forbidden combination, how many configurations were taken before it was met; 0 if
+        an earlier version stored it."""
+        stored = self.attributes.get(MET_AT)
+        return stored if type(stored) is int else 0
 
     @property
     def has_outcome(self) -> bool:

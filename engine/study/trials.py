@@ -25,7 +25,7 @@ from engine.study.notes import save_note
 from engine.study.objectives import TIME_S
 from engine.study.owner import Owner
 from engine.study.sampler_notes import notes_attributes
-from engine.study.stored_trial import StoredTrial, stored_trial
+from engine.study.stored_trial import MET_AT, StoredTrial, stored_trial
 from foundation.config import Config
 from rvv_runner.measurement import Status
 from search_spaces.space import Rule, SearchSpace
@@ -121,9 +121,19 @@ class StoredTrials:
         trials = self._study.get_trials(deepcopy=False)
         return len(trials), trials.__getitem__
 
-    def forbid(self, config: Config, rule: Rule, space: SearchSpace) -> int:
-        """Record a combination that the sampler proposed and a rule forbids; the trial's number."""
-        attributes = {"status": "constraint", "constraint": rule.name, "reason": rule.reason}
+    def forbid(self, config: Config, rule: Rule, space: SearchSpace, met_at: int = 0) -> int:
+        """Record a combination that the sampler proposed and a rule forbids; the trial's number.
+
+        Args:
+            config, rule, space: the combination, what forbids it, and where.
+            met_at: how many configurations were taken before the proposal that met it.
+        """
+        attributes: dict[str, object] = {
+            "status": "constraint",
+            "constraint": rule.name,
+            "reason": rule.reason,
+            MET_AT: met_at,
+        }
         number = self._add(config, space, TrialState.PRUNED, attributes)
         self._save_note(self._trial_id(number), _note("pruned", f"{rule.name}: {rule.reason}"))
         return number

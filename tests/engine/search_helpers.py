@@ -57,8 +57,9 @@ def run(search: Search, trials: int) -> Iterator[Config]:
 
 
 def _tune_until_killed(storage: str, sampler: str, in_flight: int) -> None:
-    """Print each configuration once it is told; two are open at any time."""
-    search = Search(SPACE, sampler, 0, open_study(storage, IDENTITY, SPACE))
+    """Print each configuration once it is told; so many are open at any time."""
+    trials = open_study(storage, IDENTITY, SPACE)
+    search = Search(SPACE, sampler, 0, trials, in_flight=in_flight)
     print("open", flush=True)
     pending: list[Config] = []
     while True:

@@ -309,26 +309,40 @@ def test_a_stop_ends_what_is_under_way_and_gives_it_back() -> None:
     assert run.events[-2] == StageStarted("stopping, what was measured is kept")
 
 
-def test_a_stop_keeps_what_is_measured_already(tmp_path: Path) -> None:
-    """The first of two is still under way, and the second is done."""
-    log = tmp_path / "log"
-    log.touch()
-    space = table({"time_ms": 1}, {"time_ms": 2})
-    run = Run(space, boards=[FakeBoard(log, delay_s=600, quick_after=1)] * 2, in_flight=2)
-
-    def stop_once_one_is_measured() -> None:
+def stop_once_one_is_measured(run: Run, log: Path) -> None:
+    def stop() -> None:
         deadline_s = time.monotonic() + 200
         while "measured " not in log.read_text() and time.monotonic() < deadline_s:
             time.sleep(0.05)
         time.sleep(0.5)  # for the answer to travel
         run.loop.stop()
 
-    threading.Thread(target=stop_once_one_is_measured).start()
+    log.touch()
+    threading.Thread(target=stop).start()
     assert run.loop.run().reason == "interrupted"
+
+
+def test_a_stop_keeps_what_is_measured_already(tmp_path: Path) -> None:
+    """The first of two is still under way, and the second is done."""
+    log = tmp_path / "log"
+    space = table({"time_ms": 1}, {"time_ms": 2})
+    boards = [FakeBoard(log, delay_s=600, quick_after=1)] * 2
+    run = Run(space, boards=boards, in_flight=2, deterministic=False)
+    stop_once_one_is_measured(run, log)
     [finished] = run.finished()
     assert finished.measurement.status == "correct"
     assert run.search.tried == 1
     assert run.search.ask() not in (finished.config, None)  # the other one is free again
+
+
+def test_where_order_matters_a_stop_leaves_no_gap(tmp_path: Path) -> None:
+    """A search that is resumed asks for the first again, from what was known then."""
+    log = tmp_path / "log"
+    space = table({"build": "hang"}, {"time_ms": 1}, {"time_ms": 2})
+    search = Search(space, "grid")
+    run = Run(space, search=search, boards=[FakeBoard(log)], in_flight=2, jobs=2)
+    stop_once_one_is_measured(run, log)
+    assert (run.finished(), search.tried) == ([], 0)
 
 
 def test_nothing_new_starts_after_the_time_is_up() -> None:

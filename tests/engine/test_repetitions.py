@@ -15,12 +15,14 @@ from command_here import run_here
 from search_helpers import IDENTITY, SPACE, run
 
 from engine.export import main as export
+from engine.run.made_by import keep_run, runs_of, sampler_digest
 from engine.search import Search
 from engine.study.identity import SAMPLER, SEED, StudyIdentity
 from engine.study.robust_changes import keep_change, note_on_changes
 from engine.study.storage import open_study, read_studies, study_named
 from foundation.errors import UserError
 from foundation.version import project_version
+from rvv_runner.devices import load_board
 
 COMMAND = ("vector_add", "--shape", "N=1000", "--trials", "4", "--no-history", "--no-report")
 
@@ -96,6 +98,22 @@ def test_trials_for_another_objective_are_said(storage: str) -> None:
     assert "up to 3 for the worst loss, to 5 for the time under the default model, and" in note
 
 
+def test_each_run_that_differs_from_the_one_before_is_kept(
+    storage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    info = load_board("host").info
+    for jobs, trials in ((2, 3), (2, 6), (4, 8)):
+        stored = open_study(storage, IDENTITY, SPACE)
+        keep_run(stored, "tpe", jobs, 1, info)
+        list(run(search_of(storage, IDENTITY), trials))
+    runs = runs_of(study_named(storage, IDENTITY.name))
+    assert [(each["jobs"], each["from_trial"]) for each in runs] == [(2, 0), (4, 6)]
+    assert export(["--storage", storage, "--out", "out"]) == 0
+    (row, *_) = csv.DictReader((Path("out") / IDENTITY.name / "trials.csv").open())
+    assert (row["study.jobs"], row["study.from_trial"]) == ("2; 4", "0; 6")
+
+
 @pytest.mark.usefixtures("ray_for_tests")
 def test_two_seeds_search_apart_and_the_exports_say_whose_each_trial_is(tmp_path: Path) -> None:
     records = []
@@ -129,5 +147,18 @@ def test_two_seeds_search_apart_and_the_exports_say_whose_each_trial_is(tmp_path
         assert about["begun_with"] == project_version()
         assert about["optuna"] == optuna.__version__
         assert {"compiler", "board model", "kernel source"} <= about["made_with"].keys()
+        (run,) = about["runs"]
+        assert run == record["runs"][0]
+        assert run["from_trial"] == 0
+        for name in ("jobs", "boards"):
+            assert {row[f"study.{name}"] for row in rows} == {str(run[name])}
+        assert {row["study.sampler_digest"] for row in rows} == {sampler_digest()}
+        for name in ("qemu", "llvm", "llvmlite", "torch", "optuna", "triton", "python"):
+            assert rows[0][f"study.{name}"] == run["versions"][name] > ""
+        assert all(float(row["measure_step_s"]) > 0 for row in rows)
+        losses = {row["number"]: float(row["weighted_mean_loss"]) for row in rows}
+        assert about["objectives"] == t4["results"][0]["objectives"] == ["weighted_mean_loss"]
+        measured = {m["name"]: m["value"] for m in t4["results"][0]["measurements"]}
+        assert measured["weighted_mean_loss"] == pytest.approx(losses[rows[0]["number"]])
         assert rows[0]["study.compiler"] == about["made_with"]["compiler"]
         assert t4["results"][0]["timestamp"] == rows[0]["ended_at"]

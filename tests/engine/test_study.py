@@ -26,6 +26,13 @@ from engine.study.storage import open_study
 from foundation.errors import UserError
 
 VALID = frozenset(SPACE.valid_configs())
+_LONG_ENOUGH = 20  # lines: samplers have begun to learn
+FOREIGN = (
+    "optuna.samplers.NSGAIISampler",
+    "optuna.samplers.GPSampler",
+    "optuna.samplers.CmaEsSampler",
+    "optuna.samplers.TPESampler",
+)
 
 
 def tuner(storage: str, sampler: str = "random", in_flight: int = 3) -> subprocess.Popen[str]:
@@ -75,6 +82,32 @@ def test_killed_tuners_lose_nothing_and_repeat_nothing(storage: str, rounds: int
     assert stored >= set(told)
     # Whatever was under way in a killed process is tried by the next.
     assert {str(config) for config in run(search, 10_000)} == set(map(str, VALID)) - stored
+
+
+@pytest.mark.parametrize(
+    "sampler",
+    [
+        "auto",
+        "tpe",
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("gp", "cmaes", "ga", "random", "spread", "grid", *FOREIGN)
+        ),
+    ],
+)
+def test_a_study_that_was_killed_goes_on_as_one_that_was_not(sampler: str, tmp_path: Path) -> None:
+    whole = lines_until_killed(tuner(str(tmp_path / "whole.journal"), sampler), _LONG_ENOUGH)
+    storage = str(tmp_path / "killed.journal")
+    lines_until_killed(tuner(storage, sampler), 4)
+    # As Ctrl-C does: what is open is given back.
+    search = Search(SPACE, sampler, 0, open_study(storage, IDENTITY, SPACE), in_flight=3)
+    for config in search.ask(3):
+        search.tell(config, None, status="board")
+    lines_until_killed(tuner(storage, sampler), _LONG_ENOUGH)
+    asked = [str(trial.config) for trial in search_in(storage).trials()]
+    count = min(len(whole) - 1, len(asked))
+    assert count >= _LONG_ENOUGH - 1
+    assert asked[:count] == whole[1:][:count]
 
 
 def test_a_journal_cut_anywhere_in_its_last_lines_goes_on(tmp_path: Path) -> None:
