@@ -30,7 +30,6 @@ _LONG_ENOUGH = 20  # lines: samplers have begun to learn
 FOREIGN = (
     "optuna.samplers.NSGAIISampler",
     "optuna.samplers.GPSampler",
-    "optuna.samplers.CmaEsSampler",
     "optuna.samplers.TPESampler",
 )
 
