@@ -1,9 +1,10 @@
 """Measures whole search spaces on emulated boards:
-python benchmarks/search/record_space.py [KERNEL...] [--second]
+python benchmarks/search/record_space.py [KERNEL...] [--second] [--third]
 
 Each becomes a file in T4 in `engine/replays/spaces`, which `rvv-tune bench` replays: in
 `emulated-x60` of every kernel at a shape that runs fast, or of the kernels named; with `--second`
-in `emulated-boards` those of the second set. It takes one process and a second or less per
+in `emulated-boards` those of the second set, with `--third` in `emulated-large` that of the third,
+wavelet.py. It takes one process and a second or less per
 configuration, and resumes if it was stopped. The order is random, so a table that is not complete
 is a random sample.
 """
@@ -37,6 +38,10 @@ __all__ = ["main"]
 
 RECORDED = SPACES / "emulated-x60"
 SECOND = SPACES / "emulated-boards"
+THIRD = SPACES / "emulated-large"
+
+# The third set: a large space that the search was not changed by.
+LARGE = Path(__file__).with_name("wavelet.py")
 
 # Kernels with hundreds of configurations, at sizes that a build takes longer for than a run.
 SMALL_SHAPES: Mapping[str, Shape] = {
@@ -154,7 +159,7 @@ def record(problem: Problem, board: Board, path: Path, most: int | None = None) 
     with tempfile.TemporaryDirectory() as name:
         store = ArtifactStore(Path(name).resolve())
         request = BuildRequest(
-            problem.spec.name, problem.shape, problem.dtype, board.info.target, store
+            problem.spec.load_name, problem.shape, problem.dtype, board.info.target, store
         )
         builder = KernelBuilder(request)
         for count, config in enumerate(left, 1):
@@ -177,16 +182,29 @@ def record_second_set(kernels: Sequence[str]) -> None:
         board.close()
 
 
+def record_third_set() -> None:
+    """Record the large space."""
+    board = load_board(DEFAULT_DEVICE)
+    board.open()
+    problem = make_problem(load_kernel(str(LARGE)), {})
+    record(problem, board, THIRD / f"{problem.name}.json.gz")
+    board.close()
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Record spaces."""
     parser = argparse.ArgumentParser(description="Measures every configuration of kernels.")
     parser.add_argument("kernels", nargs="*", help="all if none is named")
     parser.add_argument("--second", action="store_true", help="the spaces of the second set")
+    parser.add_argument("--third", action="store_true", help="the space of the third set")
     parser.add_argument("--shape", type=shape_type, help="of one kernel")
     parser.add_argument("--most", type=int, help="a random sample of so many configurations each")
     arguments = parser.parse_args(argv)
     if arguments.second:
         record_second_set(arguments.kernels)
+        return 0
+    if arguments.third:
+        record_third_set()
         return 0
     if arguments.shape and len(arguments.kernels) != 1:
         parser.error("--shape: name the one kernel that it is for")

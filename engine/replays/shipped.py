@@ -17,9 +17,10 @@ _HALVES = ("test", "development")
 _SETS: Mapping[str, Sequence[str]] = {
     "": ("benchmark-hub", "emulated-x60", "gpus"),
     "-2": ("emulated-boards",),
+    "-3": ("emulated-large",),
 }
-# What can be replayed by name: each half of each set.
-PARTS = tuple(f"{half}{suffix}" for suffix in _SETS for half in _HALVES)
+# What can be replayed by name: each half of each set; the third has one space.
+PARTS = ("test", "development", "test-2", "development-2", "test-3")
 
 # A kernel that is in no family, as in the user's own files, is a family of its own.
 _UNKNOWN = "other"

@@ -107,10 +107,14 @@ def test_shipped_spaces_are_as_the_schema_says() -> None:
 
 
 def test_the_halves_are_those_that_were_drawn() -> None:
-    drawn = sorted([*split().halves["development"], *split().halves["test"]])
-    assert drawn == sorted(split().families)
-    random.Random(20261126).shuffle(drawn)
-    assert list(split().halves["development"]) == drawn[:6]
+    halves, seed = split().halves, 20261126
+    assert sorted([*halves["development"], *halves["test"]]) == sorted(split().families)
+    drawn = sorted([*halves["development"][:6], *halves["test"][:6]])
+    random.Random(seed).shuffle(drawn)
+    assert list(halves["development"][:6]) == drawn[:6]
+    for half, families in halves.items():
+        for family in families[6:]:
+            assert random.Random(f"{seed} {family}").choice(("development", "test")) == half
 
 
 def test_every_shipped_space_is_in_one_half_of_one_set() -> None:
