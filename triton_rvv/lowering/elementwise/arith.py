@@ -19,16 +19,10 @@ from triton_rvv.lowering.llvm.predicates import PREDICATES, predicate_of
 from triton_rvv.lowering.llvm.values import Val, float_constant, integer
 from triton_rvv.lowering.loops import materialise
 from triton_rvv.lowering.math.casts import CASTS, cast
-from triton_rvv.lowering.math.division import (
-    COST_BY_ONE_NUMBER,
-    COST_IF_COMPARED,
-    compare_quotient,
-    divide,
-)
+from triton_rvv.lowering.math.division import COST_BY_ONE_NUMBER, divide
 from triton_rvv.lowering.math.fixed_point import rounding
 from triton_rvv.lowering.math.lanes import Emit
 from triton_rvv.lowering.math.narrow_floats import computed_wide
-from triton_rvv.lowering.ttir.compared_quotients import OF_QUOTIENT
 from triton_rvv.lowering.ttir.fixed_point import ROUNDS
 
 __all__ = ["EMITTERS", "HANDLERS", "combine", "emitter"]
@@ -101,9 +95,6 @@ def _shift(operation: Operation) -> Emit:
 
 def _comparison(operation: Operation) -> Emit:
     predicate = predicate_of(operation)
-    if (sign := operation.attributes.get(OF_QUOTIENT)) is not None:
-        is_negative = sign == -1
-        return lambda builder, values: compare_quotient(builder, predicate, values, is_negative)
     return computed_wide(operation, lambda builder, values: builder.compare(predicate, *values))
 
 
@@ -186,8 +177,6 @@ def _from_elements(context: Context, operation: Operation) -> None:
     emit, cost = found
     if operation.name == "arith.divf" and _is_one_by_row(context.lowered(operation.operands[1])):
         cost = COST_BY_ONE_NUMBER
-    if OF_QUOTIENT in operation.attributes:
-        cost = COST_IF_COMPARED
     combine(context, operation, emit, cost)
 
 

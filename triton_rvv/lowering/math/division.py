@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.float_lower_bounds import floor_of, number_of
-from triton_rvv.lowering.llvm.register_groups import group_call
 from triton_rvv.lowering.llvm.values import Val, float_constant
 from triton_rvv.lowering.math.estimates import are_estimated, quotient
 from triton_rvv.lowering.math.lanes import Lanes, absolute, call, copysign, fma, maximum, minimum
 
-__all__ = ["COST_BY_ONE_NUMBER", "COST_IF_COMPARED", "compare_quotient", "divide"]
+__all__ = ["COST_BY_ONE_NUMBER", "divide"]
 
 # Instructions for each register, where what the number needs is prepared once.
 COST_BY_ONE_NUMBER = 3
-# The same where the quotient is only compared.
-COST_IF_COMPARED = 4
 
 # Of divisors in this range, both parts of the reciprocal are normal.
 _SMALLEST_EXPONENT, _LARGEST_EXPONENT = -103, 101
 _BIAS, _DIGITS = 127, 23
 _EXPONENT_BITS, _ONE_BITS = 0x7F800000, 0x3F800000
-# The name that the builder knows quotients by which estimates begin.
-_QUOTIENT = "quotient"
-# Predicates for operands the other way round.
-_EXCHANGED = {"ogt": "olt", "oge": "ole", "olt": "ogt", "ole": "oge"}
 
 
 def divide(builder: Builder, values: Sequence[Val]) -> Val:
@@ -48,59 +40,8 @@ def divide(builder: Builder, values: Sequence[Val]) -> Val:
             return builder.binary("fmul", dividend, builder.splat(inverse, dividend.width))
         return _by_one_number(Lanes(builder, dividend), Lanes(builder, number)).value
     if are_estimated(builder, dividend):
-        result = quotient(Lanes(builder, dividend), Lanes(builder, divisor)).value
-        builder.define(result, _QUOTIENT, values)
-        return result
+        return quotient(Lanes(builder, dividend), Lanes(builder, divisor)).value
     return builder.binary("fdiv", dividend, divisor)
-
-
-def compare_quotient(
-    builder: Builder, predicate: str, values: Sequence[Val], is_negative: bool = False
-) -> Val:
-    """How a quotient compares with numbers, without a division where it takes long.
-
-    A quotient is rounded to more than c if it is above the middle m between c and the next float:
-    never at m, which has one digit more than a float, as has any product with it. So x / d > c
-    where x - c d > (m - c) d, of which the left side is exact near the right one. c is positive and
-    d has no sign: infinite ones are right, too.
-
-    Args:
-        is_negative: whether the numbers are, and not positive; none is near the ends of float32.
-    """
-    left, right = values
-    if builder.definition(left)[0] != _QUOTIENT:
-        left, right, predicate = right, left, _EXCHANGED[predicate]
-    name, operands = builder.definition(left)
-    if name != _QUOTIENT:
-        return builder.compare(_EXCHANGED[predicate], right, left)
-    x, d = (Lanes(builder, each) for each in _with_positive_divisor(builder, *operands))
-    number = builder.repeated(right)
-    limit = Lanes(builder, right if number is None else number)
-    if is_negative:
-        x, limit, predicate = -x, -limit, _EXCHANGED[predicate]
-    if predicate in ("oge", "olt"):  # the float before
-        limit = (limit.bits() - 1).as_float()
-    half_gap = ((limit.bits() + 1).as_float() - limit) * 0.5
-    minus, half_gap = (x.of(builder.splat(v.value, x.value.width)) for v in (-limit, half_gap))
-    rest, share = fma(minus, d, x), half_gap * d
-    if predicate in ("ogt", "oge"):
-        return (rest > share).value
-    # The sum is NaN where minus infinity is divided by infinity, of which the rest is the former.
-    both = d + x
-    return ((rest < share) & both.equals(both)).value
-
-
-def _with_positive_divisor(builder: Builder, dividend: Val, divisor: Val) -> Sequence[Val]:
-    """Both with the other sign where the divisor has one."""
-    if floor_of(builder, divisor) > 0.0:
-        return dividend, divisor
-
-    def signed(value: Val) -> Val:
-        operands = [None, value, divisor]
-        call_ = functools.partial(group_call, builder, "vfsgnjx.{0}.{0}", operands)
-        return builder.once(f"sign of {divisor} to {value}", call_)
-
-    return signed(dividend), signed(divisor)
 
 
 def _exact_inverse(number: Val) -> Val | None:

@@ -20,7 +20,6 @@ from triton_rvv.lowering.ttir.chosen_rows import find_chosen_rows
 from triton_rvv.lowering.ttir.column_limits import mark_column_limits, mark_reshaped
 from triton_rvv.lowering.ttir.columns_apart import take_columns_apart
 from triton_rvv.lowering.ttir.commutative import mark_commutative
-from triton_rvv.lowering.ttir.compared_quotients import compare_quotients
 from triton_rvv.lowering.ttir.counted_kinds import count_kinds
 from triton_rvv.lowering.ttir.epilogues import start_in_product, store_in_last_turn
 from triton_rvv.lowering.ttir.every_other import find_every_other
@@ -98,7 +97,6 @@ PASSES: Sequence[Pass] = tuple(
         choose_results,
         choose_schedule,
         mark_bounded_powers,
-        compare_quotients,
         turn_short_rows,
         turn_products,
         unroll_loops,
