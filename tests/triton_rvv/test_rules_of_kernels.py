@@ -66,12 +66,6 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
         "load-reversed",
     ),
     (
-        "benchmarks/compiler/hand/seventeenth_held_out2.py:exposure_fusion_weights",
-        {},
-        "x60",
-        "load-limited",
-    ),
-    (
         "benchmarks/compiler/hand/eighteenth_held_out.py:iq4_nl_lookup_dot",
         {},
         "x60",

@@ -17,7 +17,6 @@ from triton_rvv.lowering.addresses.lane_range import LaneRange
 from triton_rvv.lowering.addresses.line import Line
 from triton_rvv.lowering.blocks.recipes import Elementwise, Splat
 from triton_rvv.lowering.blocks.tensors import Tensor
-from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer
 from triton_rvv.lowering.math.lanes import Emit
@@ -28,7 +27,6 @@ __all__ = [
     "columns_of",
     "fit_32_bits",
     "is_limited",
-    "limits_of",
     "with_columns",
 ]
 
@@ -143,14 +141,6 @@ class Clamped(Segments):
         own = LaneRange(ahead) if self.is_lower else LaneRange(end=builder.add(ahead, integer(1)))
         return value, within.within(builder, own)
 
-    def limited(self, builder: Builder, value: Val) -> Val:
-        """What stands in place of an integer that `inside` counts from."""
-        if self._inner is not None:
-            base = builder.resize(self.line.affine.base, "i64")
-            own = self._inner.limited(builder, builder.binary("sub", value, base))
-            value = builder.add(own, base)
-        return self._limited(builder, value)
-
     def fits(self, builder: Builder) -> Val:
         return fit_32_bits(builder, *self.line.affine.ends(builder))
 
@@ -217,14 +207,3 @@ def is_limited(addresses: Affine) -> bool:
     """Whether columns stay at a limit."""
     segments = [each.segments for each, _ in addresses.components[-1].tables]
     return any(isinstance(each, Clamped) for each in segments)
-
-
-def limits_of(addresses: Affine, point: VectorIndex) -> Clamped | None:
-    """The limits of columns in a run where all others are neighbours, and no sum wraps."""
-    last, version = addresses.components[-1], point.version
-    if not version.fits or version.linear or addresses.extra is not None or last.stride is not None:
-        return None
-    if last.without_line or [scale.constant for _, scale in last.tables] != [1]:
-        return None
-    limits = last.tables[0][0].segments
-    return limits if isinstance(limits, Clamped) and limits.has_plain_ends else None

@@ -66,7 +66,6 @@ RULES: Sequence[Rule] = (
         "load-every-other", "Loads what a mask leaves of pairs as neighbours, and puts it in place."
     ),
     Rule("keep-tables", "Takes elements of a small table from registers that hold all of it."),
-    Rule("load-limited", "Loads neighbours at an edge, and what its limit repeats beside them."),
     Rule("load-reversed", "Turns neighbours around that a block reads from the last one on."),
     Rule("store-reversed", "Turns what a block stores from the last one on around."),
     Rule("load-segments", "Loads every so many elements together with those between them."),

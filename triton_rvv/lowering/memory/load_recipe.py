@@ -38,7 +38,6 @@ from triton_rvv.lowering.memory.accesses import (
     zero,
 )
 from triton_rvv.lowering.memory.every_other import EveryOther, every_other_run
-from triton_rvv.lowering.memory.limited_loads import limited_run
 from triton_rvv.lowering.memory.periodic_loads import periodic_run
 from triton_rvv.lowering.memory.prefetches import (
     RowHints,
@@ -318,8 +317,6 @@ class Load(Tensor):
             run = self.table.run(builder, condition, point, fill)
             if run is not None:
                 return run
-        if (run := limited_run(builder, pointers, self.mask, point, fill)) is not None:
-            return run
         if condition.truth is not True:
             run = every_other_run(builder, self.every_other, self.pointers, condition, point)
             return run or reversed_run(builder, pointers, self.mask, point, fill)
