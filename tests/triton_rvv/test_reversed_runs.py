@@ -96,14 +96,6 @@ def mirror_kernel(
     tl.store(z_ptr + back, rows + columns, mask=(columns >= low) & (rows < ROWS - 1))
 
 
-@pytest.mark.parametrize(("step", "count"), [(1, 2), (2, 1)])
-def test_what_is_stored_backwards_is_turned_around(step, count):
-    types = dict.fromkeys(["n", "low"], "i32")
-    pointers = {"x_ptr": "*i16", "y_ptr": "*i16", "z_ptr": "*i32"}
-    counts = _counts(mirror_kernel, pointers | types, STEP=step, ROWS=2, N=64)
-    assert counts["store-reversed"] == count
-
-
 @pytest.mark.parametrize(
     ("dtype", "n", "low", "step", "vlen_bits"),
     [

@@ -58,7 +58,6 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     (f"{_COMMON}kernels.py:cumsum_rows", {}, "x60", "fill-moved-lanes"),
     (f"{_COMMON}halves.py:insert_zeros", {}, "x60", "load-every-other"),
     (f"{_COMMON}turns.py:heat_rod", {}, "x60", "find-apart"),
-    (f"{_COMMON}turns.py:mirror_rows", {}, "x60", "store-reversed"),
     (
         "benchmarks/compiler/hand/sixteenth_held_out2.py:reverse_complement_bytes",
         {},

@@ -67,7 +67,6 @@ RULES: Sequence[Rule] = (
     ),
     Rule("keep-tables", "Takes elements of a small table from registers that hold all of it."),
     Rule("load-reversed", "Turns neighbours around that a block reads from the last one on."),
-    Rule("store-reversed", "Turns what a block stores from the last one on around."),
     Rule("load-segments", "Loads every so many elements together with those between them."),
     Rule("prefetch-columns", "Asks for the next lines of a block that lies by column."),
     Rule("prefetch-edges", "Asks only for what comes behind windows that overlap."),

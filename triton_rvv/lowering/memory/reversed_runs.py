@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from triton_rvv.lowering.addresses.affine import Affine
-from triton_rvv.lowering.addresses.lane_range import LaneRange
 from triton_rvv.lowering.addresses.masks import Mask
 from triton_rvv.lowering.blocks.buffer import memory_type
 from triton_rvv.lowering.blocks.vector_index import VectorIndex
 from triton_rvv.lowering.llvm.builder import Builder
-from triton_rvv.lowering.llvm.rules import no, nothing, rule
+from triton_rvv.lowering.llvm.rules import nothing, rule
 from triton_rvv.lowering.llvm.values import Val, integer, vector_type
-from triton_rvv.lowering.llvm.vp_memory import masked_load, masked_store
+from triton_rvv.lowering.llvm.vp_memory import masked_load
 from triton_rvv.lowering.memory.accesses import wanted_lanes
 
-__all__ = ["reversed_run", "store_reversed"]
+__all__ = ["reversed_run"]
 
 
 @rule("load-reversed", nothing)
@@ -48,24 +47,6 @@ def reversed_run(
         others = _turned(builder, fill())
         run = masked_load(builder, address, builder.splat(wanted, width), others, size_bytes)
     return _turned(builder, run)
-
-
-@rule("store-reversed", no)
-def store_reversed(
-    builder: Builder, pointers: Affine, value: Val, condition: Val, point: VectorIndex
-) -> bool:
-    """Store a run as neighbours, turned around, and say so; not under a mask of single lanes."""
-    address = None if condition.width > 1 else _last_address(builder, pointers, point)
-    if address is None:
-        return False
-    width, size_bytes = point.width, pointers.pointee.size_bytes
-    wanted = LaneRange(end=point.lanes).turned(builder, width).where(builder, condition, width)
-    run = _turned(builder, value)
-    if wanted.truth is True:
-        builder.store(run, address, size_bytes)
-    else:
-        masked_store(builder, run, address, builder.splat(wanted, width), size_bytes)
-    return True
 
 
 def _last_address(builder: Builder, pointers: Affine, point: VectorIndex) -> Val | None:

@@ -31,7 +31,6 @@ from triton_rvv.lowering.memory.accesses import condition_at, note_access
 from triton_rvv.lowering.memory.load_recipe import Load
 from triton_rvv.lowering.memory.loads import as_mask, optional_operands
 from triton_rvv.lowering.memory.prefetches import prefetch_ahead, run_address
-from triton_rvv.lowering.memory.reversed_runs import store_reversed
 from triton_rvv.lowering.memory.segment_stores import are_in_turn, rows_are_apart, store_in_turn
 from triton_rvv.lowering.memory.store_order import (
     StorePart,
@@ -300,8 +299,6 @@ def store_run(
         builder.branches(condition, lambda: builder.store(value, address, size_bytes))
         if point.version.unmasked and point.width > 1:
             prefetch_ahead(builder, pointers, point, address, WRITE)
-        return
-    if store_reversed(builder, pointers, value, condition, point):
         return
     lengths = builder.abilities.has_vector_lengths and value.element != "ptr"
     if lengths and stride is not None and point.lanes is not None and condition.truth is True:
