@@ -35,32 +35,6 @@ def test_the_next_turn_is_asked_for() -> None:
     assert moving > staying == 0
 
 
-@triton.jit
-def windows_kernel(x_ptr, y_ptr, turns, STRIDE: tl.constexpr, STEP: tl.constexpr):
-    """Sums of columns of blocks of 32 rows, which may overlap."""
-    rows, columns = tl.arange(0, 32)[:, None], tl.arange(0, 64)[None, :]
-    total = tl.zeros((64,), dtype=tl.float32)
-    for turn in range(turns):
-        total += tl.sum(tl.load(x_ptr + turn * STEP + rows * STRIDE + columns), axis=0)
-    tl.store(y_ptr + tl.arange(0, 64), total)
-
-
-def test_of_windows_that_overlap_only_what_comes_behind_them_is_asked_for() -> None:
-    def saves(stride: int, step: int) -> bool:
-        both = (
-            lowered(windows_kernel, skipped, STRIDE=stride, STEP=step).count("@llvm.prefetch.p0(")
-            for skipped in ("prefetch-stream", "prefetch-stream prefetch-edges")
-        )
-        with_rule, without = both
-        return with_rule < without
-
-    assert saves(1, 32)
-    assert saves(15, 15 * 32)
-    assert not saves(1, 64)  # the next turn's windows lie further on
-    assert not saves(16, 16 * 32)  # a line apart
-    assert not saves(64, 64 * 32)
-
-
 def test_a_processor_that_foresees_rows_is_not_asked() -> None:
     compiled = compile_kernel(copy_kernel, SIGNATURE, {"STEP": 1024}, host_target())
     assert "@llvm.prefetch" not in compiled.lowered

@@ -70,12 +70,6 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
         "x60",
         "keep-tables",
     ),
-    (
-        "benchmarks/compiler/hand/twentieth_held_out2.py:gold_code_correlator",
-        {"LAGS": 32, "BLOCK": 32},
-        "x60",
-        "prefetch-edges",
-    ),
     (f"{_COMMON}kernels.py:histogram", {}, "x60", "update-plainly"),
     (f"{_COMMON}kernels.py:transpose", {}, "host", "transpose-squares"),
 ]

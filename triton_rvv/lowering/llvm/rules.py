@@ -69,7 +69,6 @@ RULES: Sequence[Rule] = (
     Rule("load-reversed", "Turns neighbours around that a block reads from the last one on."),
     Rule("load-segments", "Loads every so many elements together with those between them."),
     Rule("prefetch-columns", "Asks for the next lines of a block that lies by column."),
-    Rule("prefetch-edges", "Asks only for what comes behind windows that overlap."),
     Rule("prefetch-next-program", "Asks for the next program's block where it has few lines."),
     Rule("prefetch-stream", "Asks for what a row that is read once has some lines further on."),
     Rule("prefetch-next-turn", "Asks for the row that a later turn of a loop reads."),

@@ -110,10 +110,6 @@ def prefetch_ahead(
     if pointers.advance is None and rows_ahead >= rows:
         return
     stride = pointers.components[-2].linear_stride(builder, pointers.index_type)
-    if _slides(builder, pointers, stride) and builder.choices.allow("prefetch-edges"):
-        builder.choices.follow("prefetch-edges")
-        _prefetch_edge(builder, pointers, point, address, access)
-        return
     distance, last_inside = _to_row_ahead(builder, pointers, point, stride)
     back = builder.binary("sub", distance, builder.mul(integer(rows), stride))
     beyond = integer(0) if pointers.advance is None else builder.add(pointers.advance, back)
@@ -123,29 +119,6 @@ def prefetch_ahead(
     apart = stride if is_aligned else integer(1)
     for end in ends_of_run(builder, further, pointers.pointee, point.width, apart):
         builder.prefetch(end, access)
-
-
-def _slides(builder: Builder, pointers: Affine, stride: Val) -> bool:
-    """Whether rows are windows of memory that slides on by less than a line, over turns, too."""
-    *_, rows, columns = pointers.shape
-    in_line = builder.abilities.machine.line_bytes // pointers.pointee.size_bytes
-    number = builder.intervals.number(stride)
-    if number is None or not 0 < number < min(columns, in_line):
-        return False
-    advance = pointers.advance
-    return advance is None or builder.intervals.number(advance) == rows * number
-
-
-def _prefetch_edge(
-    builder: Builder, pointers: Affine, point: VectorIndex, address: Val, access: Val
-) -> None:
-    """Ask for what comes some lines behind a window: those before it asked for the others."""
-    if point.start.constant is not None and point.start.constant + point.width < pointers.shape[-1]:
-        return
-    machine, size_bytes = builder.abilities.machine, pointers.pointee.size_bytes
-    further = integer(point.width + machine.rows_ahead * machine.line_bytes // size_bytes)
-    element = memory_type(pointers.pointee)
-    builder.prefetch(builder.element_pointer(element, address, further), access)
 
 
 def _prefetch_next_program(
