@@ -157,8 +157,8 @@ def _faster_order(optimised: str, machine: Any) -> MachineCode:
     are made, unless code from the top takes no longer than the units and memory that it needs. Code
     outside of loops, as where a short block is walked at once, counts where there are no loops, or
     where it saves registers, and takes more than little. Where registers are saved in the faster
-    one, it may keep the order in which it was written, if that saves none: with registers saved
-    there, too, kernels were 3% to 7% slower.
+    one, and that takes more than little, it may keep the order in which it was written, if that
+    saves none: with registers saved there, too, kernels were 3% to 7% slower.
     """
     asked = f'"{BY_ESTIMATE}"'
     if asked not in optimised:
@@ -175,7 +175,7 @@ def _faster_order(optimised: str, machine: Any) -> MachineCode:
         if not counts_all or least >= _WORTHWHILE * cycles:
             return best
     for order in ("bidirectional", _AS_WRITTEN):
-        if order == _AS_WRITTEN and not estimate.saves:
+        if order == _AS_WRITTEN and not _pays_to_save_none(estimate, counts_all):
             break
         code, other = ordered(order)
         cycles, fewer = (e.of_all[0] if counts_all else e.cycles for e in (estimate, other))
@@ -184,7 +184,16 @@ def _faster_order(optimised: str, machine: Any) -> MachineCode:
     return best
 
 
-# What code around loops may take less for another translation to pay.
+def _pays_to_save_none(estimate: LoopEstimate, counts_all: bool) -> bool:
+    """Whether saved registers take so long that another translation may pay that saves none."""
+    if not estimate.saves:
+        return False
+    pair = (estimate.without_saves(), estimate)
+    fewer, cycles = (each.of_all[0] if counts_all else each.cycles for each in pair)
+    return fewer < _WORTHWHILE * cycles
+
+
+# What code around loops, or without saves, may take less for another translation to pay.
 _WORTHWHILE = 0.95
 # Of estimates that are about the same, the code whose loads come early is the faster one.
 _CLEARLY = 0.99

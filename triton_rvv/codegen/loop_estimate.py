@@ -58,21 +58,27 @@ _TURNS = 4  # after which waits of one turn for the last have settled; most loop
 
 @dataclass(frozen=True)
 class LoopEstimate:
-    """Cycles of one turn of every innermost loop, added up; 0 for code without loops.
+    """Cycles of machine code, and what takes them.
 
     Args:
-        cycles: in the order of the instructions.
-        least: what no order can go below, since memory or a unit is taken for so long.
+        loops: every innermost loop.
         others: the code between these loops.
-        saves_within: whether registers of vectors are saved in these loops.
     """
 
-    cycles: float
-    least: float
+    loops: Sequence[Sequence[_Demand]]
     others: Sequence[Sequence[_Demand]]
-    saves_within: bool = False
 
-    @property
+    @functools.cached_property
+    def cycles(self) -> float:
+        """Of one turn of every loop, in the order of the instructions; 0 for code without loops."""
+        return sum(map(_last_turn, self.loops))
+
+    @functools.cached_property
+    def least(self) -> float:
+        """What no order of the loops can go below: memory or a unit is taken for so long."""
+        return sum(map(_least_cycles, self.loops))
+
+    @functools.cached_property
     def saves_between(self) -> bool:
         """Whether registers of vectors are saved between loops."""
         return any(map(_saves, self.others))
@@ -80,7 +86,7 @@ class LoopEstimate:
     @property
     def saves(self) -> bool:
         """Whether registers of vectors are saved anywhere."""
-        return self.saves_within or self.saves_between
+        return self.saves_between or any(map(_saves, self.loops))
 
     @functools.cached_property
     def of_all(self) -> tuple[float, float]:
@@ -92,14 +98,21 @@ class LoopEstimate:
         least = sum(_least_cycles(part, waits_for_dram=False) for part in self.others)
         return _TURNS * self.cycles + between, _TURNS * self.least + least
 
+    def without_saves(self) -> LoopEstimate:
+        """The same code, had it enough registers."""
+        loops, others = (
+            [[each for each in part if not each.is_save] for part in parts]
+            for parts in (self.loops, self.others)
+        )
+        return LoopEstimate(loops, others)
+
 
 def estimated_cycles(code: bytes) -> LoopEstimate:
     """The estimate for machine code."""
     parts = [(is_loop, [_demand(each) for each in part]) for is_loop, part in stretches(code)]
     loops = [part for is_loop, part in parts if is_loop]
     others = [part for is_loop, part in parts if not is_loop]
-    cycles, least = (sum(map(count, loops)) for count in (_last_turn, _least_cycles))
-    return LoopEstimate(cycles, least, others, any(map(_saves, loops)))
+    return LoopEstimate(loops, others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +137,11 @@ class _Demand:
     dram: float = 0
     drain: float = 0
     is_extra: bool = False
+
+    @property
+    def is_save(self) -> bool:
+        """Whether it saves registers of vectors on the stack, or reads them back."""
+        return self.is_extra and self.unit == _MEMORY
 
 
 _SCALAR = _Demand()
@@ -177,8 +195,7 @@ def _access(instruction: Vector) -> _Demand:
 
 
 def _saves(part: Sequence[_Demand]) -> bool:
-    """Whether registers of vectors are saved on the stack, or read back."""
-    return any(each.is_extra and each.unit == _MEMORY for each in part)
+    return any(each.is_save for each in part)
 
 
 def _least_cycles(part: Sequence[_Demand], waits_for_dram: bool = True) -> float:
