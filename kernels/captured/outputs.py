@@ -17,12 +17,15 @@ from kernels.captured.deployed import Deployed, Reached
 from kernels.captured.drawn import ContentsError
 from kernels.captured.memory import Memory, joined
 from kernels.own.tolerance import (
+    BYTES,
     DRAWS,
+    byte_slack,
     disturbed,
     in_parts,
     relative_tolerance,
     share_of,
     slack,
+    turned,
     within,
 )
 
@@ -40,8 +43,8 @@ class Output:
         start: its contents before every run: where the kernel's result depends on them, or it
             writes nothing, as captured; poison elsewhere. None if all of it is poison.
         expected: its contents after a run, of the same type.
-        slack: fp32, how far each element may be off besides the relative tolerance; None for a
-            type that has to be exact.
+        slack: fp32, how far each element may be off besides the relative tolerance; None for
+            integers that have to be exact.
     """
 
     start: torch.Tensor | None
@@ -178,7 +181,11 @@ def _expected(
     share = share_of({str(key): storage for key, storage in given.storages.items()})
     floats = any(first.span(name).is_floating_point() for name in written)
     draws = range(DRAWS if floats else 0)
-    disturbed_runs = [deployed.run(_disturbed(before, read, draw)) for draw in draws]
+    numbers = _floats_read(before, read)
+    disturbed_runs = [deployed.run(_with(before, disturbed(numbers, draw))) for draw in draws]
+    may_round = bool(numbers) and any(first.span(name).dtype in BYTES for name in written)
+    turned_ones = turned(_floats_read(given, read)) if may_round else ()
+    turned_runs = [deployed.run(_with(given, each)) for each in turned_ones]
     # Where a run in fp32 gives others, what the kernel converts may be 16-bit outputs alone.
     narrow = _coarsest(given)
     is_known = precise is not None or narrow == torch.float32
@@ -186,6 +193,8 @@ def _expected(
 
     def expect(name: str) -> Output:
         plain, dtype = first.span(name), first.span(name).dtype
+        if dtype in BYTES and may_round:
+            return Output(None, plain, byte_slack(plain, [run.span(name) for run in turned_runs]))
         if not dtype.is_floating_point:
             return Output(None, plain, None)
         rounded = best.span(name).to(dtype)
@@ -234,11 +243,15 @@ def near(found: torch.Tensor, output: Output) -> torch.Tensor:
     return right
 
 
-def _disturbed(memory: Memory, read: frozenset[int], draw: int) -> Memory:
-    """The tensors with each number that is read from a storage of floats a little off."""
+def _floats_read(memory: Memory, read: frozenset[int]) -> dict[str, torch.Tensor]:
+    """The storages of floats that the kernel may read, by their keys as text."""
     keys = read - memory.mixed
-    named = {str(key): s for key, s in memory.storages.items() if key in keys}
-    changed = disturbed(named, draw)
+    storages = {str(key): s for key, s in memory.storages.items() if key in keys}
+    return {key: storage for key, storage in storages.items() if storage.is_floating_point()}
+
+
+def _with(memory: Memory, changed: Mapping[str, torch.Tensor]) -> Memory:
+    """The tensors with other storages, by their keys as text."""
     return Memory(
         {key: changed.get(str(key), storage) for key, storage in memory.storages.items()},
         memory.views,
@@ -290,9 +303,12 @@ def _poison(after: torch.Tensor) -> torch.Tensor:
 
 
 def _flipped(integers: torch.Tensor) -> torch.Tensor:
-    """The complement, of truth values or of bits; torch has none for most unsigned types."""
+    """The complement, of truth values or of bits; torch has none for most unsigned types. Of bytes
+    the highest bit alone: the complement of 0 is a neighbour, which may be right."""
     if integers.dtype is torch.bool:
         return ~integers
+    if integers.dtype in BYTES:
+        return (integers.view(torch.int8) ^ -128).view(integers.dtype)
     return (~integers.view(_BITS[integers.element_size()])).view(integers.dtype)
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from kernels.own.accesses import accesses_of
 from kernels.own.changeable import Launched
 from kernels.own.exact_reference import largest, nearer
 from kernels.own.kernel_outputs import Run, from_kernel, rounding, starts_of
 from kernels.own.launch import Launch
 from kernels.own.left_out import LeftOut, left_out
 from kernels.own.slow_reference import answer, exact_answer, on_few_threads
-from kernels.own.tolerance import DRAWS, byte_slack, disturbed, share_of, slack, turned
+from kernels.own.tolerance import BYTES, DRAWS, byte_slack, disturbed, share_of, slack, turned
 from kernels.values import TORCH_TYPES
 
 __all__ = [
@@ -27,7 +28,6 @@ __all__ = [
 
 _Said = Mapping[str, torch.Tensor | None]
 _KNOWN = frozenset(TORCH_TYPES.values())
-_BYTES = (torch.int8, torch.uint8)
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,12 @@ def expected_outputs(launch: Launch, *, with_unnamed: bool = True) -> dict[str, 
     with on_few_threads(launch):
         said, expected = from_reference(launch, values)
     if said is None:
-        way, found = from_kernel(launch, starts_of(launch, values))
-        return _expected(found, values, rounded_to=rounding(launch, values, way, found))
+        starts = starts_of(launch, values)
+        may_round = _may_round(values, values.keys() - accesses_of(launch).constant)
+        way, found = from_kernel(launch, [*starts, *(turned(values) if may_round else ())])
+        found, others = found[: 1 + DRAWS], found[1 + DRAWS :]
+        near = _rounded(found[0], others, values) if may_round else {}
+        return _expected(found, values, rounded_to=rounding(launch, values, way, found)) | near
     unnamed = left_out(launch, said, values) if with_unnamed else LeftOut()
     if unnamed.found:
         expected |= _expected(unnamed.found, values, rounded_to=unnamed.rounded_to)
@@ -99,15 +103,29 @@ def _of_bytes(
     launch: Launched, values: Mapping[str, Any], outputs: Run
 ) -> dict[str, ExpectedOutput]:
     """Outputs of bytes that the reference rounds from floats."""
-    names = [name for name in outputs if values[name].dtype in _BYTES]
-    tensors = (value for value in values.values() if isinstance(value, torch.Tensor))
-    if not names or not any(tensor.is_floating_point() for tensor in tensors):
+    if not _may_round(values, outputs):
         return {}
-    runs = [tensors_of(answer(launch, each).outputs) for each in turned(values)]
+    return _rounded(
+        outputs, [tensors_of(answer(launch, v).outputs) for v in turned(values)], values
+    )
+
+
+def _may_round(values: Mapping[str, Any], outputs: Iterable[str]) -> bool:
+    """Whether there are bytes among the outputs, and floats that may become them."""
+    tensors = [value for value in values.values() if isinstance(value, torch.Tensor)]
+    of_outputs = (values[name] for name in outputs)
+    return any(tensor.is_floating_point() for tensor in tensors) and any(
+        isinstance(value, torch.Tensor) and value.dtype in BYTES for value in of_outputs
+    )
+
+
+def _rounded(
+    outputs: Run, turned_ones: Sequence[Run], values: Mapping[str, Any]
+) -> dict[str, ExpectedOutput]:
+    """The outputs of bytes that are rounded from floats, by what `turned` inputs give."""
     expected = {}
-    for name in names:
-        kind = values[name].dtype
-        allowed = byte_slack(outputs[name].to(kind), [run[name].to(kind) for run in runs])
+    for name, kind in ((n, values[n].dtype) for n in outputs if values[n].dtype in BYTES):
+        allowed = byte_slack(outputs[name].to(kind), [run[name].to(kind) for run in turned_ones])
         if allowed is not None:
             expected[name] = ExpectedOutput(outputs[name].to(kind), allowed, kind)
     return expected

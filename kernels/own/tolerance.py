@@ -18,6 +18,7 @@ from foundation.strides import memory_of, view_of
 from kernels.values import TORCH_TYPES, Tolerance
 
 __all__ = [
+    "BYTES",
     "DRAWS",
     "accepted_constant",
     "accepts_half",
@@ -37,6 +38,8 @@ __all__ = [
 # the number of rounding errors in an output is unknown.
 _RELATIVE = {"fp64": 1e-9, "fp32": 1e-4, "fp16": 1e-2, "bf16": 2e-2, "fp8e4nv": 0.1, "fp8e5": 0.2}
 _LEAST_SHARE = 2.0**-10
+# What floats are rounded to, and may be off by one.
+BYTES = (torch.int8, torch.uint8)
 # A quotient at the middle between two bytes stays there by four pairs once in 250 times for inputs
 # in bf16, which change by one step or not at all, and hardly ever for finer ones.
 _PAIRS = 4

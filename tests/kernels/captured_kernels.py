@@ -292,6 +292,13 @@ def copy_kernel(x, out, n, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def bytes_kernel(x, out, n, factor, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    scaled = tl.load(x + places, mask=places < n) * factor
+    tl.store(out + places, tl.floor(scaled + 0.5).to(tl.int8), mask=places < n)
+
+
+@triton.jit
 def taken_places_kernel(x, out, count, n, BLOCK: tl.constexpr):
     """Each program takes the next place, in the order in which they run."""
     place = tl.atomic_add(count, 1)

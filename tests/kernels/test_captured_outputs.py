@@ -37,6 +37,32 @@ def test_integers_without_a_sign_start_as_something_else(dtype: torch.dtype) -> 
     assert found.agree(deployed.run(found.poisoned()))
 
 
+def test_bytes_that_are_rounded_may_be_their_neighbours_where_they_are_as_near() -> None:
+    x = 40 * normal(1000).clamp(-3, 3)
+    x[::10] = x[::10].floor() + 0.5  # as near to one as to the other, at a factor of 1
+    deployed = launch(kernels.bytes_kernel, 4, {"BLOCK": 256}, n=1000, factor=1.0)
+    found = checked_outputs(deployed, memory_of(x=x, out=torch.zeros(1000, dtype=torch.int8)))
+    output = found.outputs["out"]
+    assert output.slack is not None
+    assert (output.slack[::10] == 1).all()
+    assert output.slack.mean() < 0.5
+    after = deployed.run(found.poisoned())
+    assert found.agree(after)
+    after.span("out")[::10] -= 1
+    assert found.agree(after)
+    after.span("out")[int(output.slack.argmin())] += 1
+    assert not found.agree(after)
+    near = (found.poisoned().span("out").short() - output.expected.short()).abs()
+    assert near.min() > 1  # else what is never written would be right
+
+
+def test_bytes_that_no_float_becomes_are_exact() -> None:
+    deployed = launch(kernels.copy_kernel, 4, {"BLOCK": 32}, n=100)
+    x = torch.arange(100).to(torch.int8)
+    found = checked_outputs(deployed, memory_of(x=x, out=torch.zeros_like(x)))
+    assert found.outputs["out"].slack is None
+
+
 def test_a_configuration_of_unsigned_integers_is_tried(tmp_path: Path) -> None:
     capture = CaptureFile(tmp_path / "program.capture")
     x = torch.arange(100).to(torch.uint16)

@@ -37,6 +37,18 @@ def test_the_interpreter_stands_in_for_a_reference(problem_of, tmp_path):
         run_kernel(problem, {"PLUS": True}, tmp_path)
 
 
+def test_bytes_that_the_interpreter_rounds_may_be_their_neighbours(problem_of):
+    text = TWICE.replace("2 * x + (1 if PLUS else 0)", "tl.floor(x + 0.5).to(tl.int8)")
+    text = text.replace("torch.empty(N)", "torch.empty(N, dtype=torch.int8)")
+    made = problem_of(text.replace("torch.randn(N)", "torch.randint(-50, 50, (N,)) + 0.5"))
+    _, out, *_ = made.timed_arguments(made.default_config)
+    assert out.slack is not None
+    assert (out.slack == 1).all()
+    exact = problem_of(text.replace("torch.randn(N)", "torch.randint(-50, 50, (N,)).float()"))
+    _, out, *_ = exact.timed_arguments(exact.default_config)
+    assert out.slack is None
+
+
 def test_a_file_in_the_way_of_the_documents(problem_of, tmp_path):
     problem = problem_of(PRODUCT, "product", {"M": 13, "N": 17, "K": 9})
     assert len(configs_of(problem)) == 2  # one of three stands there twice
