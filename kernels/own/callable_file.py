@@ -27,8 +27,9 @@ from kernels.own.module import call_by_name, import_file
 from kernels.own.reference_outputs import checked_outputs
 from kernels.own.restored import restored
 from kernels.own.seeded import seeded
-from kernels.own.telling import Telling, Tried, telling_changes
+from kernels.own.telling import Telling, telling_changes
 from kernels.own.tolerance import tolerance
+from kernels.own.tried_changes import Tried
 from kernels.spec import KernelSpec, Problem
 from kernels.values import TORCH_TYPES, current_data_set, input_array, output_array
 from launchers.arguments import Argument

@@ -13,7 +13,7 @@ from kernels.own.changed_inputs import Change, changed
 from kernels.own.time_limit import time_limit
 from kernels.own.tolerance import is_finite
 
-__all__ = ["is_defined", "makes_difference", "runs_on_processor"]
+__all__ = ["is_defined", "is_ignored", "makes_difference", "runs_on_processor"]
 
 # By the clock: what it takes a reference on the file's own inputs at a load of 30, twice over. On
 # others it may never end.
@@ -30,6 +30,14 @@ def makes_difference(
     outputs, other = launch.reference(values) or {}, launch.reference(others) or {}
     pairs = ((tensor, other.get(name)) for name, tensor in outputs.items())
     return any(t is not None and o is not None and not torch.equal(t, o) for t, o in pairs)
+
+
+def is_ignored(launch: Launched, values: Mapping[str, Any], name: str, marker: int) -> bool:
+    """Whether the reference takes a marker among the elements of a tensor and refuses the number
+    before it, as torch's losses do with a label that is to be ignored."""
+    markers = (Change(marker=each) for each in (marker, marker - 1))
+    taken = [runs_on_processor(launch, changed(values, {name: change})) for change in markers]
+    return taken == [True, False]
 
 
 def runs_on_processor(launch: Launched, values: Mapping[str, Any]) -> bool:

@@ -23,7 +23,8 @@ from kernels.own.kernel_file import KernelFile
 from kernels.own.launch import Launch, descriptors_of
 from kernels.own.own_runs import OwnRuns
 from kernels.own.restored import restored
-from kernels.own.telling import Telling, Tried, telling_changes
+from kernels.own.telling import Telling, telling_changes
+from kernels.own.tried_changes import Tried
 from kernels.own.unreferenced import without_reference
 from kernels.spec import Problem
 from kernels.values import current_data_set, want_types_alone
@@ -48,7 +49,7 @@ class OwnArguments(OwnRuns):
 
     def arguments(self, problem: Problem, config: Config) -> tuple[Argument, ...]:
         """The kernel's arguments; the outputs are from `reference` or the kernel."""
-        launch = replace(self._launch(problem, config), changes=self._telling(problem).changes)
+        launch = replace(self._launch(problem, config), changes=self._changes_of(problem, config))
         return self._arguments(problem, launch, self._expected_outputs(problem, config))
 
     def _arguments(
@@ -79,15 +80,30 @@ class OwnArguments(OwnRuns):
         """How the check's inputs differ from the file's; see `telling_changes`."""
         if want_types_alone() or current_data_set() != 0:
             return Telling()
-        if self._is_made_for_one:
-            untried = f"{self._file.maker().__name__} takes config" if self._has_reference else ""
-            return Telling(untried=untried)
+        if self._is_made_for_one and not self._has_reference:
+            return Telling()
         key = (*problem.shape.items(), problem.dtype, torch.get_default_device())
         if torch.get_default_device().type != "cpu" and not self._has_reference:
             return Telling()  # Triton's interpreter would take too long
         if key not in self._changes:
             self._changes[key] = kept_telling(problem, partial(self.find_changes, problem))
         return self._changes[key]
+
+    def _changes_of(self, problem: Problem, config: Config) -> dict[str, Change]:
+        """How the check's inputs of a configuration differ from the file's: in nothing where the
+        file gives it others than the default configuration, with which changes were tried."""
+        changes = self._telling(problem).changes
+        return {} if self._others_than_default(problem, config) else changes
+
+    def _others_than_default(self, problem: Problem, config: Config) -> list[str]:
+        """The changed inputs of which the file gives a configuration others than the default."""
+        changes = self._telling(problem).changes
+        default = self.default_config(problem)
+        if not changes or not self._is_made_for_one or config == default:
+            return []
+        usual, given = (self._launch(problem, each).values() for each in (default, config))
+        names = [name for name, change in changes.items() if not change.gaps]
+        return [name for name in names if not _is_same(usual[name], given[name])]
 
     def find_changes(self, problem: Problem, journal: Journal) -> Telling:
         """How the check's inputs are to differ from the file's, found in this process."""
@@ -117,7 +133,7 @@ class OwnArguments(OwnRuns):
         if want_types_alone():
             return {}
         of = config if self._follows else self.default_config(problem)
-        launch = replace(self._launch(problem, of), changes=self._telling(problem).changes)
+        launch = replace(self._launch(problem, of), changes=self._changes_of(problem, of))
         if self._follows:
             return expected_outputs(launch, with_unnamed=False)
         key = _expected_key(launch)
@@ -175,6 +191,13 @@ class OwnArguments(OwnRuns):
     def _follows(self) -> bool:
         """Whether `arguments` or `reference` takes the configuration."""
         return self._is_made_for_one or _takes_config(self._file.optional("reference"))
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Whether two arguments hold the same."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return one.dtype == other.dtype and torch.equal(one, other)
+    return one == other
 
 
 def _takes_config(function: Callable[..., object] | None) -> bool:

@@ -37,6 +37,9 @@ __all__ = ["OwnKernel"]
 # Constants of a file below it are rather numbers of bits, heads or taps.
 _A_BLOCK = 16
 
+# Configurations beside the default whose inputs are compared with its own.
+_LOOKED_AT = 3
+
 
 class OwnKernel(OwnArguments):
     """The functions of a `KernelSpec`: what a file says, and what its runs tell.
@@ -57,14 +60,28 @@ class OwnKernel(OwnArguments):
         if is_slow_reference(plain):  # for the builders, whose time is limited
             with data_set(1):
                 self._expected_outputs(problem, config)
-        return (*notes, *telling.notes, *on_kept(self._file))
+        return (*notes, *telling.notes, *self._on_other_inputs(problem), *on_kept(self._file))
+
+    def _on_other_inputs(self, problem: Problem) -> tuple[str, ...]:
+        """A sentence on the first configuration whose inputs the check does not change."""
+        if not self._is_made_for_one:
+            return ()
+        for_gpu = torch.get_default_device().type == "cuda"
+        for config in self._listed(problem, for_gpu=for_gpu).configs[: _LOOKED_AT + 1]:
+            if names := self._others_than_default(problem, config):
+                return (
+                    f"the check has the file's own inputs for configurations such as {config}, "
+                    f"since {self._file.maker().__name__} makes others of {', '.join(names)} for "
+                    "it than for the default: what these do not show is not found",
+                )
+        return ()
 
     def on_inputs(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.on_inputs`; the configuration runs on this machine."""
         return _said_apart(partial(self._on_inputs, problem, config))
 
     def _on_inputs(self, problem: Problem, config: Config, journal: Journal) -> str:
-        changes = self._telling(problem).changes
+        changes = self._changes_of(problem, config)
         of = config if self._follows else self.default_config(problem)
         plain = self._launch(problem, of)
 
@@ -78,7 +95,7 @@ class OwnKernel(OwnArguments):
 
     def astray(self, problem: Problem, config: Config) -> str:
         """See `KernelSpec.astray`."""
-        launch = replace(self._launch(problem, config), changes=self._telling(problem).changes)
+        launch = replace(self._launch(problem, config), changes=self._changes_of(problem, config))
         return access_astray(launch)
 
     def on_other_sizes(self, problem: Problem, config: Config) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from kernels.own.changed_inputs import Change
 
-__all__ = ["on_endless", "on_refused"]
+__all__ = ["on_endless", "on_marker", "on_refused"]
 
 # Of a change of integers, by what is tried last of it.
 _WORDS = {
@@ -60,6 +60,20 @@ def on_endless(endless: list[dict[str, Change]]) -> str:
     return (
         f"the check keeps {', '.join(changes)} close to what arguments makes, since the default "
         f"configuration does not end on other inputs: {_in_words(next(iter(changes.values())))}"
+    )
+
+
+def on_marker(name: str, marker: int, said: str) -> str:
+    """That the default configuration is wrong for a label that `reference` ignores.
+
+    Args:
+        name: of the tensor of labels.
+        marker: the label.
+        said: the first element that is wrong, or what was accessed.
+    """
+    return (
+        f"the default configuration is wrong where {name} has {marker}, a label that reference "
+        f"ignores (it refuses {marker - 1}), and the check leaves it out: {said}"
     )
 
 

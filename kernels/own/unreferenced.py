@@ -21,7 +21,8 @@ from kernels.own.changeable import changeable, is_one_number, same_launch
 from kernels.own.changed_inputs import Change
 from kernels.own.journal import Run
 from kernels.own.launch import Launch
-from kernels.own.telling import FLOATS, MOST_BYTES, Telling, Tried
+from kernels.own.telling import FLOATS, MOST_BYTES, Telling
+from kernels.own.tried_changes import Tried
 
 __all__ = ["without_reference"]
 

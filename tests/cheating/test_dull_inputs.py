@@ -148,12 +148,63 @@ def test_a_default_with_another_guard_is_named(tmp_path, kernel, reference):
     assert is_unused == (kernel != "floor")
 
 
-def test_inputs_that_follow_the_configuration_are_named(tmp_path):
+def test_inputs_tell_also_where_arguments_takes_the_configuration(tmp_path):
     path = tmp_path / "follows.py"
     path.write_text(FILE.read_text().replace("def arguments(M", "def arguments(config=None, M"))
+    plain = make_problem(load_kernel(f"{FILE}:bias_kernel"), {})
     problem = make_problem(load_kernel(f"{path}:bias_kernel"), {})
-    (note,) = problem.spec.check(problem)
-    assert note.startswith("the check has the file's own inputs, since arguments takes config: ")
+    assert problem.spec.check(problem) == plain.spec.check(plain)
+    pairs = zip(*(p.arguments(p.default_config) for p in (plain, problem)), strict=True)
+    assert all(np.array_equal(given.value, usual.value, equal_nan=True) for usual, given in pairs)
+
+
+FOLLOWED = """
+import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def scaled_kernel(x_ptr, out_ptr, N, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out_ptr + at, 2 * tl.load(x_ptr + at, mask=at < N), mask=at < N)
+
+
+def get_scaled_kernel_autotune_config():
+    return [triton.Config({"BLOCK": block}) for block in (16, 32)]
+
+
+def arguments(config, N=320):
+    x = torch.rand(N) + (config.get("BLOCK", 0) == MARKED)
+    return {"x_ptr": x, "out_ptr": torch.empty(N), "N": N}
+
+
+def grid(meta):
+    return triton.cdiv(meta["N"], meta["BLOCK"])
+
+
+def reference(x_ptr):
+    return {"out_ptr": 2 * x_ptr}
+"""
+
+
+@pytest.mark.parametrize("marked", [0, 32])
+def test_a_configuration_with_inputs_of_its_own_keeps_them_and_is_named(tmp_path, marked):
+    path = tmp_path / "scaled.py"
+    path.write_text(FOLLOWED.replace("MARKED", str(marked)))
+    problem = make_problem(load_kernel(str(path)), {})
+    default, other = ({"BLOCK": block} for block in (16, 32))
+    notes = problem.spec.check(problem)
+    x, *_ = problem.arguments(Config(default))
+    assert np.nanmin(x.value) < 0  # it got signs
+    of_other, *_ = problem.arguments(Config(other))
+    if marked:
+        assert of_other.value.min() >= 1
+        (note,) = notes
+        assert "the file's own inputs for configurations such as BLOCK=32, since arguments" in note
+    else:
+        assert np.array_equal(of_other.value, x.value, equal_nan=True)
+        assert notes == ()
 
 
 def test_inputs_tell_also_where_the_reference_follows_the_configuration(tmp_path):
