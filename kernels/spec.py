@@ -20,6 +20,7 @@ from search_spaces.space import SearchSpace
 __all__ = [
     "OWN_OUTPUTS",
     "PROBABLY_WRONG",
+    "UNTRIED_SIZES",
     "Blocks",
     "CallableSource",
     "Constants",
@@ -33,6 +34,8 @@ __all__ = [
 
 # What a sentence of `KernelSpec.check` begins with that belongs into the verdict.
 PROBABLY_WRONG = "probably wrong for"
+# How `KernelSpec.on_other_sizes` begins where it could try none.
+UNTRIED_SIZES = "tried at no other size"
 
 Grid = tuple[int, int, int]
 # None is the value of an optional pointer that is not passed.
@@ -169,7 +172,7 @@ class KernelSpec:
         astray: the access outside of its array that a configuration makes, with its line and its
             program, found on this machine; "" if none is.
         on_other_sizes: at which other sizes a configuration is wrong, in one sentence; "" if none
-            were found.
+            were found; if none could be tried, `UNTRIED_SIZES` and why.
         on_gpu: what is to be said of a study where torch's default device is a GPU, by what is to
             be used of it and some wrong configurations.
         unused_arguments: names of the arguments that the code of a configuration does not use.

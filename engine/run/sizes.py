@@ -7,7 +7,7 @@ from engine.run.summary import Summary
 from foundation.config import Config
 from foundation.errors import UserError
 from foundation.shapes import shape_text
-from kernels.spec import Problem
+from kernels.spec import UNTRIED_SIZES, Problem
 
 __all__ = ["notes_on_sizes", "on_sizes_left_out", "wrong_elsewhere"]
 
@@ -52,6 +52,7 @@ def notes_on_sizes(problem: Problem, summary: Summary, *, on_gpu: bool = False) 
     else:
         is_new = winner is not summary.to_use
         said = wrong_elsewhere(problem, winner.config) if is_new else ""
+        said = "" if said.startswith(UNTRIED_SIZES) else said
         said = said or _left_out(problem, winner.config, default.config)
     return (said,) if said else ()
 

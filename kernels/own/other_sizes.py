@@ -7,13 +7,14 @@ out: a kernel that takes M for N is right where both are 60.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from foundation.config import Config
 from foundation.shapes import shape_text
 from kernels.own.journal import Outcome
+from kernels.spec import UNTRIED_SIZES
 
-__all__ = ["on_other_sizes"]
+__all__ = ["on_other_sizes", "untried"]
 
 Shape = Mapping[str, int]
 # Sizes become smaller, so that blocks which cover one still do: by an odd number that differs from
@@ -31,21 +32,23 @@ def on_other_sizes(
     run: Callable[[Shape, Config], Outcome],
     whole: Collection[str],
     maker: str,
+    refusals: Sequence[str] = (),
 ) -> str:
     """One sentence on the first other sizes at which a configuration is wrong, if the default one
-    is right there, or if only sizes of whole blocks differ; "" if it is right at other sizes, or
-    nothing can be told at any that are tried.
+    is right there, or if only sizes of whole blocks differ; "" if it is right at other sizes. If
+    nothing can be told at any that are tried, the sentence says why.
 
     Args:
         shape: the study's.
         default, config: the two configurations, which may be the same.
         run: gives the outcome of one at some sizes; without what is wrong where the file refuses
             them.
+        refusals: what the file said of sizes that it refuses, as `run` finds it.
         whole: names of the sizes that are whole blocks.
         maker: the file's function that may refuse sizes.
     """
     end_s = time.monotonic() + _PATIENCE_S
-    said, covered = "", set[str]()
+    said, covered, why = "", set[str](), ""
     for other in _others(shape, whole):
         if time.monotonic() > end_s:
             break
@@ -55,6 +58,8 @@ def on_other_sizes(
         usual = run(other, default)
         is_ragged = all(other[name] == size or name in whole for name, size in shape.items())
         if not usual.is_right and (said or not is_ragged or not _wrong(usual)):
+            there = f"the default configuration is wrong at others, such as {shape_text(other)}"
+            why = why or (_wrong(usual) and there)
             continue
         found = usual if config == default else run(other, config)
         if found.is_right:
@@ -71,7 +76,14 @@ def on_other_sizes(
                 f"{config} is right at {here} and wrong at {there}{as_default}: {wrong}: mask what "
                 f"lies behind a size, or let {maker} refuse such sizes"
             )
-    return said
+    if said or covered:
+        return said
+    return untried(config, why or next(iter(refusals), "those that were tried tell nothing"))
+
+
+def untried(config: Config, why: str) -> str:
+    """That a configuration was tried at no other sizes, and why."""
+    return f"{UNTRIED_SIZES}, since {why}: {config} may be wrong elsewhere"
 
 
 def _wrong(outcome: Outcome) -> str:

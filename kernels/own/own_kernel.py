@@ -21,14 +21,14 @@ from kernels.own.journal import Journal, Outcome, Run, outcome_of
 from kernels.own.kept_answers import kept_answer
 from kernels.own.less_work import on_less_work
 from kernels.own.other_numbers import on_other_numbers
-from kernels.own.other_sizes import on_other_sizes
+from kernels.own.other_sizes import on_other_sizes, untried
 from kernels.own.own_arguments import OwnArguments
 from kernels.own.reference_runs import access_astray
 from kernels.own.relied_on import on_relied, relied_on
 from kernels.own.reversed_programs import reversed_programs
 from kernels.own.slow_reference import is_slow_reference, on_few_threads, time_reference
 from kernels.own.telling import MOST_BYTES
-from kernels.spec import Problem, SaidOnGpu
+from kernels.spec import UNTRIED_SIZES, Problem, SaidOnGpu
 from kernels.values import data_set
 from launchers.arguments import Argument
 
@@ -108,10 +108,12 @@ class OwnKernel(OwnArguments):
             launches = (self._launch(problem, each) for each in (default, config))
             if said := on_less_work(*launches):
                 return said
-        if self._takes_long(problem):
-            return ""
+        if why := self._why_not_elsewhere(problem):
+            return untried(config, why)
         for_gpu = torch.get_default_device().type == "cuda"
         listed_here = self._listed(problem, for_gpu=for_gpu).configs
+
+        refusals: list[str] = []
 
         def run_at(shape: Mapping[str, int], of: Config) -> Outcome:
             other = replace(problem, shape=shape)
@@ -120,7 +122,8 @@ class OwnKernel(OwnArguments):
                     return Outcome(is_right=False)
                 with self._run(other, of) as run:
                     return self._outcome(run, other, of)
-            except UserError:  # the file refuses such sizes
+            except UserError as error:  # the file refuses such sizes
+                refusals.append(f"the file refuses smaller ones ({error})")
                 return Outcome(is_right=False)
 
         def outcome_at(shape: Mapping[str, int], of: Config) -> Outcome:
@@ -128,19 +131,22 @@ class OwnKernel(OwnArguments):
 
         whole = self._whole_sizes(problem, (default, config))
         maker = self._file.maker().__name__
-        found = on_other_sizes(problem.shape, default, config, outcome_at, whole, maker)
-        is_done = found or config == default or self._follows or not self._has_reference
-        return found if is_done else self._on_other_numbers(problem, config, journal)
+        found = on_other_sizes(problem.shape, default, config, outcome_at, whole, maker, refusals)
+        is_wrong = bool(found) and not found.startswith(UNTRIED_SIZES)
+        is_done = is_wrong or config == default or self._follows or not self._has_reference
+        return found if is_done else self._on_other_numbers(problem, config, journal) or found
 
-    def _takes_long(self, problem: Problem) -> bool:
-        """Whether other sizes are not tried, since the time or the memory for that is not known
-        to be little."""
-        if not self._has_reference:
-            on_gpu = torch.get_default_device().type != "cpu"
-            return on_gpu or self.traffic_bytes(problem) > MOST_BYTES
-        if self._is_made_for_one:
-            return is_slow_reference(self._launch(problem, self.default_config(problem)))
-        return bool(self._telling(problem).untried)
+    def _why_not_elsewhere(self, problem: Problem) -> str:
+        """Why no other sizes are tried: there are none, or the time or the memory for that is not
+        known to be little."""
+        if not problem.shape:
+            return f"{self._file.maker().__name__} takes no sizes"
+        if self._has_reference:
+            return self._telling(problem).untried
+        if torch.get_default_device().type != "cpu":
+            return "without a reference they would take long"
+        is_large = self.traffic_bytes(problem) > MOST_BYTES
+        return "without a reference they would take much memory" if is_large else ""
 
     def _whole_sizes(self, problem: Problem, configs: Sequence[Config]) -> list[str]:
         """The sizes that are multiples of a block, without those that are constants themselves,

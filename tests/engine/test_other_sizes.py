@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import engine
 from engine.results.advice import advice
+from engine.run.later_runs import elsewhere
 from engine.run.request import SearchOptions, TuningRequest, WorkOptions
 from engine.run.stored_summary import stored_summary
 from engine.run.tuning import tune
 from engine.study.storage import read_studies
 from engine.winners.lookup import NotTunedError
 from foundation.errors import UserError
+from kernels.registry import load_kernel, make_problem
+from kernels.spec import UNTRIED_SIZES, Problem
 
 KERNEL = """
 import torch
@@ -77,3 +82,33 @@ def test_a_misspelt_name_ends_a_study_at_once(tmp_path, monkeypatch, workers_her
             tune(request, [])
     (stored,) = read_studies(request.study.storage)
     assert [trial.status for trial in stored.changes()].count("compile") == 2
+
+
+def test_other_sizes_are_tried_beside_each_shape_of_a_study(tmp_path):
+    file = tmp_path / "twice.py"
+    file.write_text(KERNEL.replace("MASK", "at < N"))
+    made = make_problem(load_kernel(str(file)), {})
+
+    def beside(said: dict[int, str]) -> list[Problem]:
+        """A study's problems by their size, and what trying other sizes beside each tells."""
+        spec = replace(made.spec, on_other_sizes=lambda problem, _: said[problem.shape["N"]])
+        return [replace(made, spec=spec, shape={"N": size}) for size in said]
+
+    untried, wrong = f"{UNTRIED_SIZES}, since it takes long", "wrong at N=9"
+    config = made.default_config
+    assert elsewhere(beside({8: "", 16: wrong, 32: ""}), config) == wrong
+    assert elsewhere(beside({8: untried, 16: wrong}), config) == wrong
+    assert elsewhere(beside({8: untried, 16: ""}), config) == ""
+    assert elsewhere(beside({8: untried, 16: untried}), config) == untried
+
+
+def test_a_winner_that_could_be_tried_nowhere_else_has_a_note(tmp_path, monkeypatch, workers_here):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "twice.py"
+    refusing = "def reference(x_ptr):\n    assert len(x_ptr) == 256"
+    file.write_text(KERNEL.replace("MASK", "at < N").replace("def reference(x_ptr):", refusing))
+    search, work = SearchOptions(trials=1), WorkOptions(jobs=1)
+    result = tune(TuningRequest(str(file), devices=("host",), search=search, work=work), [])
+    assert any(note.startswith(UNTRIED_SIZES) for note in result.notes)
+    assert not result.summary.wrong_elsewhere
+    assert engine.lookup(str(file), device="host", storage=result.storage, N=250).config

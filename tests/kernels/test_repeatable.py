@@ -15,6 +15,7 @@ from foundation.errors import UserError
 from kernels.own.journal import Outcome
 from kernels.own.other_sizes import on_other_sizes
 from kernels.registry import load_kernel, make_problem
+from kernels.spec import UNTRIED_SIZES
 
 REFERENCE = """
 def reference(x_ptr):
@@ -85,7 +86,8 @@ def test_a_reference_may_end_its_process_on_inputs_that_the_file_never_makes(pro
     ends = "    import os\n    len(x_ptr) == 200 and x_ptr.all() or os._exit(3)\n"
     made = problem(('    return {"out_ptr"', f'{ends}    return {{"out_ptr"'))
     assert made.spec.check(made) == ()
-    assert made.spec.on_other_sizes(made, Config({"BLOCK": 64, "PLUS": True})) == ""
+    said = made.spec.on_other_sizes(made, Config({"BLOCK": 64, "PLUS": True}))
+    assert said.startswith(UNTRIED_SIZES)
 
 
 def test_a_reference_that_takes_a_tuned_parameter_is_told_what_to_take(problem):
@@ -142,7 +144,7 @@ def test_an_output_that_the_default_configuration_does_without_is_no_mistake(pro
         ("def reference(x_ptr)", "def reference(x_ptr, config)"),
     )
     fast = Config({"BLOCK": 64, "PLUS": True})
-    assert made.spec.on_other_sizes(made, fast) == ""
+    assert made.spec.on_other_sizes(made, fast).startswith(UNTRIED_SIZES)
 
 
 # As a router sends rows: how many there are is drawn, the tensors have room for all.
@@ -231,3 +233,23 @@ def test_a_lost_tail_is_looked_for_at_multiples_that_a_reference_takes():
     config = Config({"BLOCK": 128})
     said = on_other_sizes({"K": 512}, config, config, run, {"K"}, "reference")
     assert said.startswith("BLOCK=128 is right at K=512 and wrong at K=480")
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (
+            [('    return {"out_ptr"', '    assert len(x_ptr) == 200\n    return {"out_ptr"')],
+            "the file refuses smaller ones (",
+        ),
+        (
+            [("def arguments(N=200):", "def arguments():\n    N = 200"), ('meta["N"]', "200")],
+            "arguments takes no sizes: ",
+        ),
+    ],
+)
+def test_where_no_other_size_can_be_tried_it_is_said_why(problem, changes, why):
+    made = problem(*changes)
+    said = made.spec.on_other_sizes(made, Config({"BLOCK": 64, "PLUS": True}))
+    assert said.startswith(f"tried at no other size, since {why}")
+    assert said.endswith("BLOCK=64,PLUS=True may be wrong elsewhere")
