@@ -85,8 +85,11 @@ def run_program(words: Sequence[str], path: Path) -> int:
     with _overlay(path) as (overlay, report):
         status = run_watched(command, {"overlay": str(overlay)})
         uses = _uses(path, overlay, report)
+        unseen = _unseen(overlay, uses)
     for use in uses:
         say(str(use), file=sys.stderr)
+    for kernel in unseen:
+        say(f"{kernel}: no winner was used, since no launch of it was seen", file=sys.stderr)
     if not uses:
         say(
             f"no winner was used: the program launched no kernel that is tuned in {path}",
@@ -249,6 +252,13 @@ def _uses(path: Path, overlay: Path, report: Path) -> list[Applied]:
         for (kernel, task, distance, why), launches in found.items()
     ]
     return sorted(uses, key=lambda use: (use.kernel, use.task or "", use.distance))
+
+
+def _unseen(overlay: Path, uses: Sequence[Applied]) -> list[str]:
+    """The kernels that have a winner and that no process launched where this sees it."""
+    tuned = {str(rule["name"]) for rule in json.loads(overlay.read_text())["rules"]}
+    names = tuned - {use.kernel for use in uses}
+    return sorted(_GENERATED.sub("torch.compile: ", name) for name in names)
 
 
 def _timed(command: Sequence[str], overlay: Path | None) -> float:

@@ -205,7 +205,8 @@ def summary(captured: Capture, status: int, shown: Path) -> str:
     if not captured.tasks:
         why = "no launch was recorded" if lines else f"no Triton kernel was launched{_why_none()}"
         told = [f"{why}; nothing was written to {shown}"]
-        if not lines and not _why_none() and host_target() is not None:
+        # What did not compile may be the one kernel that the package launches without a GPU.
+        if not captured.running and not _why_none() and host_target() is not None:
             told += [wrapped(_FOR_GPUS_ALONE)]
         return "\n".join([*lines, *told])
     kernels = len({task.kernel.digest for task in captured.tasks})

@@ -95,6 +95,13 @@ class Memory:
         return frozenset(key for key, types in kinds.items() if len(types) > 1)
 
     @property
+    def strides_of_one(self) -> frozenset[int]:
+        """The strides of dimensions of one element, where any is right."""
+        views = self.views.values()
+        pairs = (pair for view in views for pair in zip(view.shape, view.strides, strict=True))
+        return frozenset(stride for size, stride in pairs if size == 1)
+
+    @property
     def shared(self) -> tuple[tuple[str, ...], ...]:
         """The groups of two or more parameters that lie in one storage, in the kernel's order."""
         groups: dict[int, list[str]] = {}

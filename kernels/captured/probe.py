@@ -218,12 +218,12 @@ class _Probe:
             return "is no power of two above 1, as blocks are"
         if name in self._data_sizes and value in self._extents():
             return "is a size of the data"
-        return ""
+        is_stride = name not in self._blocks and value in self._checked.given.strides_of_one
+        return "is the stride of a dimension of one element" if is_stride else ""
 
     def _extents(self) -> set[int]:
         """The sizes and strides of the tensors, and the integers of the launch."""
-        views = self._checked.given.views.values()
-        extents = {extent for view in views for extent in (*view.shape, *view.strides)}
+        extents = {e for v in self._checked.given.views.values() for e in (*v.shape, *v.strides)}
         return extents | {v for _, v in self._deployed.scalars.values() if isinstance(v, int)}
 
     def _listed_freedom(self, name: str, value: Any, listed: Sequence[ParameterValue]) -> Freedom:

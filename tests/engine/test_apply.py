@@ -129,6 +129,15 @@ with multiprocessing.get_context("fork").Pool(1) as pool: pool.map(show_warm, [1
     assert "as the program has it, since it was tuned with other" in said
 
 
+def test_a_kernel_with_a_winner_that_is_not_launched_is_named(shown, tmp_path):
+    shutil.copy(shown, tmp_path)
+    add_winners(tmp_path / "program.capture", {"BLOCK": 256}, FOLLOWS)
+    out, said = applied(tmp_path, "print(show(1000))", AUTOTUNED)
+    assert out == "[256]\n"
+    unseen = [line.partition(":")[0] for line in said.splitlines() if "no launch of it was" in line]
+    assert unseen == ["__main__.own_kernel", "__main__.tuned_kernel", "__main__.warm_kernel"]
+
+
 def test_a_winner_that_does_not_compile_here_is_not_used(shown, tmp_path):
     shutil.copy(shown, tmp_path)
     add_winners(tmp_path / "program.capture", {"BLOCK": 3})

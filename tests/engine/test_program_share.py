@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 from captured_programs import captured
@@ -14,6 +15,7 @@ from small_captures import add_to
 
 from engine.programs.captured import summary
 from engine.programs.program_share import ProgramShare, WholeProgram, program_share
+from engine.programs.watched import host_target
 from kernels.captured.task_file import append_record, read_capture
 from triton_rvv.launches import steady_time
 from triton_rvv.launches.steady_time import SteadyTime
@@ -119,6 +121,14 @@ def test_a_capture_tells_the_loop_from_start_compiling_and_autotuning(tmp_path, 
     assert 0.1 < share.steady_s < 0.6
     assert 0 < share.steady < 0.2
     assert "the program took" in capsys.readouterr().err
+
+
+def test_a_program_whose_kernels_do_not_compile_is_told_of_gpus_too(capture, tmp_path):
+    failed = replace(read_capture(capture.path), unrecorded={"k": "CompilationError: at 3:4"})
+    said = summary(failed, 1, tmp_path)
+    assert "k was not recorded: CompilationError" in said
+    assert ("is_cuda" in said) == (host_target() is not None)
+    assert "is_cuda" not in summary(replace(failed, running=("k",)), 1, tmp_path)
 
 
 def test_the_last_count_of_each_process_counts(capture, tmp_path):

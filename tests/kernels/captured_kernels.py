@@ -299,6 +299,13 @@ def bytes_kernel(x, out, n, factor, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def batch_kernel(x, out, n, STRIDE: tl.constexpr, BLOCK: tl.constexpr):
+    places = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    numbers = tl.load(x + tl.program_id(1) * STRIDE + places, mask=places < n)
+    tl.store(out + tl.program_id(1) * STRIDE + places, 2 * numbers, mask=places < n)
+
+
+@triton.jit
 def taken_places_kernel(x, out, count, n, BLOCK: tl.constexpr):
     """Each program takes the next place, in the order in which they run."""
     place = tl.atomic_add(count, 1)

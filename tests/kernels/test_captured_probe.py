@@ -42,6 +42,17 @@ def test_a_mode_stays_though_other_modes_do_the_same() -> None:
     assert freedom(found, "BLOCK").varies
 
 
+def test_the_stride_of_one_element_stays_though_any_is_right() -> None:
+    deployed = launch(kernels.batch_kernel, 8, {"STRIDE": 1024, "BLOCK": 128}, n=1024)
+    found = probe(deployed, memory_of(x=normal(1, 1024), out=torch.zeros(1, 1024)))
+    assert freedom(found, "STRIDE").why == "is the stride of a dimension of one element"
+    assert freedom(found, "BLOCK").varies
+    # A number that is no stride of the tensors, such as a padding, may be a block.
+    deployed = launch(kernels.batch_kernel, 8, {"STRIDE": 2048, "BLOCK": 128}, n=1024)
+    found = probe(deployed, memory_of(x=normal(1, 1024), out=torch.zeros(1, 1024)))
+    assert freedom(found, "STRIDE").varies
+
+
 def test_a_kernel_whose_outputs_follow_from_the_order_of_its_programs_is_refused() -> None:
     x, count = normal(512), torch.zeros(1, dtype=torch.int32)
     memory = memory_of(x=x, out=torch.zeros(512), count=count)
