@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from kernels.registry import load_kernel, make_problem
@@ -56,7 +57,7 @@ def said_of(folder, loss: str = "loss", reference: str = TORCH, ignored: int = -
     assert problem.spec.check is not None
     notes = problem.spec.check(problem)
     _, labels, *_ = problem.arguments(problem.default_config)
-    return notes, set(labels.value.tolist())
+    return notes, set(np.asarray(labels.value).tolist())
 
 
 @pytest.mark.parametrize("ignored", [-100, -1])
