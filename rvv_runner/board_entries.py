@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from foundation.errors import nearest
 from foundation.programs import python_command
 from rvv_runner.board import BoardError
 from triton_rvv.targets.machine import MACHINES, PREFETCHES
@@ -22,6 +23,7 @@ __all__ = [
 ]
 
 BOARDS = Path(__file__).parent / "boards"
+_BELOW_HOME = re.compile(r"~/+[^/]")  # of the user who logs in, where relative paths start
 _TOP_LEVEL: dict[str, tuple[type, ...]] = {
     "kind": (str,),
     "cpu": (str,),
@@ -189,7 +191,22 @@ def _checked(path: Path, text: str) -> dict[str, Any]:
         wrapper = entries["ssh"].get("wrapper", [])
         if not all(isinstance(word, str) for word in wrapper):
             raise BoardError(f"the board file {path} has wrapper = {wrapper!r}: make it strings")
+        _check_homes(path, entries["ssh"])
     return entries
+
+
+def _check_homes(path: Path, ssh: Mapping[str, Any]) -> None:
+    """Refuse a `~` that would be a file's name, since no shell on the board expands it."""
+    words = [(key, ssh.get(key, "")) for key in ("folder", "lock")]
+    words += [("wrapper", word) for word in ssh.get("wrapper", ())]
+    for key, word in words:
+        if not word.startswith("~") or (key == "folder" and _BELOW_HOME.match(word)):
+            continue
+        home = " or one that begins with ~/" if key == "folder" else ""
+        raise BoardError(
+            f"the board file {path} has {key} = {word!r}: "
+            f"make it an absolute path on the board{home}"
+        )
 
 
 def _check_tables(path: Path, entries: Mapping[str, Any]) -> None:
@@ -227,7 +244,9 @@ def _check(
             raise BoardError(f"the board file {path} lacks the entry {key}: add it")
     for key, value in entries.items():
         if key not in known:
-            raise BoardError(f"the board file {path} has an unknown entry {key}: remove it")
+            is_astray = key in _SSH and known is not _SSH
+            advice = "put it below [ssh]" if is_astray else nearest(key, known, 0.7)
+            raise BoardError(f"the board file {path} has an unknown entry {key}: {advice}")
         if type(value) not in known[key]:
             expected = " or ".join(_IN_WORDS[kind] for kind in known[key])
             raise BoardError(f"the board file {path} has {key} = {value!r}: make it {expected}")

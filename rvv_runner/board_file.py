@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -200,4 +201,5 @@ def board_kinds() -> list[str]:
 
 
 def _ssh_settings(entries: Mapping[str, Any]) -> SshSettings:
-    return SshSettings(**{**entries, "wrapper": tuple(entries.get("wrapper", ()))})
+    settings = SshSettings(**{**entries, "wrapper": tuple(entries.get("wrapper", ()))})
+    return replace(settings, folder=re.sub("^~/+", "", settings.folder))

@@ -17,7 +17,7 @@ from rvv_runner.new_board_file import NEW_KIND, guessed_board_file
 from rvv_runner.perf_groups import Counting
 from rvv_runner.ssh.address import Address
 from rvv_runner.ssh.board import SshBoard
-from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace, free_disk_bytes
+from rvv_runner.ssh.cache import MAKE_ROOM, CannotShip, RemoteCache, RemotePlace, free_disk_bytes
 from rvv_runner.ssh.counting import find_countable
 from rvv_runner.ssh.errors import (
     HostKeyError,
@@ -224,7 +224,7 @@ class Preflight:
             raise _Stop("disk", f"{error}: name another as `folder` in its board file") from error
         free_bytes = free_disk_bytes(session, place.folder)
         if free_bytes is not None and free_bytes < _FREE_BYTES:
-            return Finding("disk", "failed", f"{free_bytes >> 20} MiB free: delete something there")
+            return Finding("disk", "failed", f"{free_bytes >> 20} MiB free: {MAKE_ROOM}")
         free = "free space unknown" if free_bytes is None else f"{free_bytes >> 20} MiB free"
         return Finding("disk", "ok", f"{free} for {place.folder}")
 

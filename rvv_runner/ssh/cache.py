@@ -14,6 +14,7 @@ from rvv_runner.ssh.session import RemoteFile, Session
 
 __all__ = [
     "CANNOT_RUN",
+    "MAKE_ROOM",
     "NO_PROGRAM_RUNS",
     "CannotShip",
     "RemoteCache",
@@ -33,6 +34,9 @@ NO_PROGRAM_RUNS = (
     "the board runs no program that lies in the tuner's folder, as where it is mounted noexec: "
     "name another as `folder` in its board file"
 )
+
+
+MAKE_ROOM = "delete something there, or name another as `folder` in its board file"
 
 
 class CannotShip(Exception):
@@ -175,7 +179,7 @@ class RemoteCache:
             return ""
         return (
             f"its disk is full ({free_bytes >> 10} KiB free, {needed_bytes >> 10} KiB needed): "
-            "delete something there, or name another as `folder` in its board file"
+            f"{MAKE_ROOM}"
         )
 
     def _digest(self, path: Path) -> str:

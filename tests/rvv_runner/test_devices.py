@@ -130,7 +130,17 @@ def test_a_users_board_takes_what_its_kind_has(my_board, by_path):
             'kind = "x61"',
             "kind = 'x61': make it one of a100, a210, ascalon, bpi-f3, c908, .*, x100, x60",
         ),
-        ('user = "me"', 'usr = "me"', "unknown entry usr"),
+        ('user = "me"', 'usr = "me"', r"unknown entry usr: did you mean user\?"),
+        ('user = "me"', "cool_bellow_c = 40", r"cool_bellow_c: did you mean cool_below_c\?"),
+        ("[ssh]", "cool_below_c = 40\n[ssh]", r"entry cool_below_c: put it below \[ssh\]"),
+        ('user = "me"', 'folder = "~you/tuner"', "folder = '~you/tuner': make .* begins with ~/"),
+        ('user = "me"', 'folder = "~/"', "folder = '~/': make it an absolute path"),
+        (
+            'user = "me"',
+            'lock = "~/lock"',
+            "lock = '~/lock': make it an absolute path on .*rd$",
+        ),
+        ('user = "me"', 'wrapper = ["~/qemu"]', "wrapper = '~/qemu': make it an absolute path"),
         ('user = "me"', 'wrapper = ["qemu", 1]', "wrapper = .*: make it strings"),
         ('user = "me"', 'port = "22"', "port = '22': make it an integer"),
         ("[ssh]", "[events]\na = 1.5\n[ssh]", "a = 1.5: make it an integer or a text"),
@@ -142,6 +152,12 @@ def test_a_mistake_in_a_users_board_file_is_named(my_board, old, new, message):
     my_board.write_text(text.replace(old, new))
     with pytest.raises(BoardError, match=message):
         load_board("my-board")
+
+
+def test_a_folder_below_the_home_is_taken_from_there(my_board):
+    my_board.write_text(f'{my_board.read_text()}folder = "~/tuner/x60"\n')
+    settings = read_board_file(my_board.stem, my_board.parent).ssh
+    assert settings.folder == "tuner/x60"
 
 
 def test_a_kind_of_board_cannot_be_reached():

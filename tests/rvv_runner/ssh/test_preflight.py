@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from rvv_runner.devices import check_usage, load_board
 from rvv_runner.measurement import Measurement
 from rvv_runner.new_board_file import write_board_file
 from rvv_runner.preflight import Preflight, _with_advice
+from rvv_runner.ssh.cache import MAKE_ROOM
 from rvv_runner.ssh.extensions import missing_extensions
 from rvv_runner.ssh.facts import matching_kind, parse_facts
 from rvv_runner.ssh.identify import described_kinds
@@ -74,6 +76,14 @@ def test_a_lock_that_cannot_be_opened_fails(my_board, settings, capsys):
     assert main(["check", "my-board"]) == 1
     (found,) = [line for line in capsys.readouterr().out.splitlines() if " lock: " in line]
     assert found.startswith(f"failed  lock: its lock {settings.lock} cannot be opened: name")
+
+
+def test_a_disk_that_is_nearly_full_may_be_left_for_another(settings, board_file, monkeypatch):
+    monkeypatch.setattr("rvv_runner.preflight.free_disk_bytes", lambda *_: 2 << 20)
+    steps = Preflight("test", settings, board_file).findings()
+    (found,) = itertools.islice((step for step in steps if step.step == "disk"), 1)
+    assert (found.level, found.text) == ("failed", f"2 MiB free: {MAKE_ROOM}")
+    assert "or name another as `folder` in its board file" in MAKE_ROOM
 
 
 def test_what_makes_no_difference_is_told_in_one_line(my_board, fake_perf, capsys, monkeypatch):
