@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from engine.arguments.configuration import add_config_argument, complete_config
@@ -24,6 +26,7 @@ from foundation.config import Config, ParameterValue
 from foundation.printing import say
 
 if TYPE_CHECKING:
+    from engine.workers.board_pool import BoardPool
     from kernels.spec import Problem
     from rvv_runner.measurement import Measurement
 
@@ -36,6 +39,7 @@ _EPILOG = (
     "other inputs, 2 for a mistake in the command."
 )
 _LIMIT_S = 600.0
+_LOOK_S = 0.2
 
 
 def main(argv: Sequence[str] | None) -> int:
@@ -93,10 +97,9 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
         tell=lambda stage: tell(StageStarted(stage)),
     ) as bench:
         tell(StageStarted("building and measuring"))
-        measurement, artifact = bench.measure(config, _LIMIT_S)
+        with _telling_of(bench.boards, tell):
+            measurement, artifact = bench.measure(config, _LIMIT_S)
         measurement = Astray([problem]).told(config, measurement)
-        for event in bench.boards.take_events():
-            tell(event)
     if measurement.status == "wrong":
         is_own = problem.spec.file is not None
         notes += note_on_reference_of_one(measurement.reason, is_own=is_own)
@@ -107,6 +110,29 @@ def _measure_telling(arguments: argparse.Namespace, tell: Listener) -> dict[str,
             say(f"note: {note}", file=sys.stderr)
     record = _record(problem, config, measurement, info.name, doubt)
     return {**record, **(artifact.record if artifact else {})}
+
+
+@contextlib.contextmanager
+def _telling_of(boards: BoardPool, tell: Listener) -> Iterator[None]:
+    """Within the block, tell at once what the boards have to say."""
+
+    def tell_all() -> None:
+        for event in boards.take_events():
+            tell(event)
+
+    def keep_telling() -> None:
+        while not is_over.wait(_LOOK_S):
+            tell_all()
+
+    is_over = threading.Event()
+    telling = threading.Thread(target=keep_telling, daemon=True)
+    telling.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        telling.join()
+        tell_all()
 
 
 def _record(
@@ -127,7 +153,7 @@ def _record(
         "cores": cores_of(device),
         "status": measurement.status,
         "reason": measurement.reason,
-        "warning": doubt or None,
+        "warning": doubt or _warning_of_heat(measurement),
         "times_s": measurement.times_s,
         "estimated": measurement.estimated if has_time else None,
         "estimate_error": None if band is None else band.error,
@@ -138,6 +164,14 @@ def _record(
         **dict.fromkeys(("elf_path", "elf_sha256", "run_command")),
         "models_s": dict(measurement.models_s),
     }
+
+
+def _warning_of_heat(measurement: Measurement) -> str | None:
+    """That a time was taken on a board hotter than its file allows; None if it was not."""
+    from rvv_runner.conditions import HOT
+
+    text = measurement.conditions.get(HOT)
+    return f"the time may be too long, since it was measured {text}" if text else None
 
 
 def _say_what_is_left_out(given: Mapping[str, ParameterValue], config: Config) -> None:

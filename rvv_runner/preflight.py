@@ -6,12 +6,12 @@ import dataclasses
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
 
 from rvv_runner.board import BoardError
 from rvv_runner.board_file import BoardFile, SshSettings
 from rvv_runner.conditions import DOUBTED
+from rvv_runner.finding import Finding
 from rvv_runner.measurement import Measurement
 from rvv_runner.new_board_file import NEW_KIND, guessed_board_file
 from rvv_runner.perf_groups import Counting
@@ -30,14 +30,13 @@ from rvv_runner.ssh.extensions import emulator_line, missing_extensions
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, matching_kind
 from rvv_runner.ssh.identify import described_kinds
 from rvv_runner.ssh.job import JOB_SCRIPT, JobFailed, queue_at
+from rvv_runner.ssh.requests import state_findings
 from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
 from triton_rvv.codegen.zig import has_libc
 from triton_rvv.targets.target import RVVTarget
 
-__all__ = ["Finding", "Preflight"]
-
-Level = Literal["ok", "note", "failed"]
+__all__ = ["Preflight"]
 
 _SLOW_LOGIN_S = 0.5
 _FREE_BYTES = 64 << 20
@@ -52,21 +51,6 @@ _MENDED_BY: dict[object, str] = {
 }
 
 _OTHER_VLEN = re.compile(r"vector registers have (\d+) bits")
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What one step of the preflight found.
-
-    Args:
-        step: what was checked.
-        level: "ok"; "note" if it makes measurements worse; "failed" if it prevents them.
-        text: what was found and, unless it is ok, what to do.
-    """
-
-    step: str
-    level: Level
-    text: str
 
 
 class _Stop(Exception):
@@ -123,7 +107,7 @@ class Preflight:
             yield from self._processor(facts, self.board_file)
             yield self._disk(session)
             yield self._lock(session)
-            yield self._governor(facts)
+            yield from state_findings(self._settings, facts)
             yield from self._perf(session, facts, self.board_file)
         except _Stop as stop:
             yield stop.finding
@@ -242,13 +226,6 @@ class Preflight:
         if queue is None:
             return Finding("lock", "ok", f"nobody else has {settings.lock}")
         return Finding("lock", "note", f"{settings.lock}: {queue}")
-
-    @staticmethod
-    def _governor(facts: BoardFacts) -> Finding:
-        if facts.governors in ((), ("performance",)):
-            return Finding("governor", "ok", ", ".join(facts.governors) or "none found")
-        advice = "run `sudo cpupower frequency-set -g performance` there for steadier times"
-        return Finding("governor", "note", f"{', '.join(facts.governors)}: {advice}")
 
     @staticmethod
     def _perf(session: Session, facts: BoardFacts, board: BoardFile) -> Iterator[Finding]:

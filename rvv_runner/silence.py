@@ -1,4 +1,4 @@
-"""Tells the user that a board does not answer: a minute without output looks like a command that
+"""Tells the user why a board keeps them waiting: a minute without output looks like a command that
 hangs."""
 
 from __future__ import annotations
@@ -33,5 +33,5 @@ def told_of_silence(tell: Callable[[str], None]) -> Iterator[None]:
 
 
 def tell_of_silence(text: str) -> None:
-    """Tell, in one sentence, that a board does not answer, or that it does again."""
+    """Tell, in one sentence, that a board does not answer, answers again, or is too hot."""
     _tell.get()(text)

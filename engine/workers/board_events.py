@@ -37,7 +37,7 @@ class BoardNote:
 
 @dataclass(frozen=True)
 class BoardSilent(BoardNote):
-    """A board does not answer, and is waited for; or it answers again."""
+    """A board does not answer or is too hot, and is waited for; or it answers again."""
 
 
 @dataclass(frozen=True)

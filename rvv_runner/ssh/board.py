@@ -19,17 +19,19 @@ from rvv_runner.measurement import Artifact, ElfArtifact, Measurement
 from rvv_runner.perf_groups import Counting
 from rvv_runner.program import Program
 from rvv_runner.program_counts import ProgramCounts
+from rvv_runner.silence import tell_of_silence
 from rvv_runner.ssh.address import Address
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
 from rvv_runner.ssh.facts import BoardFacts, ask_facts
-from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan, no_lock
+from rvv_runner.ssh.job import JOB_SCRIPT, Job, JobFailed, JobPlan, not_run
 from rvv_runner.ssh.link import PATIENCE_S, Link
 from rvv_runner.ssh.matrix_unit import check_matrix_unit, with_matrix_unit
 from rvv_runner.ssh.processors import chosen_processors
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
+from rvv_runner.ssh.requests import set_governor, unmet_requests
 from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
 from rvv_runner.ssh.verdict import measurement_of
@@ -95,6 +97,7 @@ class SshBoard:
         self._cache = RemoteCache(self._place, self._settings.cache_bytes)
         self._link: Link | None = None
         self._ready: _Ready | None = None
+        self._was_told = False  # that measurements wait until it is cooler
         self._done_with: list[str] = []  # reports that are still on the board
         described = board_file.info(name)
         usage.check(name, described.cores)
@@ -109,13 +112,13 @@ class SshBoard:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Which counters the open board lacks, and why."""
-        counting = self.counting
+        """What of its board file the open board cannot do, which counters it lacks, and why."""
+        counting, unmet = self.counting, tuple(unmet_requests(self._settings, self.facts).values())
         if counting.problem:
-            return (f"times only, no counters: {counting.problem}",)
-        if counting.refused:
-            return (f"it cannot count {', '.join(counting.refused)}",)
-        return ()
+            unmet += (f"times only, no counters: {counting.problem}",)
+        elif counting.refused:
+            unmet += (f"it cannot count {', '.join(counting.refused)}",)
+        return unmet
 
     @property
     def counting(self) -> Counting:
@@ -151,6 +154,7 @@ class SshBoard:
             link.drop()
             raise
         self._link = link
+        self._was_told = False
 
     def measure(self, artifact: Artifact, repeats: int, timeout_s: float) -> Measurement:
         """Check the output once, time the kernel, and count events in separate runs.
@@ -213,7 +217,8 @@ class SshBoard:
         except (CannotShip, JobFailed, RemoteFileError) as error:
             raise BoardError(f"{program.path} could not be run: {error}") from error
         if report.outcome != "done":
-            raise BoardError(f"{program.path} could not be run: {self._not_run(report)}")
+            why = not_run(report, self._settings.lock)
+            raise BoardError(f"{program.path} could not be run: {why}")
         return counts_of_program(report, counting)
 
     def close(self) -> None:
@@ -235,7 +240,7 @@ class SshBoard:
         self._cache.prepare(session)
         script = f"files/{self._cache.ship(session, JOB_SCRIPT)[0]}"
         if self._settings.governor is not None:
-            self._set_governor(session, self._settings.governor, facts)
+            set_governor(session, self._settings.governor, facts, self._system)
         counting = self._counting(session, facts)
         processors = chosen_processors(self._board_file, facts, self._info.used_cores)
         check_matrix_unit(session, self._cache, self._place, self._board_file, processors)
@@ -249,16 +254,11 @@ class SshBoard:
             return Counting(refused=tuple(events), problem="perf is not installed there")
         return find_countable(session, events)
 
-    def _set_governor(self, session: Session, governor: str, facts: BoardFacts) -> None:
-        if facts.governors in ((), (governor,)):
-            return
-        files = f"{shlex.quote(self._system)}/devices/system/cpu/cpu*/cpufreq/scaling_governor"
-        script = f'for f in {files}; do echo {shlex.quote(governor)} >"$f" || exit 1; done'
-        if session.run(shlex.join(["sh", "-c", script])).status != 0:
-            raise ValueError(
-                f"this user may not set its governor to {governor}: set it there as root, "
-                "and remove governor from the board file"
-            )
+    def _tell_once(self, text: str) -> None:
+        """Tell why nothing happens for a while, the first time since the board was opened."""
+        if not self._was_told:
+            self._was_told = True
+            tell_of_silence(text)
 
     def _attempt(
         self, artifact: ElfArtifact, repeats: int, timeout_s: float, deadline: float
@@ -272,10 +272,11 @@ class SshBoard:
         except (BoardError, CannotShip, JobFailed, RemoteFileError) as error:
             return failed("board", self._info, str(error)), None
         if report.outcome != "done":
-            return failed("board", self._info, self._not_run(report)), None
+            return failed("board", self._info, not_run(report, self._settings.lock)), None
         counters = count_events(report, self._ready.counting)
+        limit_c = self._settings.cool_below_c
         measurement = measurement_of(
-            report, self._info, timeout_s, repeats, counters, artifact.kernel
+            report, self._info, timeout_s, repeats, counters, artifact.kernel, limit_c
         )
         if measurement.status != "correct":
             return measurement, None
@@ -340,11 +341,6 @@ class SshBoard:
             events=events,
             done_with=tuple(self._done_with),
             cool_below_c=self._settings.cool_below_c,
+            tell=self._tell_once,
             enter=self._board_file.enter,
         )
-
-    def _not_run(self, report: JobReport) -> str:
-        lock = self._settings.lock
-        if report.outcome == "no-lock":
-            return no_lock(lock)
-        return f"it is in use: {report.queue}; its lock {lock} was not free in time"

@@ -34,6 +34,7 @@ class BoardFacts:
         mvendorid, marchid: of its cores, None if /proc/cpuinfo does not show them.
         marchids: the architecture number of each processor that /proc/cpuinfo shows one for.
         governors: the distinct ones in use.
+        temperature_c: its highest one in degrees Celsius, None if it shows none.
         highest_hz: highest clock that the system allows, None if it is not shown.
         perf_event_paranoid, perf_user_access: the kernel's settings, None if it has none.
     """
@@ -49,6 +50,7 @@ class BoardFacts:
     marchid: str | None = None
     marchids: Mapping[int, str] = field(default_factory=dict)
     governors: tuple[str, ...] = field(default_factory=tuple)
+    temperature_c: float | None = None
     highest_hz: int | None = None
     perf_event_paranoid: int | None = None
     perf_user_access: int | None = None
@@ -80,6 +82,8 @@ def parse_facts(text: str) -> BoardFacts:
         raise ValueError("the board's shell did not run the probe")
     has = facts.get("has", [])
     frequencies = [int(value) * 1000 for value in facts.get("highest_khz", ()) if value.isdigit()]
+    shown = [value for value in facts.get("temperature", ()) if re.fullmatch(r"-?\d+", value)]
+    temperatures_c = [int(value) / 1000 for value in shown]
     return BoardFacts(
         machine=facts["machine"][0],
         processors=processor_numbers(facts["online"][0]),
@@ -96,6 +100,7 @@ def parse_facts(text: str) -> BoardFacts:
             if number.isdigit()
         },
         governors=tuple(sorted(set(facts.get("governor", ())))),
+        temperature_c=max(temperatures_c, default=None),
         highest_hz=max(frequencies, default=None),
         perf_event_paranoid=_number(facts, "perf_event_paranoid"),
         perf_user_access=_number(facts, "perf_user_access"),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rvv_runner.board_queue import BoardQueue, parse_queue, this_tuner
+from rvv_runner.silence import tell_of_silence
 from rvv_runner.ssh.cache import RemotePlace
 from rvv_runner.ssh.report import JobReport, is_whole, parse_job_report
 from rvv_runner.ssh.session import Session
 
-__all__ = ["JOB_SCRIPT", "Job", "JobFailed", "JobPlan", "no_lock", "queue_at"]
+__all__ = ["JOB_SCRIPT", "Job", "JobFailed", "JobPlan", "not_run", "queue_at"]
 
 JOB_SCRIPT = Path(__file__).with_name("job.sh")
 
@@ -46,6 +48,7 @@ class JobPlan:
         done_with: paths of earlier jobs' reports, which this job removes.
         cool_below_c: in degrees Celsius; a hotter board cools down before the timed run, for half
             of the time that is left. None for any temperature.
+        tell: gets a sentence where the board is hot and the job waits.
         enter: file into which a process writes its number to get to its kind of core, or None.
     """
 
@@ -61,6 +64,7 @@ class JobPlan:
     events: Sequence[Sequence[str]]
     done_with: Sequence[str] = ()
     cool_below_c: float | None = None
+    tell: Callable[[str], None] = tell_of_silence
     enter: str | None = None
 
 
@@ -75,6 +79,7 @@ class Job:
         self._plan = plan
         self._id = ""
         self._starts = 0
+        self._was_hot = False  # and that was told
 
     def outcome(self, session: Session, deadline: float) -> JobReport:
         """Start the job, or find it again, and wait for its report.
@@ -154,13 +159,24 @@ class Job:
             if text is None:
                 time.sleep(_POLL_S)
             return text
-        ended = session.wait(_HEARTBEAT_S)
+        is_limited = self._plan.cool_below_c is not None and not self._was_hot
+        ended = session.wait(_HEARTBEAT_S, self._heard if is_limited else None)
         if ended is None:
             session.find(self.report_path)  # detects a dead link
             return None
         if not is_whole(ended.output, self._id):
             raise JobFailed(f"its job ended without a report ({ended.last_line})")
         return ended.output
+
+    def _heard(self, text: str) -> None:
+        """Tell, once, that the board is hot, if the job has printed that."""
+        found = re.search(r"^hot (\d+) (\d+)\n", text, re.MULTILINE)
+        if found and not self._was_hot:
+            self._was_hot = True
+            self._plan.tell(
+                f"it is at {int(found[1]) / 1000:g} °C; waiting until it is at most "
+                f"{self._plan.cool_below_c:g} °C, for {found[2]} s at most"
+            )
 
     def _stored_report(self, session: Session) -> str | None:
         if session.find(self.report_path) is None:
@@ -186,12 +202,18 @@ def queue_at(session: Session, place: RemotePlace, script: str, lock: str) -> Bo
     command = ["sh", f"{place.folder}/{script}", "queue", "-", lock]
     output = session.run(shlex.join(command)).output
     if "no-lock" in output.splitlines():
-        raise JobFailed(no_lock(lock))
+        raise JobFailed(_no_lock(lock))
     return parse_queue(output)
 
 
-def no_lock(lock: str) -> str:
-    """Why a board whose lock cannot be opened measures nothing."""
+def not_run(report: JobReport, lock: str) -> str:
+    """Why a job did not run, whose report is about this lock."""
+    if report.outcome == "no-lock":
+        return _no_lock(lock)
+    return f"it is in use: {report.queue}; its lock {lock} was not free in time"
+
+
+def _no_lock(lock: str) -> str:
     return f"its lock {lock} cannot be opened: name another lock in the board file"
 
 

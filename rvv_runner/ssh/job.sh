@@ -306,13 +306,14 @@ find_hottest() {
     done
 }
 
-# Waits until the board is at most so hot, for half of the time that is left; an empty number is any
-# temperature.
+# Waits until the board is at most so hot, for half of the time that is left, which is printed ahead of
+# the report; an empty number is any temperature.
 cool_down() {
     [ -n "$1" ] || return 0
     seconds_left
     patience=$((left / 2))
     find_hottest
+    [ "$hottest" -le "$1" ] || echo "hot $hottest $patience" >&5
     while [ "$hottest" -gt "$1" ] && [ "$patience" -gt 0 ]; do
         sleep 1
         patience=$((patience - 1))

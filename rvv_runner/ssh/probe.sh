@@ -26,6 +26,9 @@ done
 for file in "$sys"/devices/system/cpu/cpu*/cpufreq/cpuinfo_max_freq; do
     [ -r "$file" ] && read -r frequency <"$file" && echo "highest_khz $frequency"
 done
+for file in "$sys"/class/thermal/thermal_zone*/temp; do
+    [ -r "$file" ] && read -r temperature 2>/dev/null <"$file" && echo "temperature $temperature"
+done
 for setting in perf_event_paranoid perf_user_access; do
     [ -r "/proc/sys/kernel/$setting" ] && echo "$setting $(cat "/proc/sys/kernel/$setting")"
 done

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -75,11 +75,14 @@ class Session:
                 self._shell = Shell(self._transport().open_session(timeout=ANSWER_LIMIT_S))
             self._shell.start(command, afterwards)
 
-    def wait(self, timeout_s: float) -> CommandResult | None:
-        """How the last started command ended, or None if it still runs after `timeout_s`."""
+    def wait(
+        self, timeout_s: float, heard: Callable[[str], None] | None = None
+    ) -> CommandResult | None:
+        """How the last started command ended, or None if it still runs after `timeout_s`; `heard`
+        gets the first of what it prints, as soon as it comes."""
         assert self._shell is not None
         with self._answering(timeout_s + ANSWER_LIMIT_S):
-            return self._shell.wait(timeout_s)
+            return self._shell.wait(timeout_s, heard)
 
     def run(self, command: str, timeout_s: float = ANSWER_LIMIT_S) -> CommandResult:
         """Run a POSIX shell command to its end, without input.

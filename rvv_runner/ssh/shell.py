@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from collections.abc import Callable
 
 import paramiko
 
@@ -13,6 +14,7 @@ from rvv_runner.ssh.errors import LinkLost
 __all__ = ["CommandResult", "Shell"]
 
 _OUTPUT_LIMIT_BYTES = 4 << 20
+_HEARD_BYTES = 1 << 10
 _STATUS_LIMIT_S = 2.0  # an exit status may come after the end of the output
 
 
@@ -71,8 +73,14 @@ class Shell:
         line += f"{afterwards}\n"
         self._channel.sendall(line.encode())
 
-    def wait(self, timeout_s: float) -> CommandResult | None:
+    def wait(
+        self, timeout_s: float, heard: Callable[[str], None] | None = None
+    ) -> CommandResult | None:
         """How the command ended, or None if it still runs after `timeout_s`.
+
+        Args:
+            timeout_s: in seconds.
+            heard: gets the beginning of what it has printed so far, each time that there is more.
 
         Raises:
             LinkLost: if the connection, or the shell, ended before the command.
@@ -92,6 +100,8 @@ class Shell:
             if not data:
                 raise LinkLost(f"the connection was lost ({self._why_it_ended()})")
             self._received += data
+            if heard is not None:
+                heard(self._received[:_HEARD_BYTES].decode(errors="replace"))
             if len(self._received) > _OUTPUT_LIMIT_BYTES:
                 raise LinkLost("the connection was closed (a command printed without end)")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from rvv_runner.board import BoardInfo
 from rvv_runner.board_queue import Turn
-from rvv_runner.conditions import describe_conditions, used_cpu_s
+from rvv_runner.conditions import describe_conditions, hot, used_cpu_s
 from rvv_runner.failure import failed, failed_run
 from rvv_runner.measurement import Measurement
 from rvv_runner.ssh.cache import CANNOT_RUN, NO_PROGRAM_RUNS
@@ -26,6 +26,7 @@ def measurement_of(
     repeats: int,
     counters: Mapping[str, float],
     kernel: str | None,
+    cool_below_c: float | None = None,
 ) -> Measurement:
     """The measurement from a job's report.
 
@@ -36,6 +37,7 @@ def measurement_of(
         repeats: number of timed runs requested.
         counters: of one run of the grid.
         kernel: the name of the kernel that was to run; None for any.
+        cool_below_c: above which it is noted that the board was hot; None for any temperature.
     """
     if report.out_of_time and report.limit_s is not None and report.limit_s < timeout_s:
         reason = (
@@ -54,7 +56,7 @@ def measurement_of(
         max_abs_error=verdict.launcher.max_abs_error,
         max_share=verdict.launcher.max_share,
         conditions={
-            **describe_conditions(report.conditions),
+            **hot(describe_conditions(report.conditions), cool_below_c),
             **Turn(report.waited_s, report.queue).conditions,
             **({"cooled_down_s": report.cooled_s} if report.cooled_s >= 1 else {}),
         },

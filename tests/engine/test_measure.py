@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import pytest
 from command_here import run_here
 
 from engine import measure
 from engine.arguments.configuration import complete_config
+from engine.workers.board_events import BoardSilent
+from engine.workers.board_pool import BoardPool
 from foundation.config import Config
 from foundation.errors import UserError
+from rvv_runner.conditions import hot
+from rvv_runner.measurement import Measurement
 from search_spaces.space import Parameter
 
 
@@ -79,6 +86,36 @@ def test_counters_are_written_out_and_what_is_missing_is_left_out() -> None:
     record |= {"reason": "", "estimated": False, "elf_path": None, "times_s": (), "models_s": {}}
     text = measure._text(record, as_json=False)
     assert text == "counters: instructions=123456789, u_mode_cycle=64476.8\nestimated: False"
+
+
+def test_what_a_board_says_is_told_while_it_measures() -> None:
+    class Boards:
+        def __init__(self) -> None:
+            self.events = [BoardSilent("desk", "it is at 91 °C")]
+
+        def take_events(self) -> Iterator[BoardSilent]:
+            while self.events:
+                yield self.events.pop()
+
+    told: list[object] = []
+    was_told = threading.Event()
+
+    def tell(event: object) -> None:
+        told.append(event)
+        was_told.set()
+
+    boards = cast(BoardPool, Boards())
+    with measure._telling_of(boards, tell):
+        assert was_told.wait(60)
+    assert told == [BoardSilent("desk", "it is at 91 °C")]
+
+
+def test_a_time_of_a_hot_board_has_a_warning() -> None:
+    conditions = hot({"before_temperature_c": 91.0}, 40.0)
+    warning = measure._warning_of_heat(Measurement("correct", (0.1,), conditions=conditions))
+    assert warning is not None
+    assert warning.startswith("the time may be too long, since it was measured at 91 °C, above")
+    assert measure._warning_of_heat(Measurement("correct", (0.1,))) is None
 
 
 def test_parameters_that_are_left_out_are_named(capsys: pytest.CaptureFixture[str]) -> None:

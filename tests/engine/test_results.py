@@ -46,6 +46,7 @@ from engine.study.stored_trial import StoredTrial
 from engine.workers.artifacts import ArtifactStore, write_provenance
 from foundation.config import Config
 from rvv_runner.board_file import user_board_folder
+from rvv_runner.conditions import HOT, hot
 from rvv_runner.devices import load_board
 from rvv_runner.emulated.error_band import BANDS_FILE
 from rvv_runner.event_costs import event_costs
@@ -415,6 +416,15 @@ def test_a_matrix_unit_that_the_winner_leaves_unused_is_told(
     winner = replace(trial(1, 16, 0.1), attributes={"elf_path": str(elf)})
     assert bool(note_on_matrix_unit(summarise([winner], None))) == is_noted
     assert note_on_matrix_unit(summarise([trial(1, 16, 0.1)], None)) == ()
+
+
+def test_trials_that_were_measured_on_a_hot_board_are_counted() -> None:
+    conditions = {"conditions": hot({"before_temperature_c": 91.0}, 40.0)}
+    warm, cool = replace(trial(1, 16, 0.1), attributes=conditions), trial(2, 16, 0.1)
+    (note,) = note_on_disturbed([cool, warm])
+    assert note.startswith("1 of 2 trials with a time was measured on a hot board")
+    assert "the first at 91 °C, above `cool_below_c = 40`: cool the board, or" in note
+    assert HOT not in hot({"before_temperature_c": 40.0}, 40.0)
 
 
 def test_trials_that_were_disturbed_are_counted_at_one_shape_or_several() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 import threading
 import time
@@ -13,7 +15,9 @@ import pytest
 from ssh_cases import SCALE, TIMEOUT_S, doubled
 
 from rvv_runner import BoardError
-from rvv_runner.conditions import DOUBTED, describe_conditions, doubt
+from rvv_runner.conditions import DOUBTED, HOT, describe_conditions, doubt
+from rvv_runner.silence import told_of_silence
+from rvv_runner.ssh.requests import state_findings, unmet_requests
 
 IDLE = "cpu  100 0 100 5000 0 0 0 0 0 0"
 
@@ -165,11 +169,47 @@ def test_a_hot_board_cools_down_before_it_measures(open_board, build_kernel, sys
     assert conditions["cooled_down_s"] >= 1
 
 
-def test_a_board_that_stays_hot_is_measured_all_the_same(open_board, build_kernel, system):
+def test_a_board_that_stays_hot_is_measured_all_the_same_and_that_is_told(
+    open_board, build_kernel, system
+):
     board = open_board(system=str(system), cool_below_c=55)
-    measurement = board.measure(build_kernel(SCALE, doubled()), 1, 8.0)
+    artifact = build_kernel(SCALE, doubled())
+    said: list[tuple[str, float]] = []
+    start_s = time.monotonic()
+    with told_of_silence(lambda text: said.append((text, time.monotonic() - start_s))):
+        measurement = board.measure(artifact, 1, 8.0)
+        took_s = time.monotonic() - start_s
+        board._tell_once("it is hot again")  # as the next of many measurements would
     assert measurement.status == "correct"
     assert measurement.conditions["before_temperature_c"] == 61
+    assert str(measurement.conditions[HOT]).startswith("at 61 °C, above `cool_below_c = 55`: cool")
+    ((text, after_s),) = said
+    assert re.fullmatch(
+        r"it is at 61 °C; waiting until it is at most 55 °C, for \d+ s at most", text
+    )
+    assert after_s < took_s - measurement.conditions["cooled_down_s"] / 2
+
+
+def test_what_a_board_file_asks_in_vain_is_noted(open_board, system):
+    board = open_board(system=str(system), governor="ondemand", cool_below_c=70)
+    assert [step.level for step in state_findings(board._settings, board.facts)] == ["note", "ok"]
+    assert not unmet_requests(board._settings, board.facts)
+    shutil.rmtree(system / "class")
+    shutil.rmtree(system / "devices/system/cpu/cpu0")
+    shutil.rmtree(system / "devices/system/cpu/cpu1")
+    board = open_board(system=str(system), governor="performance", cool_below_c=70)
+    governor, temperature = state_findings(board._settings, board.facts)
+    assert (governor.level, temperature.level) == ("note", "note")
+    assert 'so `governor = "performance"` cannot be set: remove that' in governor.text
+    assert "so `cool_below_c = 70` does nothing: remove that from its" in temperature.text
+    assert board.notes[:2] == (governor.text, temperature.text)
+
+
+def test_the_check_says_how_hot_the_board_is(open_board, system):
+    board = open_board(system=str(system), cool_below_c=55)
+    _, temperature = state_findings(board._settings, board.facts)
+    assert temperature.level == "note"
+    assert temperature.text.startswith("61 °C, above `cool_below_c = 55`: each measurement waits")
 
 
 def test_a_governor_that_the_board_file_asks_for_is_set(open_board, system):

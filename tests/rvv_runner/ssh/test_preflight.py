@@ -53,7 +53,7 @@ def test_a_board_that_is_well_passes_every_step(my_board, capsys):
     lines = capsys.readouterr().out.splitlines()
     steps = [line[8:].split(":")[0] for line in lines]
     assert steps[0] == "reachable, host key, login"
-    assert steps[1:6] == ["shell", "architecture", "disk", "lock", "governor"]
+    assert steps[1:7] == ["shell", "architecture", "disk", "lock", "governor", "temperature"]
     assert steps[-2:] == ["vector add", "half precision"]
     assert all("correct" in line for line in lines[-2:])
 
