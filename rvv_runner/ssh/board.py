@@ -137,7 +137,8 @@ class SshBoard:
     def open(self) -> None:
         """Log in, ask what the board can do, and ship the script that runs jobs.
 
-        If the board's host key is known, it waits for a board that does not answer.
+        If the board's host key is known, it waits for a board that does not answer, also where the
+        link breaks meanwhile.
 
         Raises:
             BoardError: if the board cannot be reached or lacks something.
@@ -145,8 +146,7 @@ class SshBoard:
         settings = self._settings
         link = Link(find_route(Address(settings.host, settings.user, settings.port)))
         try:
-            session = link.first_session(self._patience_s)
-            self._ready = self._prepare(session)
+            self._ready = link.prepared(self._patience_s, self._prepare)
         except (LinkLost, CannotShip, RemoteFileError, ValueError) as error:
             link.drop()
             raise BoardError(f"the board {self._info.name} cannot be used: {error}") from error

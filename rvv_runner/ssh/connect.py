@@ -105,7 +105,7 @@ def _log_in_to(hop: Hop, through: paramiko.SSHClient | None, limit_s: float) -> 
         start_s = time.monotonic()
         try:
             return _authenticated(hop, sock, limit_s)
-        except (paramiko.SSHException, EOFError, ConnectionError) as error:
+        except (paramiko.SSHException, EOFError, OSError) as error:  # also "Socket is closed"
             sock.close()
             if attempt == _BANNER_ATTEMPTS or time.monotonic() - start_s >= limit_s:
                 raise NotAnswering(

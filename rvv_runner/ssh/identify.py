@@ -34,7 +34,7 @@ def identify(text: str, patience_s: float = PATIENCE_S) -> BoardFile:
     address = parse_address(text)
     link = Link(find_route(address))
     try:
-        facts = ask_facts(link.first_session(patience_s), "/sys")
+        facts = link.prepared(patience_s, lambda session: ask_facts(session, "/sys"))
     except (LinkLost, ValueError) as error:
         raise BoardError(f"the board {text} did not report its facts: {error}") from error
     finally:

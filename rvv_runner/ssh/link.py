@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 from rvv_runner.silence import tell_of_silence
 from rvv_runner.ssh.connect import CONNECT_LIMIT_S
@@ -20,7 +21,9 @@ PATIENCE_S = 60.0
 
 _PAUSE_S = 0.5
 _LEAST_LIMIT_S = 3.0
+_MOST_STARTS = 3  # of what is done first with a login
 
+T = TypeVar("T")
 
 # Prints the server's process of this login: its number, and its start in clock ticks since boot,
 # which is field 22 of its stat (proc(5)). _END ends exactly that process.
@@ -49,14 +52,30 @@ class Link:
         """The current login, or None."""
         return self._session
 
-    def first_session(self, patience_s: float) -> Session:
-        """A login on a board; if its host key is known, it may take `patience_s` to answer.
+    def prepared(self, patience_s: float, prepare: Callable[[Session], T]) -> T:
+        """What `prepare` gives with a first login; with another, if the link breaks meanwhile.
+
+        Args:
+            patience_s: for how long to wait for a board that does not answer, if its host key is
+                known.
+            prepare: called with the login; may raise LinkLost.
 
         Raises:
             NotAnswering, BoardError: if no login is possible.
+            LinkLost: if the link breaks each time, or there is no patience.
         """
         is_known = bool(known_host_keys(self._route[-1]))
-        return self.session(time.monotonic() + (patience_s if is_known else 0.0))
+        deadline = time.monotonic() + (patience_s if is_known else 0.0)
+        session = self.session(deadline)
+        for attempt in range(1, _MOST_STARTS + 1):
+            try:
+                return prepare(session)
+            except LinkLost as error:
+                self.drop()
+                if attempt == _MOST_STARTS or time.monotonic() >= deadline:
+                    raise LinkLost(f"{error}: look at the cable or the network") from error
+                session = self.session(deadline)
+        raise AssertionError("unreachable")
 
     def session(self, deadline: float) -> Session:
         """The current login, or a new one.

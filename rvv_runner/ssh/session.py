@@ -22,6 +22,9 @@ ANSWER_LIMIT_S = 7.0
 
 _CHUNK_BYTES = 1 << 18
 
+# What paramiko says of a channel that ended, perhaps before it knows that the connection has.
+_HUNG_UP = "Socket is closed"
+
 _NO_SFTP = (
     "its SSH server offers no SFTP: write `Subsystem sftp internal-sftp` into "
     "/etc/ssh/sshd_config there, and start it again"
@@ -163,7 +166,7 @@ class Session:
         except (paramiko.SSHException, EOFError, TimeoutError) as error:
             raise LinkLost(f"the connection was lost ({_text(error)})") from error
         except OSError as error:
-            if not self._is_up():
+            if _HUNG_UP in str(error) or not self._is_up():
                 raise LinkLost(f"the connection was lost ({_text(error)})") from error
             raise RemoteFileError(_text(error)) from error
         finally:

@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 from ssh_cases import SCALE, WRAPPER, doubled, processes_with
 
+from rvv_runner import BoardError
 from rvv_runner.measurement import Measurement
 from rvv_runner.ssh.address import Address
+from rvv_runner.ssh.board import SshBoard
+from rvv_runner.ssh.facts import BoardFacts, ask_facts
 from rvv_runner.ssh.link import Link
 from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
@@ -124,6 +127,42 @@ def test_a_dead_link_is_noticed_and_the_jobs_result_is_fetched_later(
     assert measurement.status == "correct", measurement.reason
     assert starts.count() == 1
     assert noticed == [True]
+
+
+@pytest.fixture
+def breaks(monkeypatch) -> list[str]:
+    """Ends as many logins as it has words while the board is opened, as paramiko says it."""
+    texts: list[str] = []
+
+    def ask(session: Session, system: str) -> BoardFacts:
+        if texts:
+            text = texts.pop()
+            with session._answering():
+                raise OSError(text)
+        return ask_facts(session, system)
+
+    monkeypatch.setattr("rvv_runner.ssh.board.ask_facts", ask)
+    return texts
+
+
+def test_a_link_that_breaks_while_the_board_is_opened_costs_nothing(board_file, breaks):
+    breaks += ["Socket is closed"] * 2
+    board = SshBoard("test", board_file, patience_s=60)
+    board.open()
+    assert board.facts.processors
+    assert breaks == []
+    board.close()
+
+
+def test_a_link_that_breaks_each_time_says_what_to_look_at(open_board, board_file, breaks):
+    why = r"lost \(Socket is closed\): look at the cable or the network$"
+    breaks.append("Socket is closed")
+    with pytest.raises(BoardError, match=why):
+        open_board()  # which waits for nothing
+    breaks += ["Socket is closed"] * 9
+    with pytest.raises(BoardError, match=why):
+        SshBoard("test", board_file, patience_s=60).open()
+    assert len(breaks) == 6
 
 
 def test_a_link_that_stays_dead_is_the_boards_fault_and_the_job_still_ends(
