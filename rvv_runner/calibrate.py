@@ -17,13 +17,18 @@ from rvv_runner.calibration.bench import Bench
 from rvv_runner.calibration.bundle import Bundle, write_bundle
 from rvv_runner.calibration.core_of_bundle import core_of_bundle
 from rvv_runner.calibration.cost_table_text import cost_table_text
-from rvv_runner.calibration.plan import all_kernels, largest_array, measure_everything
+from rvv_runner.calibration.plan import (
+    all_kernels,
+    instruction_count,
+    largest_array,
+    measure_everything,
+)
 from rvv_runner.devices import emulated_board_file, load_board
 from rvv_runner.new_board_file import check_new_name, write_text
 from rvv_runner.ssh.address import SSH_PREFIX, parse_address
 from rvv_runner.usage import split_usage
 
-__all__ = ["calibrate", "import_bundle", "plain_name"]
+__all__ = ["calibrate", "import_bundle", "plain_name", "progress_line"]
 
 _EVERY = 100  # readings between two lines of progress
 _CLOCK_ERROR = 0.03  # from which on the clock is not the board file's
@@ -64,9 +69,12 @@ def calibrate(
     board = load_board(device)
     started_s = time.monotonic()
 
+    counts = [0]
+
     def said(count: int) -> None:
+        counts.append(count)
         if count % _EVERY == 0:
-            say(f"{count} measured in {time.monotonic() - started_s:.0f} s")
+            say(progress_line(count, time.monotonic() - started_s))
 
     _check_kind(board)
     try:
@@ -77,6 +85,10 @@ def calibrate(
         with scratch_folder("calibrate-") as folder:
             bench = Bench(board, all_kernels(board.info.vlen_bits), folder, said)
             measure_everything(bench, largest_array(board.info.deterministic))
+    except BaseException:  # Ctrl-C and SIGTERM, too
+        if counts[-1]:
+            say(f"{counts[-1]} measured, and nothing is written: the same command begins anew")
+        raise
     finally:
         board.close()
     bundle = _bundle(name, board, facts, bench)
@@ -85,6 +97,15 @@ def calibrate(
     for line in _doubts(bundle):
         say(f"note: {line}")
     import_bundle(bundle, name, like, say)
+
+
+def progress_line(count: int, elapsed_s: float) -> str:
+    """How many micro-kernels are measured, and how long those of instructions take on."""
+    total, done = instruction_count(), f"{count} measured in {elapsed_s:.0f} s"
+    if count >= total:
+        return f"{done}: all of instructions, now those of memory, as many as sizes need"
+    left_s = elapsed_s / count * (total - count)
+    return f"{done}, of {total} and those of memory; about {left_s:.0f} s left for the {total}"
 
 
 def import_bundle(

@@ -24,6 +24,7 @@ from rvv_runner.calibration.vector_kernels import move_kernels, vector_kernels
 
 __all__ = [
     "all_kernels",
+    "instruction_count",
     "largest_array",
     "measure_everything",
     "measure_memory",
@@ -48,6 +49,11 @@ def _instruction_kernels() -> Iterator[MicroKernel]:
     yield from (found[-1] for found in whole_register_kernels())
     yield from (found[-1] for found in scalar_kernels())
     yield from (found[-1] for found in link_kernels())
+
+
+def instruction_count() -> int:
+    """How many kernels of single instructions there are, which are measured first."""
+    return sum(1 for _ in _instruction_kernels())
 
 
 def all_kernels(vlen_bits: int) -> list[MicroKernel]:
