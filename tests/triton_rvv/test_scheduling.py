@@ -137,7 +137,8 @@ def test_estimates_count_waits_and_saved_registers():
     assert saved.least < 16  # loads of an array would take memory for 56
     assert not saved.saves_between
     spared = saved.without_saves()
-    assert saved.saves and not spared.saves
+    assert saved.saves
+    assert not spared.saves
     assert estimated(in_turn).cycles <= spared.cycles < saved.cycles
     once = LOOP.replace("\tbnez\ta0, first\n", "").replace("gcv", "gcv_zba")
     straight = estimated(once.format(f"{SAVE} v1, v1, v1"))
