@@ -247,3 +247,41 @@ def batch_norm_apply_grid(meta):
 
 def batch_norm_apply_reference(x_ptr, mean_ptr, inverse_ptr, weight_ptr, bias_ptr):
     return {"out_ptr": (x_ptr - mean_ptr) * inverse_ptr * weight_ptr + bias_ptr}
+
+
+@triton.autotune([triton.Config({"BT": b}) for b in (8, 4, 16)], key=[])
+@triton.jit
+def topic_word_shares(
+    logits_ptr, topics_ptr, out_ptr, W, V, T, BT: tl.constexpr, BLOCK: tl.constexpr
+):
+    """What topics expect of a vocabulary: the shares that words predict, by the words' topics."""
+    topic, at = tl.program_id(0) * BT + tl.arange(0, BT), tl.arange(0, BLOCK)
+    in_topics, in_vocabulary = topic < T, at < V
+    total = tl.zeros((BT, BLOCK), dtype=tl.float32)
+    for word in range(W):
+        x = tl.load(logits_ptr + word * V + at, mask=in_vocabulary, other=float("-inf"))
+        power = tl.exp(x - tl.max(x, axis=0))
+        share = tl.load(topics_ptr + word * T + topic, mask=in_topics, other=0.0)
+        total += share[:, None] * (power / tl.sum(power, axis=0))[None, :]
+    mask = in_topics[:, None] & in_vocabulary[None, :]
+    tl.store(out_ptr + topic[:, None] * V + at[None, :], total, mask=mask)
+
+
+def topic_word_shares_arguments(W=100, V=250, T=16):
+    return {
+        "logits_ptr": torch.randn(W, V),
+        "topics_ptr": torch.rand(W, T),
+        "out_ptr": torch.empty(T, V),
+        "W": W,
+        "V": V,
+        "T": T,
+        "BLOCK": triton.next_power_of_2(V),
+    }
+
+
+def topic_word_shares_grid(meta):
+    return (triton.cdiv(meta["T"], meta["BT"]),)
+
+
+def topic_word_shares_reference(logits_ptr, topics_ptr):
+    return {"out_ptr": topics_ptr.T @ logits_ptr.softmax(dim=1)}
