@@ -27,9 +27,10 @@ from triton_rvv.launches.capture_file import begin_capture_file
 __all__ = ["CallableCapture", "capture", "capture_program", "summary"]
 
 _FOR_GPUS_ALONE = (
-    "packages that ask for a GPU call torch or end: where they ask tensor.is_cuda, "
-    "torch.Tensor.is_cuda = property(lambda tensor: True) before their calls lets them launch "
-    "their kernels here"
+    "packages that ask for a GPU call torch or end: "
+    "torch.Tensor.is_cuda = property(lambda tensor: True) before their calls, where they ask "
+    "tensor.is_cuda, and torch.cuda.is_available = lambda: True before they are imported, where "
+    "they ask that, let them launch their kernels here"
 )
 
 

@@ -152,6 +152,13 @@ def test_flag_gems_needs_no_register(tmp_path, how):
         subprocess.run(command, env=environment, check=True, timeout=200)
 
 
+@pytest.mark.skipif(host_target() is None, reason="a GPU answers by itself")
+def test_a_program_may_say_that_there_is_a_gpu(tmp_path):
+    head = f"import torch\ntorch.cuda.is_available = lambda: True\n{HEAD}"
+    body = "assert torch.cuda.get_device_name()\nwith torch.cuda.device(x.device.index): add(x, x)"
+    assert len(captured(tmp_path, body, head).tasks) == 1
+
+
 ENDS = """
 @triton.jit
 def ends_kernel(x, n, B: tl.constexpr):

@@ -67,6 +67,15 @@ def test_any_device_is_this_machine(device):
 
 @without_gpu
 @pytest.mark.usefixtures("on_host")
+def test_a_program_that_says_there_is_a_gpu_has_answers(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    with torch.cuda.device(None):
+        assert torch.cuda.get_device_capability() == (0, 0)
+    assert torch.cuda.get_device_name()
+
+
+@without_gpu
+@pytest.mark.usefixtures("on_host")
 def test_torch_itself_is_told_that_there_is_no_gpu():
     # It writes what it compiled under a key that names the GPU, or none after an exception.
     CacheBase.get_system.cache_clear()
@@ -87,7 +96,7 @@ def test_a_gpu_answers_by_itself():
     )
     for name in asked:
         setattr(cuda, name, lambda *_: "own")
-    vars(cuda).update(is_available=lambda: True, device=Device)
+    vars(cuda).update(device_count=lambda: 1, device=Device)
     answer_torch_cuda(cuda)
     assert cuda.get_device_properties(0) == "own"
     assert cuda.device(3).idx == 3

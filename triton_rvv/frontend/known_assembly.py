@@ -1,4 +1,4 @@
-"""Assembly of a GPU that is one mathematical function, as the operation that computes it.
+"""Assembly of a GPU that is one function, as the operation that computes it.
 
 Kernels write `tanh.approx.f32 $0, $1;` where the GPU's approximation is as good to them as the
 function, which is what the operation gives.
@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from triton_rvv.frontend.attributes import Attribute
+from triton_rvv.frontend.four_bit_assembly import conversion
 from triton_rvv.frontend.types import ScalarType, Type, element_type
 
 __all__ = ["ASSEMBLY", "as_function"]
@@ -47,10 +48,14 @@ def as_function(
         results: their types.
 
     Returns:
-        None where the assembly is anything but one instruction that is known.
+        None where the assembly is anything but one instruction, or one conversion, that is known.
     """
-    found = _TEXT.fullmatch(str(attributes.get("asm_string", "")))
-    if found is None or len(results) != 1 or attributes.get("packed_element") != 1:
+    text, packed = str(attributes.get("asm_string", "")), attributes.get("packed_element")
+    symbol = conversion(text, packed, operands, results) if isinstance(packed, int) else None
+    if symbol is not None:
+        return "tt.extern_elementwise", {"symbol": symbol, "pure": True}
+    found = _TEXT.fullmatch(text)
+    if found is None or len(results) != 1 or packed != 1:
         return None
     if any(element_type(one) != _F32 for one in (*operands, *results)):
         return None

@@ -31,7 +31,9 @@ def watched_environment(
             says so itself; None for a GPU.
     """
     paths = [str(FOLDER), *filter(None, [environment.get("PYTHONPATH")])]
-    usual = {} if target is None else {_TARGET: target}
+    named = environment.get(_TARGET, target)
+    # A program may say that there is a GPU, and Triton would count the driver of that one, too.
+    usual = {_TARGET: named, "TRITON_DEFAULT_BACKEND": "rvv"} if target and named else {}
     return {
         **usual,
         **environment,

@@ -33,9 +33,11 @@ def answer_torch_cuda(cuda: ModuleType) -> None:
     """
     if getattr(cuda.device.__init__, "answers", False):
         return
+    # By their number: to have its kernels launched, a program may say that one is available.
+    has_gpu = functools.cache(lambda: cuda.device_count() > 0)
     for name in _ASKED:
-        setattr(cuda, name, _without_gpu(cuda, getattr(cuda, name), getattr(HostDevice, name)))
-    cuda.device.__init__ = _without_gpu(cuda, cuda.device.__init__, _no_device)
+        setattr(cuda, name, _without_gpu(has_gpu, getattr(cuda, name), getattr(HostDevice, name)))
+    cuda.device.__init__ = _without_gpu(has_gpu, cuda.device.__init__, _no_device)
 
 
 def _no_device(entered: Any, device: object) -> None:
@@ -44,17 +46,12 @@ def _no_device(entered: Any, device: object) -> None:
 
 
 def _without_gpu(
-    cuda: ModuleType, own: Callable[..., Any], answer: Callable[..., Any]
+    has_gpu: Callable[[], bool], own: Callable[..., Any], answer: Callable[..., Any]
 ) -> Callable[..., Any]:
     @functools.wraps(own)
     def answered(*args: Any, **kwargs: Any) -> Any:
         is_torch = sys._getframe(1).f_globals.get("__name__", "").split(".")[0] == "torch"
-        return (own if is_torch or _has_gpu(cuda) else answer)(*args, **kwargs)
+        return (own if is_torch or has_gpu() else answer)(*args, **kwargs)
 
     answered.answers = True  # type: ignore[attr-defined]
     return answered
-
-
-@functools.cache
-def _has_gpu(cuda: ModuleType) -> bool:
-    return bool(cuda.is_available())

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from triton_rvv.errors import CompileError
+from triton_rvv.frontend.four_bit_assembly import HALVES_OF_PAIR, pair_symbol
 from triton_rvv.frontend.ttir import Operation
 from triton_rvv.frontend.types import ScalarType, element_type
 from triton_rvv.lowering.math import (
@@ -24,6 +25,7 @@ from triton_rvv.lowering.math import (
     trigonometric,
 )
 from triton_rvv.lowering.math.directed import directed_functions
+from triton_rvv.lowering.math.four_bits import four_bits, halves_of
 from triton_rvv.lowering.math.lanes import (
     Emit,
     Lanes,
@@ -233,6 +235,23 @@ _OF_DOUBLES: dict[str, Callable[..., Lanes]] = {
 }
 
 
+def _of_four_bits() -> dict[str, Callable[..., Lanes]]:
+    """Conversions that kernels write as assembly, by symbols of this compiler's own."""
+
+    def pair(type_: str, is_swapped: bool) -> Callable[..., Lanes]:
+        def convert(x: Lanes, y: Lanes) -> Lanes:
+            upper, lower = (y, x) if is_swapped else (x, y)
+            return (four_bits(upper) << 4 | four_bits(lower)).to(type_)
+
+        return convert
+
+    found: dict[str, Callable[..., Lanes]] = {HALVES_OF_PAIR: halves_of}
+    for bits in (8, 16, 32):
+        for swapped in (False, True):
+            found[pair_symbol(bits, swapped)] = pair(f"i{bits}", swapped)
+    return found
+
+
 def _functions() -> dict[str, tuple[Emit, int]]:
     """Every function that is written here, by its name without the prefix, with its cost."""
     cheap: dict[str, Callable[..., Lanes]] = {
@@ -244,6 +263,7 @@ def _functions() -> dict[str, tuple[Emit, int]]:
         **_to_integers(),
         **_from_integers(),
         "double2float_rn": lambda x: x.to("float"),
+        **_of_four_bits(),
     }
     found = {name: (emitter(function), 10) for name, function in cheap.items()}
     for name, (function, cost) in FLOAT_FUNCTIONS.items():
