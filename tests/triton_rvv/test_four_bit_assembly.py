@@ -67,6 +67,12 @@ def _codes(x: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(x), 7, even | sign).astype(np.uint8)
 
 
+def _halves(codes: np.ndarray) -> np.ndarray:
+    """The bits of the numbers as half precision."""
+    magnitude = NUMBERS[codes & 7].astype(np.float16).view(np.uint16)
+    return (magnitude | (codes & 8).astype(np.uint16) << 12).astype(np.uint32)
+
+
 def test_conversions_round_to_the_nearest_and_stay_finite(run):
     between = (NUMBERS[1:] + NUMBERS[:-1]) / 2
     near = [np.nextafter(between, np.float32(side)) for side in (0, 9)]
@@ -74,19 +80,14 @@ def test_conversions_round_to_the_nearest_and_stay_finite(run):
     x = np.concatenate([numbers, -numbers, [np.nan]]).astype(np.float32)
     y = x[::-1].copy()
     first, second = _codes(x), _codes(y)
-    halves = [np.where(codes & 8, -1, 1) * NUMBERS[codes & 7] for codes in (first, second)]
-    bits = [np.float16(each).view(np.uint16).astype(np.uint32) for each in halves]
-    bits = [
-        each | (codes & 8).astype(np.uint32) << 12
-        for each, codes in zip(bits, (first, second), strict=True)
-    ]
+    upper, lower = _halves(second), _halves(first)
     run(
         convert_kernel,
         x_ptr=x,
         y_ptr=y,
         one_ptr=Expected(first << 4 | second),
         four_ptr=Expected(second << 4 | first),
-        halves_ptr=Expected((bits[1] << 16 | bits[0]).view(np.int32)),
+        halves_ptr=Expected((upper << 16 | lower).view(np.int32)),
         n=len(x),
         BLOCK=128,
     )

@@ -108,8 +108,8 @@ def _computed(text: str, packed: int, operands: Sequence[int], result: int) -> _
             registers[f"${number}"] = tuple((operand, place) for place in elements)
             number += 1
     for statement in re.sub(r"^\s*\{|\}\s*$", "", text.strip()).split(";"):
-        words = statement.strip().split(None, 1)
-        if words and words[0] != ".reg" and not (len(words) == 2 and _run(*words, registers)):
+        name, arguments = [*statement.split(None, 1), "", ""][:2]
+        if name not in ("", ".reg") and not _run(name, arguments, registers):
             return None
     parts = [registers.get(name, ()) for name in outputs]
     if len(outputs) == 1:
@@ -119,16 +119,16 @@ def _computed(text: str, packed: int, operands: Sequence[int], result: int) -> _
 
 def _run(name: str, arguments: str, registers: dict[str, _Parts]) -> bool:
     """Whether the statement is known; `registers` then hold what it leaves."""
-    written, *read = _ARGUMENT.findall(arguments)
-    sources = [part for each in read for part in _read(each, registers)]
-    targets = _names(written)
+    written = _ARGUMENT.findall(arguments)
+    sources = [part for each in written[1:] for part in _read(each, registers)]
+    targets = [name for each in written[:1] for name in _names(each)]
     if name == _NARROW and len(sources) == 2 and len(targets) == 1:
         registers[targets[0]] = (_Pair(sources[0], sources[1]),)
         return True
     if name == _WIDEN and len(sources) == 1 and len(targets) == 1:
         registers[targets[0]] = (_Halves(sources[0]),)
         return True
-    if _MOVE.fullmatch(name) is None or not sources or len(sources) % len(targets):
+    if not (_MOVE.fullmatch(name) and sources and targets) or len(sources) % len(targets):
         return False
     each = len(sources) // len(targets)
     for place, target in enumerate(targets):
