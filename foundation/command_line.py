@@ -47,10 +47,6 @@ EXIT_MISTAKE = 2
 _EXIT_TERMINATED = 128 + signal.SIGTERM  # as shells write it
 
 
-class _Terminated(BaseException):
-    """SIGTERM; no `except Exception` takes it for a failure."""
-
-
 _invoked_as: ContextVar[str | None] = ContextVar("_invoked_as", default=None)
 
 
@@ -143,9 +139,16 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     machine refuses, such as a full disk. Ctrl-C, and output that nobody reads any more, print one
     sentence and give status 1, SIGTERM one and status 143.
     """
+    terminated: list[int] = []
+
+    def terminate(number: int, _frame: object) -> NoReturn:
+        # Ray ends a wait at nothing else, with a new one: at any other, with a SystemError later.
+        terminated.append(number)
+        raise KeyboardInterrupt
+
     _mend_streams()
     try:
-        signal.signal(signal.SIGTERM, _terminate)
+        signal.signal(signal.SIGTERM, terminate)
         # A shell without job control starts what runs in the background with SIGINT ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _check_current_folder()
@@ -157,9 +160,8 @@ def run_command(command: Callable[[Sequence[str] | None], int], prog: str) -> No
     except CommandError as error:
         status = _end(f"{prog}: {error}", EXIT_MISTAKE)
     except KeyboardInterrupt:
-        status = _end(f"{prog}: stopped", EXIT_NOTHING_VALID)
-    except _Terminated:
-        status = _end(f"{prog}: stopped by SIGTERM", _EXIT_TERMINATED)
+        by, status = (" by SIGTERM", _EXIT_TERMINATED) if terminated else ("", EXIT_NOTHING_VALID)
+        status = _end(f"{prog}: stopped{by}", status)
     except OSError as error:
         reason = refusal(error)
         if reason is None:
@@ -191,10 +193,6 @@ def _check_current_folder() -> None:
         Path.cwd()
     except FileNotFoundError:
         raise UserError("the current folder was removed: go to another one") from None
-
-
-def _terminate(_number: int, _frame: object) -> NoReturn:
-    raise _Terminated
 
 
 def _mend_streams() -> None:

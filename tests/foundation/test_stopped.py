@@ -21,6 +21,18 @@ def wait(argv):
 run_command(wait, "tried")
 """
 
+# Ray's wait goes on at any other exception.
+WAITS_AS_RAY = WAITS.replace(
+    "    time.sleep(60)",
+    """    try:
+        time.sleep(60)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt from None
+    except BaseException as error:
+        print(error, file=sys.stderr)
+    """,
+).replace("import time", "import sys\nimport time")
+
 # As if Ctrl-C came when a module is looked for.
 SITE = """
 import sys
@@ -34,9 +46,10 @@ sys.meta_path.insert(0, Interrupted())
 """
 
 
-def test_a_command_at_sigterm() -> None:
+@pytest.mark.parametrize("program", [WAITS, WAITS_AS_RAY])
+def test_a_command_at_sigterm(program: str) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", WAITS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "waiting\n"
