@@ -81,6 +81,8 @@ _NAMES = (
     "twentyfirst_held_out2",
     "twentysecond_held_out",
     "twentysecond_held_out2",
+    "twentythird_held_out",
+    "twentythird_held_out2",
 )
 DRAWS = [Path(__file__).parent / "hand" / f"{name}.py" for name in _NAMES]
 FORMS: Sequence[Sequence[str]] = ((), ("-DAHEAD",))
