@@ -129,7 +129,7 @@ def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:
     result, best_s, deployed_s = standing.result, standing.best_s, standing.deployed_s
     if result is None or best_s is None or deployed_s is None:
         return
-    trial = result.summary.to_use
+    trial = standing.to_use
     assert trial is not None
     capture, key = split_task_name(standing.task.load_name)
     probed, read = read_examined(capture)[key].required(), read_capture(capture)
@@ -146,7 +146,7 @@ def keep_winner(standing: TaskStanding, info: BoardInfo) -> None:
         study=result.study,
         loads=probed.blocks.blocks({**task.constants, **trial.config}),
         untold=probed.rule.untold(task.constants, trial.config),
-        tied=trial is not result.summary.winner,
+        tied=standing.stays_deployed,
     )
     if winner in read.every_winner:
         return

@@ -19,7 +19,8 @@ _COMPARED_PART = 0.25
 _LEAST_FOR_TRIALS = 0.05
 
 # Shares of the program's time below which a task's leaders get as few rounds as a verdict needs, or
-# none: to take the second fastest of a task costs a program a few percent of the task's share.
+# none if no gain waits for it: to take the second fastest of a task costs a program a few percent
+# of the task's share.
 _LARGE_SHARE = 0.1
 _LEAST_SHARE = 0.01
 
@@ -39,9 +40,12 @@ def is_for_more_trials(left_part: float) -> bool:
 
 
 def has_ties(standing: TaskStanding) -> bool:
-    """Whether the times of a task's trials leave open which of its configurations wins."""
+    """Whether the times of a task's trials leave open which of its configurations wins, as they do
+    where another than the deployed one is the fastest: no gain counts that trials alone show."""
     if standing.refusal or standing.result is None:
         return False
+    if standing.is_unconfirmed:
+        return True
     summary = standing.result.summary
     if summary.comparison is not None or summary.winner is None:
         return False
@@ -52,16 +56,19 @@ def has_ties(standing: TaskStanding) -> bool:
     return bool(others) and not stands_out(summary.winner.times_s, runs)
 
 
-def rounds_of(states: Sequence[TaskState], number: int, left_s: float | None) -> Rounds:
+def rounds_of(
+    states: Sequence[TaskState], number: int, left_s: float | None, *, is_unconfirmed: bool
+) -> Rounds:
     """The rounds of one task, by its share of the program's time.
 
     Args:
         states: of all tasks.
         number: the position of the task.
         left_s: seconds for its rounds; None for no limit.
+        is_unconfirmed: whether it has a gain that counts only once it was compared.
     """
     share = _weight(states[number]) / (sum(map(_weight, states)) or 1.0)
-    if share < _LEAST_SHARE:
+    if share < _LEAST_SHARE and not is_unconfirmed:
         return NO_ROUNDS
     if share < _LARGE_SHARE:
         return Rounds(fewest_values(CONFIDENCE), left_s)

@@ -66,7 +66,7 @@ def winners_text(capture: Path, device: str) -> str:
 
 def _gain_text(winner: Winner) -> str:
     if winner.tied:
-        return "as deployed: the fastest that was tried cannot be told from it"
+        return "as deployed: nothing that was tried is known to be faster"
     return f"{speedup_text(winner.deployed_time_s / winner.time_s)} the deployed speed"
 
 

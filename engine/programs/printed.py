@@ -27,6 +27,10 @@ __all__ = ["print_change", "print_program", "program_record"]
 
 _LARGE_SHARE = 0.1  # of the program's time
 
+_UNCONFIRMED = (
+    "what was faster in its trials does not count yet: run the command again, or give it more time"
+)
+
 
 def print_change(standings: Sequence[TaskStanding], number: int, stream: TextIO) -> None:
     """Say how a task stands, and the program with it."""
@@ -40,7 +44,8 @@ def print_change(standings: Sequence[TaskStanding], number: int, stream: TextIO)
     before_s, after_s = program_times_s(standings)
     share = measured_share(standings)
     line = (
-        f"{standing.task.label}: {counted(standing.tried, 'trial')}, {_times(standing)}; "
+        f"{standing.task.label}: {counted(standing.tried, 'trial')}, {_times(standing)}"
+        f"{' (not compared in turns yet)' if standing.is_unconfirmed else ''}; "
         f"program {time_text(before_s)} -> {time_text(after_s)}"
         f"{'' if share == 1.0 else f' (estimate: {share:.0%} of it measured)'}"
     )
@@ -73,6 +78,7 @@ def print_program(
         if _reason(standing):
             how = "not tuned" if standing.best_s is None else "tuned in part"
             say(wrapped(f"{how}: {standing.task.label}: {_reason(standing)}"), file=stream)
+    _print_unconfirmed(standings, stream)
     _print_unreached(standings, stream)
     _print_short_lists(standings, stream)
     _print_studies(standings, stream)
@@ -89,7 +95,7 @@ def _most_saved_first(standings: Sequence[TaskStanding]) -> list[TaskStanding]:
         saved_s = state.launches * (state.deployed_s - state.best_s)
         return (-saved_s, -state.launches * state.best_s)
 
-    states = states_of(standings)
+    states = states_of(standings, confirmed=True)
     return [standings[place] for place in sorted(range(len(standings)), key=rank)]
 
 
@@ -121,6 +127,13 @@ def _print_studies(standings: Sequence[TaskStanding], stream: TextIO) -> None:
         say(f"  {label}: {shlex.quote(result.study)}", file=stream)
 
 
+def _print_unconfirmed(standings: Sequence[TaskStanding], stream: TextIO) -> None:
+    """Name the tasks whose fastest trials count for nothing, since no comparison was made."""
+    labels = ", ".join(one.task.label for one in standings if one.is_unconfirmed)
+    if labels:
+        say(wrapped(f"not compared in turns: {labels}: {_UNCONFIRMED}"), file=stream)
+
+
 def _print_unreached(standings: Sequence[TaskStanding], stream: TextIO) -> None:
     """Name the tasks to which the budget did not come, with their share of the program's time."""
     for why in dict.fromkeys(filter(None, map(_not_reached, standings))):
@@ -147,7 +160,7 @@ def _print_short_lists(standings: Sequence[TaskStanding], stream: TextIO) -> Non
 
 def _share(standings: Sequence[TaskStanding], numbers: Sequence[int]) -> float:
     """What part of the program's time some tasks take, by their positions."""
-    times_s = [state.launches * state.best_s for state in states_of(standings)]
+    times_s = [state.launches * state.best_s for state in states_of(standings, confirmed=True)]
     return sum(times_s[number] for number in numbers) / (sum(times_s) or 1.0)
 
 
@@ -212,6 +225,7 @@ def _fields(standing: TaskStanding) -> dict[str, object]:
         "deployed_s": standing.deployed_s,
         "time_s": standing.best_s,
         "speedup": _speedup(standing),
+        "compared_in_turns": standing.is_compared if _may_compare(standing) else None,
         "estimated": _is_estimated(standing),
         "config": _config(standing) or None,
         "study": None if standing.result is None else standing.result.study,
@@ -254,10 +268,13 @@ def _speedup(standing: TaskStanding) -> float | None:
     return standing.deployed_s / standing.best_s
 
 
+def _may_compare(standing: TaskStanding) -> bool:
+    return standing.is_noisy and standing.best_s is not None
+
+
 def _is_estimated(standing: TaskStanding) -> bool:
     return standing.result is not None and standing.result.summary.estimated
 
 
 def _config(standing: TaskStanding) -> str:
-    to_use = None if standing.result is None else standing.result.summary.to_use
-    return "" if to_use is None else short_config(to_use.config)
+    return "" if standing.to_use is None else short_config(standing.to_use.config)

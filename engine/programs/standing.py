@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from engine.programs.scheduler import TaskState
+from engine.run.summary import Summary
 from engine.run.tuning import TuningResult
+from engine.study.stored_trial import StoredTrial
 
 __all__ = [
     "ProgramTask",
@@ -67,6 +69,9 @@ class TaskStanding:
         refusal: why it cannot be tuned, in one sentence; "" if it can.
         exhausted: whether there is nothing left to try.
         waits: whether it is not known yet what varies in it.
+        is_noisy: whether times vary on its board. A gain then counts once it was measured in turns:
+            the trials of both may be of days on which the board was not equally busy.
+        compared: what was known when leaders were last compared; None before.
     """
 
     task: ProgramTask
@@ -78,6 +83,8 @@ class TaskStanding:
     refusal: str = ""
     exhausted: bool = False
     waits: bool = False
+    is_noisy: bool = False
+    compared: Summary | None = None
 
     @property
     def is_done(self) -> bool:
@@ -98,21 +105,60 @@ class TaskStanding:
         return 0 if self.result is None else self.result.ended.tried
 
     @property
+    def is_unconfirmed(self) -> bool:
+        """Whether something was faster than the deployed configuration in trials alone, which do
+        not count."""
+        summary = None if self.result is None else self.result.summary
+        if not self.is_noisy or summary is None or summary.default is None:
+            return False
+        return summary.comparison is None and summary.to_use is not summary.default
+
+    @property
+    def to_use(self) -> StoredTrial | None:
+        """The configuration to use: the deployed one where nothing is known to be faster."""
+        told = self._told
+        if told is None:
+            return None
+        return told.default if self.is_unconfirmed and told is not self.compared else told.to_use
+
+    @property
+    def stays_deployed(self) -> bool:
+        """Whether the deployed configuration is to be used, though another was as fast or faster in
+        its trials."""
+        return self._told is not None and self.to_use is not self._told.winner
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether what is to be used was measured in turns with what is deployed."""
+        told, to_use = self._told, self.to_use
+        return told is not None and to_use is not None and told.is_compared(to_use)
+
+    @property
     def deployed_s(self) -> float | None:
         """Time of a launch in the deployed configuration, on the tuned device."""
-        summary = None if self.result is None else self.result.summary
-        if summary is None or summary.default is None:
-            return None
-        return summary.time_s(summary.default)
+        told = self._told
+        return None if told is None or told.default is None else told.time_s(told.default)
 
     @property
     def best_s(self) -> float | None:
-        """Time of a launch in the configuration to use: where the fastest cannot be told from the
-        deployed one, in that."""
+        """Time of a launch in the configuration to use."""
+        told, to_use = self._told, self.to_use
+        return None if told is None or to_use is None else told.time_s(to_use)
+
+    @property
+    def fastest_s(self) -> float | None:
+        """The same, as if trials counted: by this the scheduler goes."""
         summary = None if self.result is None else self.result.summary
         if summary is None or summary.to_use is None:
             return None
         return summary.time_s(summary.to_use)
+
+    @property
+    def _told(self) -> Summary | None:
+        """What its times are from: what was compared, as long as a faster trial was not."""
+        if self.is_unconfirmed and self.compared is not None:
+            return self.compared
+        return None if self.result is None else self.result.summary
 
     def after(self, result: TuningResult, spent_s: float) -> TaskStanding:
         """The standing after one more run of its study."""
@@ -123,11 +169,12 @@ class TaskStanding:
             trials=self.trials + result.ended.measured,
             quiet=self.quiet + 1 if result.outlook.is_quiet else 0,
             exhausted=result.ended.tried >= self.size,
+            compared=self.compared if result.summary.comparison is None else result.summary,
         )
 
 
-def states_of(standings: Sequence[TaskStanding]) -> list[TaskState]:
-    """What the scheduler is told.
+def states_of(standings: Sequence[TaskStanding], *, confirmed: bool = False) -> list[TaskState]:
+    """What the scheduler is told; with `confirmed`, the user, for whom trials alone show no gain.
 
     A task that was not measured on the device yet has its captured time, scaled as the measured
     tasks' times are: another machine may have captured the program.
@@ -136,7 +183,9 @@ def states_of(standings: Sequence[TaskStanding]) -> list[TaskState]:
     captured_s = [scale * s.task.captured_s for s in standings if s.task.captured_s]
     measured_s = [s.deployed_s for s in standings if s.deployed_s]
     usual_s = statistics.median(measured_s or captured_s or [1.0])
-    return [_state(standing, scale, usual_s) for standing in standings]
+    return [
+        _state(one, scale, usual_s, one.best_s if confirmed else one.fastest_s) for one in standings
+    ]
 
 
 def program_times_s(standings: Sequence[TaskStanding]) -> tuple[float, float]:
@@ -144,7 +193,7 @@ def program_times_s(standings: Sequence[TaskStanding]) -> tuple[float, float]:
 
     Of tasks that were not measured yet, what `states_of` supposes.
     """
-    states = states_of(standings)
+    states = states_of(standings, confirmed=True)
     before_s = sum(state.launches * state.deployed_s for state in states)
     after_s = sum(state.launches * state.best_s for state in states)
     return before_s, after_s
@@ -161,10 +210,12 @@ def measured_share(standings: Sequence[TaskStanding]) -> float:
     return measured_s / (sum(times_s) or 1.0)
 
 
-def _state(standing: TaskStanding, scale: float, usual_s: float) -> TaskState:
+def _state(
+    standing: TaskStanding, scale: float, usual_s: float, known_s: float | None
+) -> TaskState:
     task, result = standing.task, standing.result
     supposed_s = usual_s if task.captured_s is None else scale * task.captured_s
-    best_s = standing.best_s or supposed_s
+    best_s = known_s or supposed_s
     deployed_s = standing.deployed_s or max(best_s, supposed_s)
     return TaskState(
         launches=task.launches,

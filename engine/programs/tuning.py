@@ -109,7 +109,6 @@ class _ProgramRun:
         changed: ProgramListener,
         examiner: Examiner,
     ) -> None:
-        self.standings = [TaskStanding(task, waits=not task.is_examined) for task in tasks]
         self._request = request
         self._budget = budget
         self._listener_of = listener_of
@@ -120,6 +119,10 @@ class _ProgramRun:
             request.work.jobs, limits_trials=budget.trials is not None
         )
         self._info = board_info(request.devices[0], request.work.ray_address)
+        is_noisy = not self._info.deterministic
+        self.standings = [
+            TaskStanding(task, waits=not task.is_examined, is_noisy=is_noisy) for task in tasks
+        ]
         self._problems: dict[str, Problem] = {}
         self._bench_of: Callable[[Problem], Workbench] | None = None
         self._board_error: BoardError | None = None
@@ -219,7 +222,12 @@ class _ProgramRun:
         tied = [number for number, standing in enumerate(self.standings) if has_ties(standing)]
         for number, part in heaviest_first(states, tied):
             left_s = self._budget.left_s()
-            rounds = rounds_of(states, number, None if left_s is None else part * left_s)
+            rounds = rounds_of(
+                states,
+                number,
+                None if left_s is None else part * left_s,
+                is_unconfirmed=self.standings[number].is_unconfirmed,
+            )
             if rounds.allow_one_more(0, 0.0):
                 self._begun(f"comparing the leaders of {self.standings[number].task.label}")
                 self._run(number, self.standings[number].tried, rounds=rounds)

@@ -32,7 +32,7 @@ class Winner:
         untold: constants with another value than deployed, which changes no number of programs
             here: of sizes at which it does, the check of this task tells nothing.
         tied: whether this is the program's own configuration, since the fastest that was tried
-            cannot be told from it.
+            cannot be told from it, or was not measured in turns with it.
     """
 
     task: str

@@ -64,11 +64,21 @@ def test_others_are_not(other: TaskStanding) -> None:
     assert not has_ties(other)
 
 
+def test_a_gain_over_what_is_deployed_is_always_compared() -> None:
+    """However large: the two trials may be of days on which the board was not equally busy."""
+    slow, fast = trial(0, 1.0, 1.02, 0.98, 1.01), trial(1, 0.5, 0.51, 0.49, 0.5)
+    assert has_ties(standing(slow, fast, is_noisy=True))
+    assert not has_ties(standing(slow, fast))  # of a model
+    deployed_ahead = (trial(0, 0.5, 0.51, 0.49, 0.5), trial(1, 1.0, 1.02, 0.98, 1.01))
+    assert not has_ties(standing(*deployed_ahead, is_noisy=True))
+
+
 def test_a_small_share_of_the_program_gets_few_rounds_or_none() -> None:
     states = [state(900), state(95), state(5)]
-    assert rounds_of(states, 0, None) == ALL_ROUNDS
-    assert rounds_of(states, 1, 7.0) == Rounds(6, 7.0)
-    assert rounds_of(states, 2, None) == NO_ROUNDS
+    assert rounds_of(states, 0, None, is_unconfirmed=False) == ALL_ROUNDS
+    assert rounds_of(states, 1, 7.0, is_unconfirmed=True) == Rounds(6, 7.0)
+    assert rounds_of(states, 2, None, is_unconfirmed=False) == NO_ROUNDS
+    assert rounds_of(states, 2, None, is_unconfirmed=True) == Rounds(6)
 
 
 def test_each_task_may_take_its_part_of_the_time_that_is_left() -> None:

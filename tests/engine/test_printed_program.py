@@ -10,7 +10,8 @@ from typing import Any, cast
 import pytest
 
 from engine.programs.printed import print_program, program_record
-from engine.programs.standing import ProgramTask, TaskStanding, program_times_s
+from engine.programs.standing import ProgramTask, TaskStanding, program_times_s, states_of
+from engine.repeats.comparison import Comparison, Contender
 from engine.results.fields import field_line
 from engine.run.summary import summarise
 from engine.study.stored_trial import StoredTrial
@@ -31,11 +32,29 @@ def tuned(storage: str = "studies/tuner.journal") -> TaskStanding:
         for i, s in enumerate((5e-4, 2.5e-4))
     ]
     summary = summarise(trials, Config({"i": 0}))
-    ended = SimpleNamespace(tried=2)
-    outlook = SimpleNamespace(expected_gain=0.1)
+    ended = SimpleNamespace(tried=2, measured=1)
+    outlook = SimpleNamespace(expected_gain=0.1, is_quiet=False)
     names = {"study": "softmax-a", "storage": storage}
     result = SimpleNamespace(summary=summary, ended=ended, outlook=outlook, **names)
     return TaskStanding(TASK, size=9, result=cast("Any", result))
+
+
+def rounds_with(winner: int, slower: float) -> Comparison:
+    """A comparison that a configuration won, by which the deployed one is so much slower."""
+    values = ((Config({"i": winner}), 0.0), (Config({"i": 0}), slower))
+    contenders = [
+        Contender(config, 1e-4 * (1 + by), 1e-4, 1e-3, by, by, by, 6) for config, by in values
+    ]
+    return Comparison(tuple(contenders), 0.01, default=Config({"i": 0}))
+
+
+def noisy(comparison: Comparison | None = None, fastest_s: float = 2.5e-4) -> TaskStanding:
+    """The same, on a board whose times vary."""
+    result = cast("Any", tuned().result)
+    trials = [*result.summary.best, StoredTrial(2, Config({"i": 2}), "correct", fastest_s, {})]
+    summary = summarise(trials, Config({"i": 0}), comparison)
+    other = SimpleNamespace(**{**vars(result), "summary": summary})
+    return TaskStanding(TASK, size=9, result=cast("Any", other), is_noisy=True)
 
 
 def printed(*standings: TaskStanding, stream: io.StringIO) -> str:
@@ -46,6 +65,33 @@ def printed(*standings: TaskStanding, stream: io.StringIO) -> str:
 def test_a_time_that_was_measured_is_no_estimate() -> None:
     out = printed(tuned(), stream=Terminal())
     assert "time of the program's kernels: 5 ms -> 2.5 ms (2.00x)\n" in out
+
+
+def test_a_gain_that_trials_alone_show_does_not_count() -> None:
+    """The deployed configuration's trial may be of a day on which the board was busier."""
+    alone = noisy()
+    out = printed(alone, stream=io.StringIO())
+    assert "deployed_s=0.0005\ttime_s=0.0005\tspeedup=1\tcompared_in_turns=no" in out
+    assert "config=i=0\t" in out
+    assert "program_s=0.005\tmeasured_share=1\tspeedup=1\n" in out
+    assert alone.stays_deployed
+    (state,) = states_of([alone])
+    assert state.best_s == 2.5e-4  # the scheduler goes by it until it is compared
+    out = " ".join(printed(alone, stream=Terminal()).split())
+    assert "not compared in turns: softmax 8x8 fp32: what was faster in its trials" in out
+
+
+def test_a_gain_that_was_measured_in_turns_counts_until_one_that_is_larger_was() -> None:
+    compared = noisy(rounds_with(1, slower=0.5))
+    stream = io.StringIO()
+    assert "speedup=1.5\tcompared_in_turns=yes" in printed(compared, stream=stream)
+    assert not compared.stays_deployed
+    first = TaskStanding(TASK, size=9, is_noisy=True).after(cast("Any", compared.result), 1.0)
+    later = first.after(cast("Any", noisy(fastest_s=1e-5).result), 1.0)
+    assert later.is_unconfirmed
+    out = printed(later, stream=io.StringIO())
+    assert "speedup=1.5\tcompared_in_turns=yes" in out
+    assert "config=i=1\t" in out
 
 
 def test_a_time_that_was_measured_in_part_says_which_part() -> None:
