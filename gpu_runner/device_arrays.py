@@ -189,7 +189,10 @@ class _Array:
             return Mismatch(f"{self.name} was wrong in a run before the last", largest)
         place = int((~right).to(torch.uint8).argmax())
         got, wanted = float(self.view[place]), float(self.expected[place])
-        return Mismatch(f"{self.name}[{place}] is {got:g} and should be {wanted:g}", largest)
+        off, count = int((~right).sum()), right.numel()
+        share = "" if count == 1 else f"; {off} of {count} {'is' if off == 1 else 'are'} wrong"
+        what = f"{self.name}[{place}] is {got:g} and should be {wanted:g}{share}"
+        return Mismatch(what, largest)
 
     def _errors(self) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The error of each element of an output, its tolerance, and whether it is right."""

@@ -114,7 +114,8 @@ _RUNS = {
 
 def _mismatch(wrong: re.Match[str]) -> str:
     element = "{argument}[{index}] is {got} and should be {expected}".format(**wrong.groupdict())
-    share = "" if wrong["off"] == "1" else f"; {wrong['off']} of {wrong['count']} are wrong"
+    verb = "is" if wrong["off"] == "1" else "are"
+    share = "" if wrong["count"] == "1" else f"; {wrong['off']} of {wrong['count']} {verb} wrong"
     return element + share + _RUNS[wrong["run"]]
 
 

@@ -184,8 +184,8 @@ def _expected(
     numbers = _floats_read(before, read)
     disturbed_runs = [deployed.run(_with(before, disturbed(numbers, draw))) for draw in draws]
     may_round = bool(numbers) and any(first.span(name).dtype in BYTES for name in written)
-    turned_ones = turned(_floats_read(given, read)) if may_round else ()
-    turned_runs = [deployed.run(_with(given, each)) for each in turned_ones]
+    turned_ones = turned(numbers) if may_round else ()
+    turned_runs = [deployed.run(_with(before, each)) for each in turned_ones]
     # Where a run in fp32 gives others, what the kernel converts may be 16-bit outputs alone.
     narrow = _coarsest(given)
     is_known = precise is not None or narrow == torch.float32

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
+from foundation.errors import UserError
 from kernels.own.accesses import accesses_of
 from kernels.own.changeable import Launched
 from kernels.own.exact_reference import largest, nearer
 from kernels.own.kernel_outputs import Run, from_kernel, rounding, starts_of
 from kernels.own.launch import Launch
 from kernels.own.left_out import LeftOut, left_out
+from kernels.own.reference_runs import NARROW, widened
 from kernels.own.slow_reference import answer, exact_answer, on_few_threads
 from kernels.own.tolerance import BYTES, DRAWS, byte_slack, disturbed, share_of, slack, turned
 from kernels.values import TORCH_TYPES
@@ -27,6 +30,7 @@ __all__ = [
 ]
 
 _Said = Mapping[str, torch.Tensor | None]
+_Found = TypeVar("_Found")
 _KNOWN = frozenset(TORCH_TYPES.values())
 
 
@@ -64,7 +68,9 @@ def expected_outputs(launch: Launch, *, with_unnamed: bool = True) -> dict[str, 
     if said is None:
         starts = starts_of(launch, values)
         may_round = _may_round(values, values.keys() - accesses_of(launch).constant)
-        way, found = from_kernel(launch, [*starts, *(turned(values) if may_round else ())])
+        way, found = _turned_by(
+            lambda others: from_kernel(launch, [*starts, *others]), values, may_round
+        )
         found, others = found[: 1 + DRAWS], found[1 + DRAWS :]
         near = _rounded(found[0], others, values) if may_round else {}
         return _expected(found, values, rounded_to=rounding(launch, values, way, found)) | near
@@ -105,9 +111,29 @@ def _of_bytes(
     """Outputs of bytes that the reference rounds from floats."""
     if not _may_round(values, outputs):
         return {}
-    return _rounded(
-        outputs, [tensors_of(answer(launch, v).outputs) for v in turned(values)], values
-    )
+
+    def run(others: Iterable[Mapping[str, Any]]) -> list[Run]:
+        return [tensors_of(answer(launch, other).outputs) for other in others]
+
+    return _rounded(outputs, _turned_by(run, values), values)
+
+
+def _turned_by(
+    run: Callable[[Iterable[dict[str, Any]]], _Found],
+    values: Mapping[str, Any],
+    may_round: bool = True,
+) -> _Found:
+    """What `run` gives for `turned` values, of fp32 where it takes those in place of narrower ones:
+    a step of bf16 is another input, which moves a byte by far more than rounding does.
+
+    Raises:
+        UserError: as `run` does.
+    """
+    tensors = (value for value in values.values() if isinstance(value, torch.Tensor))
+    if may_round and any(tensor.dtype in NARROW for tensor in tensors):
+        with contextlib.suppress(UserError):  # such as a product of fp32 and bf16
+            return run(turned(widened(values)))
+    return run(turned(values) if may_round else ())
 
 
 def _may_round(values: Mapping[str, Any], outputs: Iterable[str]) -> bool:

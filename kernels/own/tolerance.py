@@ -43,7 +43,7 @@ BYTES = (torch.int8, torch.uint8)
 # A quotient at the middle between two bytes stays there by four pairs once in 250 times for inputs
 # in bf16, which change by one step or not at all, and hardly ever for finer ones.
 _PAIRS = 4
-# Of bytes up to 127, by inputs in bf16, which change by as much as one in 128.
+# Of bytes up to 127, by an input in bf16 that fp32 cannot replace: a step is one in 128.
 _FURTHEST_TURN = 2
 # With four draws, one estimate in 5,000 is a tenth of the true size or less.
 DRAWS = 4

@@ -111,7 +111,8 @@ def test_a_bad_kernel_gets_its_status_and_the_next_is_measured(board, build, way
 
 def test_the_timed_runs_have_other_data_than_the_check(board, build):
     measurement = board.measure(build(str(REMEMBERED), {"BLOCK": 1024}), 1, LIMIT_S)
-    assert (measurement.status, measurement.reason) == ("wrong", "y_ptr[0] is 2 and should be 4")
+    assert measurement.status == "wrong"
+    assert measurement.reason.startswith("y_ptr[0] is 2 and should be 4; ")
 
 
 def test_a_kernel_that_hangs_is_ended_in_time(board, build):

@@ -56,6 +56,17 @@ def test_bytes_that_are_rounded_may_be_their_neighbours_where_they_are_as_near()
     assert near.min() > 1  # else what is never written would be right
 
 
+def test_bytes_of_bf16_are_turned_in_fp32_and_not_by_whole_steps() -> None:
+    x = (40 * normal(1000).clamp(-3, 3)).bfloat16()
+    deployed = launch(kernels.bytes_kernel, 4, {"BLOCK": 256}, n=1000, factor=1.0)
+    found = checked_outputs(deployed, memory_of(x=x, out=torch.zeros(1000, dtype=torch.int8)))
+    is_tie = x.float().frac().abs() == 0.5
+    slack = found.outputs["out"].slack
+    assert slack is not None
+    assert slack[is_tie].all()
+    assert slack[~is_tie].mean() < 0.1
+
+
 def test_bytes_that_no_float_becomes_are_exact() -> None:
     deployed = launch(kernels.copy_kernel, 4, {"BLOCK": 32}, n=100)
     x = torch.arange(100).to(torch.int8)

@@ -47,7 +47,7 @@ def test_run_that_is_wrong_in_another_order(run, said):
     stdout = STARTED + f"order: shuffled\norder: {run}\n" + KEY
     stdout += "out NOT OK max_abs_error=1 argument=c index=0 got=1 expected=2 off=1/9 "
     report = parse_launcher_output(f"{stdout}run={run}\n")
-    assert report.mismatch.startswith("c[0] is 1 and should be 2, w")
+    assert report.mismatch.startswith("c[0] is 1 and should be 2; 1 of 9 is wrong, w")
     assert report.mismatch.endswith(said)
     assert report.order == run
 

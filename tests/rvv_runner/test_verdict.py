@@ -59,7 +59,7 @@ KILLED = -signal.SIGKILL
             "the launcher's report cannot be read: could not convert string to float: 'none'",
         ),
         (Ending(0, STARTED + TIME, ""), "runtime", "it ended with status 0"),
-        (Ending(1, WRONG, ""), "wrong", "v[1] is 3 and should be 2"),
+        (Ending(1, WRONG, ""), "wrong", "v[1] is 3 and should be 2; 1 of 9 is wrong"),
         (
             Ending(1, OUTSIDE.format("write"), ""),
             "wrong",
