@@ -140,6 +140,9 @@ def test_estimates_count_waits_and_saved_registers():
     assert saved.saves
     assert not spared.saves
     assert estimated(in_turn).cycles <= spared.cycles < saved.cycles
+    # An integer that was saved, read back for an instruction.
+    reloading = estimated(in_turn.replace("\tvfadd.vv", "\tld\ta3, 16(sp)\n\tvfadd.vv"))
+    assert reloading.without_saves().cycles == estimated(in_turn).cycles < reloading.cycles
     once = LOOP.replace("\tbnez\ta0, first\n", "").replace("gcv", "gcv_zba")
     straight = estimated(once.format(f"{SAVE} v1, v1, v1"))
     assert straight.saves_between

@@ -101,7 +101,7 @@ class LoopEstimate:
     def without_saves(self) -> LoopEstimate:
         """The same code, had it enough registers."""
         loops, others = (
-            [[each for each in part if not each.is_save] for part in parts]
+            [[each for each in part if not (each.is_save or each is _RELOADED)] for part in parts]
             for parts in (self.loops, self.others)
         )
         return LoopEstimate(loops, others)
