@@ -87,7 +87,8 @@ def test_what_is_for_any_study(storage: str, tmp_path: Path) -> None:
     assert sorted(found) == pytest.approx(sorted(1e3 * correct["time_s"]))
     assert len(json.loads((folder / "t4.json").read_text())["results"]) == 50
     assert report([name, "--storage", storage, "--out", str(tmp_path / "page.html")]) == 0
-    assert "<b>187.2 us</b>" in (tmp_path / "page.html").read_text()
+    # Of the rounds in which the leaders were measured again; its trial took 187.2.
+    assert "<b>188 us</b>" in (tmp_path / "page.html").read_text()
 
 
 def test_products_for_inductor_helion_and_tune_gemm(storage: str) -> None:
