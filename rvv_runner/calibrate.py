@@ -69,10 +69,11 @@ def calibrate(
     board = load_board(device)
     started_s = time.monotonic()
 
-    counts = [0]
+    measured = 0
 
     def said(count: int) -> None:
-        counts.append(count)
+        nonlocal measured
+        measured = count
         if count % _EVERY == 0:
             say(progress_line(count, time.monotonic() - started_s))
 
@@ -86,8 +87,8 @@ def calibrate(
             bench = Bench(board, all_kernels(board.info.vlen_bits), folder, said)
             measure_everything(bench, largest_array(board.info.deterministic))
     except BaseException:  # Ctrl-C and SIGTERM, too
-        if counts[-1]:
-            say(f"{counts[-1]} measured, and nothing is written: the same command begins anew")
+        if measured:
+            say(f"{measured} measured, and nothing is written: the same command begins anew")
         raise
     finally:
         board.close()

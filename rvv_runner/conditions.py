@@ -6,13 +6,24 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["DOUBTED", "HOT", "Doubt", "describe_conditions", "doubt", "hot", "used_cpu_s"]
+__all__ = [
+    "COOL_IT",
+    "DOUBTED",
+    "HOT",
+    "Doubt",
+    "describe_conditions",
+    "doubt",
+    "hot",
+    "used_cpu_s",
+]
 
 # The condition of a measurement that names the cause for which its time was discarded.
 DOUBTED = "doubted"
 
 # The condition of a measurement that says how hot the board was, where its file has a limit.
 HOT = "measured_hot"
+
+COOL_IT = "cool the board, or write a higher limit into its board file"
 
 _TICKS_A_SECOND = 100  # USER_HZ, the same on every Linux: proc(5)
 _LEAST_BUSY_S = 0.05  # less than that comes from the login itself and the clock's resolution
@@ -62,12 +73,11 @@ def describe_conditions(raw: Mapping[str, tuple[str, ...]]) -> dict[str, float |
 
 def hot(conditions: Mapping[str, float | str], limit_c: float | None) -> dict[str, float | str]:
     """The described conditions, with one more where the run began above the limit."""
-    begun_c = conditions.get("before_temperature_c", 0.0)
+    begun_c = conditions.get("before_temperature_c")
     if limit_c is None or not isinstance(begun_c, float) or begun_c <= limit_c:
         return dict(conditions)
     text = f"at {begun_c:g} °C, above `cool_below_c = {limit_c:g}`"
-    advice = "cool the board, or write a higher limit into its board file"
-    return {**conditions, HOT: f"{text}: {advice}"}
+    return {**conditions, HOT: f"{text}: {COOL_IT}"}
 
 
 _FREQUENCIES = {"frequency_hz": "scaling_cur_freq", "highest_frequency_hz": "scaling_max_freq"}

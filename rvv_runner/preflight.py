@@ -17,6 +17,7 @@ from rvv_runner.new_board_file import NEW_KIND, guessed_board_file
 from rvv_runner.perf_groups import Counting
 from rvv_runner.ssh.address import Address
 from rvv_runner.ssh.board import SshBoard
+from rvv_runner.ssh.board_state import state_findings
 from rvv_runner.ssh.cache import MAKE_ROOM, CannotShip, RemoteCache, RemotePlace, free_disk_bytes
 from rvv_runner.ssh.counting import find_countable
 from rvv_runner.ssh.errors import (
@@ -30,7 +31,6 @@ from rvv_runner.ssh.extensions import emulator_line, missing_extensions
 from rvv_runner.ssh.facts import BoardFacts, ask_facts, matching_kind
 from rvv_runner.ssh.identify import described_kinds
 from rvv_runner.ssh.job import JOB_SCRIPT, JobFailed, queue_at
-from rvv_runner.ssh.requests import state_findings
 from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
 from triton_rvv.codegen.zig import has_libc

@@ -56,7 +56,7 @@ class Line:
 LINES = (
     Line("auto", "this project (auto)", "#2f81f7"),
     Line("tpe", "Optuna's TPE", "#d29922"),
-    Line(f"{KERNEL_TUNER}pso_small", "Kernel Tuner's particle swarm, tuned", "#db6d28"),
+    Line(f"{KERNEL_TUNER}pso_small", "Kernel Tuner's particle swarm, 15 particles", "#db6d28"),
     Line("random", "random search", "#8b949e"),
 )
 

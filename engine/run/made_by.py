@@ -23,7 +23,7 @@ from search_spaces.space import SearchSpace
 from triton_rvv.runtime.qemu import QemuError, find_qemu, qemu_version
 from triton_rvv.version import folder_digest
 
-__all__ = ["Proposals", "keep_run", "runs_of", "sampler_digest"]
+__all__ = ["OpenProposals", "keep_run", "runs_of", "sampler_digest"]
 
 _RUNS = "runs"  # name of the study's attribute
 _FROM = "from_trial"
@@ -33,7 +33,7 @@ _PACKAGES = ("numpy", "scipy", "optuna", "torch")
 
 
 @dataclass(frozen=True)
-class Proposals:
+class OpenProposals:
     """How many proposals are open together: builds, and measurements, at once."""
 
     jobs: int
@@ -50,7 +50,7 @@ def keep_run(
     sampler: str,
     space: SearchSpace,
     configurations: int,
-    proposals: Proposals,
+    proposals: OpenProposals,
     info: BoardInfo,
 ) -> None:
     """Store with a study what makes its next trials, unless that made the last ones.

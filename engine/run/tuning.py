@@ -18,7 +18,7 @@ from engine.run.exactness import note_on_exactness
 from engine.run.identity import identity_of, made_otherwise
 from engine.run.later_runs import notes_of_later_runs
 from engine.run.loop import TuningLoop
-from engine.run.made_by import Proposals, keep_run, runs_of
+from engine.run.made_by import OpenProposals, keep_run, runs_of
 from engine.run.matrix_unit import note_on_matrix_unit
 from engine.run.measured_on import store_measured_on
 from engine.run.request import SearchOptions, TuningRequest
@@ -161,7 +161,7 @@ def tune(
     else:
         checked = checked_file(problem, info, lambda text: _tell(listeners, StageStarted(text)))
         notes += keep_notes(stored, checked)
-        open_together = Proposals(request.work.jobs, len(seats(request.devices, info)))
+        open_together = OpenProposals(request.work.jobs, len(seats(request.devices, info)))
         keep_run(stored, request.search.sampler, space, search.size, open_together, info)
         ended = _run(
             request,

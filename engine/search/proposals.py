@@ -138,13 +138,18 @@ class Proposals:
 
     def learnt_times_s(self) -> Mapping[int, float | None]:
         """The outcomes that the next proposal is made from."""
-        if self._held:
-            taken = list(self._trial_numbers)
-            late = set(taken[max(0, len(taken) - self._late) :])
-            for number in [number for number in self._held if number not in late]:
-                del self._held[number]
-                self._learn(number)
+        self._learn_held()
         return self._learnt.times_s
+
+    def _learn_held(self) -> None:
+        """Learn the outcomes of all but the last that were taken."""
+        if not self._held:
+            return
+        taken = list(self._trial_numbers)
+        late = set(taken[max(0, len(taken) - self._late) :])
+        for number in [number for number in self._held if number not in late]:
+            del self._held[number]
+            self._learn(number)
 
     def _learn(self, number: int) -> None:
         time_s, trial = self._told.times_s[number], self._trial_numbers[number]
@@ -174,7 +179,7 @@ class Proposals:
         At least one candidate must be free. The candidate stays free until `take`.
         """
         violations: list[Violation] = []
-        self.learnt_times_s()
+        self._learn_held()
         self._teach(before=len(self._trial_numbers))
         sampler = self._sampler.make(self._state(self._learnt))
         for _ in range(_MAX_ATTEMPTS):

@@ -21,6 +21,7 @@ from rvv_runner.program import Program
 from rvv_runner.program_counts import ProgramCounts
 from rvv_runner.silence import tell_of_silence
 from rvv_runner.ssh.address import Address
+from rvv_runner.ssh.board_state import set_governor, unmet_requests
 from rvv_runner.ssh.cache import CannotShip, RemoteCache, RemotePlace
 from rvv_runner.ssh.counting import count_events, find_countable
 from rvv_runner.ssh.errors import LinkLost, NotAnswering, RemoteFileError
@@ -31,7 +32,6 @@ from rvv_runner.ssh.matrix_unit import check_matrix_unit, with_matrix_unit
 from rvv_runner.ssh.processors import chosen_processors
 from rvv_runner.ssh.program import PROGRAM_LIMIT_S, countable, counts_of_program
 from rvv_runner.ssh.report import JobReport
-from rvv_runner.ssh.requests import set_governor, unmet_requests
 from rvv_runner.ssh.route import find_route
 from rvv_runner.ssh.session import Session
 from rvv_runner.ssh.verdict import measurement_of

@@ -15,7 +15,7 @@ from command_here import run_here
 from search_helpers import IDENTITY, SPACE, run
 
 from engine.export import main as export
-from engine.run.made_by import Proposals, keep_run, runs_of, sampler_digest
+from engine.run.made_by import OpenProposals, keep_run, runs_of, sampler_digest
 from engine.search import Search
 from engine.study.identity import SAMPLER, SEED, StudyIdentity
 from engine.study.robust_changes import keep_change, note_on_changes
@@ -105,7 +105,7 @@ def test_each_run_that_differs_from_the_one_before_is_kept(
     info = load_board("host").info
     for jobs, trials in ((2, 3), (2, 6), (4, 8)):
         stored = open_study(storage, IDENTITY, SPACE)
-        keep_run(stored, "tpe", SPACE, 9, Proposals(jobs, 1), info)
+        keep_run(stored, "tpe", SPACE, 9, OpenProposals(jobs, 1), info)
         list(run(search_of(storage, IDENTITY), trials))
     runs = runs_of(study_named(storage, IDENTITY.name))
     assert [(each["jobs"], each["from_trial"]) for each in runs] == [(2, 0), (4, 6)]
@@ -116,7 +116,7 @@ def test_each_run_that_differs_from_the_one_before_is_kept(
     # A value less, as after an edit of the file.
     first, *others = SPACE.parameters
     fewer = replace(SPACE, parameters=(replace(first, values=first.values[1:]), *others))
-    keep_run(open_study(storage, IDENTITY, SPACE), "tpe", fewer, 9, Proposals(4, 1), info)
+    keep_run(open_study(storage, IDENTITY, SPACE), "tpe", fewer, 9, OpenProposals(4, 1), info)
     digests = [each["space_digest"] for each in runs_of(study_named(storage, IDENTITY.name))]
     assert digests[0] == digests[1] != digests[2]
 

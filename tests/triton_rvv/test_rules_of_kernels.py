@@ -46,7 +46,6 @@ KERNELS: list[tuple[str, Mapping[str, int], str, str]] = [
     (f"{_COMMON}products.py:conv2d_flat", {}, "x60", "copy-listed-runs pack-transposed"),
     (f"{_COMMON}sums.py:low_rank_residual", {}, "x60", "begin-plainly"),
     (f"{_COMMON}turns.py:batch_norm_apply", {}, "x60", "keep-joined"),
-    (f"{_COMMON}turns.py:topic_word_shares", {}, "x60", "divide-once"),
     (f"{_COMMON}signals.py:welford", {}, "x60", "end-plain-columns sum-numbers-once"),
     (f"{_COMMON}signals.py:huber", {}, "x60", "load-early prefetch-next-program"),
     (f"{_COMMON}images.py:gray_of_rgb", {}, "x60", "load-segments"),

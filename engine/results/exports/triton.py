@@ -35,7 +35,8 @@ def write(study: StoredTrials, folder: Path) -> str:
         return ""
     best = [summary.to_use, *(trial for trial in summary.best if trial is not summary.to_use)]
     estimated = " (estimated)" if any(t.attributes.get("estimated") for t in best) else ""
-    times = ", ".join(time_text(summary.time_s(trial) or 0.0) for trial in best)
+    times_s = (summary.time_s(trial) for trial in best)
+    times = ", ".join(time_text(time_s) for time_s in times_s if time_s is not None)
     head = _HEAD.format(
         study=study.study_name.encode("unicode_escape").decode().replace('"', "'"),
         advice=advice(summary),

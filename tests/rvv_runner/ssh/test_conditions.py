@@ -17,7 +17,7 @@ from ssh_cases import SCALE, TIMEOUT_S, doubled
 from rvv_runner import BoardError
 from rvv_runner.conditions import DOUBTED, HOT, describe_conditions, doubt
 from rvv_runner.silence import told_of_silence
-from rvv_runner.ssh.requests import state_findings, unmet_requests
+from rvv_runner.ssh.board_state import state_findings, unmet_requests
 
 IDLE = "cpu  100 0 100 5000 0 0 0 0 0 0"
 

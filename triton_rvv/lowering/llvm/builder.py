@@ -10,7 +10,6 @@ from triton_rvv.lowering.llvm.abilities import NO_ABILITIES, Abilities
 from triton_rvv.lowering.llvm.instructions import Instructions
 from triton_rvv.lowering.llvm.pieces import Pieces
 from triton_rvv.lowering.llvm.rules import Choices
-from triton_rvv.lowering.llvm.unchanged import taken_out
 from triton_rvv.lowering.llvm.values import TRUE, Val, integer, type_suffix, vector_type
 
 __all__ = ["READ", "SCRATCH", "WRITE", "Builder"]
@@ -221,7 +220,7 @@ class Builder(Instructions):
             yield start
             return
         head, body, done = (self.fresh_label(hint) for hint in ("head", "body", "done"))
-        before, end_before = self.block, len(self.lines)
+        before = self.block
         self.branch(head)
         self.label(head)
         index = Val(start.type, f"%i{self._fresh()}")
@@ -235,11 +234,6 @@ class Builder(Instructions):
             following = self.emit(index.type, f"add {flags}{index}, {step.ref}")
         # What the head begins with names the values and blocks that the turn ends with.
         ways = f"[ {start.ref}, %{before} ], [ {following.ref}, %{self.block} ]"
-        if self.choices.allow("divide-once"):
-            out, turn = taken_out(turn, index.ref)
-            self.lines[end_before:end_before] = out
-            if out:
-                self.choices.follow("divide-once")
         self.lines += [f"  {index.ref} = phi {index.type} {ways}", *turn]
         self.branch(head, loop_mark)
         self.label(done)

@@ -54,7 +54,6 @@ RULES: Sequence[Rule] = (
     Rule("end-plain-columns", "Goes without masks up to the last whole vectors of a row."),
     Rule("end-rows", "Reduces rows up to the end of a mask, and not up to that of the block."),
     Rule("keep-row-numbers", "Computes costly numbers of each row once, before its elements."),
-    Rule("divide-once", "Computes quotients and roots that a loop does not change before it."),
     Rule("keep-joined", "Keeps what a loop reads of several arrays, computed once, in one."),
     Rule("lengthen-vectors", "Takes twice the registers for each value where few are needed."),
     Rule("lengthen-tails", "Makes one long vector of the last elements of a row."),

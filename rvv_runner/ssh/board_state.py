@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from rvv_runner.board_file import SshSettings
+from rvv_runner.conditions import COOL_IT
 from rvv_runner.finding import Finding
 from rvv_runner.ssh.facts import BoardFacts
 from rvv_runner.ssh.session import Session
@@ -76,5 +77,5 @@ def _hot(settings: SshSettings, facts: BoardFacts) -> Finding:
         "temperature",
         "note",
         f"{text}, above `cool_below_c = {limit_c:g}`: each measurement waits for up to half of its "
-        "time limit; cool the board, or write a higher limit into its board file",
+        f"time limit; {COOL_IT}",
     )
